@@ -1,0 +1,1 @@
+"""Drumline: a distributed task scheduler and job queue."""

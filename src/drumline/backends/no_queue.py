@@ -1,0 +1,29 @@
+"""The queue of those who need none: the store's own index is the order, and everyone waits in this process."""
+
+from collections.abc import Sequence
+
+from drumline.core.ids import TaskId
+from drumline.ports.queue import Popped, Woken
+from drumline.ports.store import ClaimRequest, Hint
+
+
+class NoQueue:
+    """Keeps no hints. Processes that share the store find each other's tasks by looking once a second."""
+
+    async def push(self, hints: Sequence[Hint]) -> None:
+        """Keep nothing: the store has the task."""
+
+    async def pop(self, request: ClaimRequest) -> Popped | None:
+        """Let the store choose."""
+
+    async def drop(self, tasks: Sequence[TaskId]) -> None:
+        """Forget nothing."""
+
+    async def listen(self, woken: Woken) -> None:
+        """Hear of no other process."""
+
+    async def check(self) -> dict[str, object] | None:
+        """Have nothing to check."""
+
+    async def close(self) -> None:
+        """Have nothing to let go of."""

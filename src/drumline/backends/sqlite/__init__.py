@@ -1,0 +1,1 @@
+"""The embedded store: one SQLite file, one writer thread, durable at every acknowledgement."""

@@ -1,0 +1,6 @@
+"""Words and rules of the house: what a task is, how it lives, when it is retried.
+
+Pure: no input, no output, no clock of its own, no backend. Every other room may import it; it imports nobody.
+Start with `state.py` (the life of a task), then `task.py`, `lease.py` and `outcome.py`.
+All times are whole milliseconds since 1970 in UTC (`Instant`), all durations `timedelta`, until the edge.
+"""

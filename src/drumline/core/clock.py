@@ -1,0 +1,79 @@
+"""Time, handed in.
+
+`Clock` tells wall time to label and compare with stored times, and monotonic time to measure with. Production uses
+`SystemClock`; tests move a `ManualClock` by hand. Stores that have a clock of their own (PostgreSQL) are given no
+clock in production, so that one clock decides what is due for the whole fleet.
+"""
+
+import time
+from datetime import UTC, datetime
+from typing import NewType, Protocol
+
+from drumline.core.errors import Invalid
+
+Instant = NewType("Instant", int)
+"""Milliseconds since 1970-01-01 00:00 UTC."""
+
+LATEST = Instant(253_402_300_799_999)
+"""The last millisecond of the year 9999: nothing can be scheduled after it."""
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> Instant:
+        """Return wall time."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back, for measuring."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def now(self) -> Instant:
+        """Return wall time."""
+        return Instant(time.time_ns() // 1_000_000)
+
+    def monotonic(self) -> float:
+        """Return the monotonic clock."""
+        return time.monotonic()
+
+
+class ManualClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, start: int = 1_700_000_000_000) -> None:
+        self._now = start
+        self._start = start
+
+    def now(self) -> Instant:
+        """Return the time it was moved to."""
+        return Instant(self._now)
+
+    def monotonic(self) -> float:
+        """Return the seconds it was moved by."""
+        return (self._now - self._start) / 1000
+
+    def advance(self, seconds: float) -> None:
+        """Move forward."""
+        self._now += round(seconds * 1000)
+
+
+def to_instant(moment: datetime, *, field: str) -> Instant:
+    """Return an aware datetime as an instant; a naive one is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        millis = round(aware.timestamp() * 1000)
+    except (OverflowError, OSError, ValueError) as error:
+        raise Invalid("is outside the years 1970 to 9999", field=field) from error
+    if not 0 <= millis <= LATEST:
+        raise Invalid("is outside the years 1970 to 9999", field=field)
+    return Instant(millis)
+
+
+def to_datetime(instant: Instant) -> datetime:
+    """Return an instant as an aware datetime in UTC."""
+    return datetime.fromtimestamp(instant / 1000, UTC)

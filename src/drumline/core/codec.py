@@ -1,0 +1,78 @@
+"""JSON in and out, with limits. Decoding is validating: errors name the field by its path."""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from drumline.core.errors import Invalid
+
+T = TypeVar("T")
+
+_ENCODER = msgspec.json.Encoder()
+_CANONICAL = msgspec.json.Encoder(order="deterministic")
+_ANY = msgspec.json.Decoder()
+_PATH = re.compile(r" - at `(\$|key in )?(.*)`$")
+_OUTSIDE_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
+
+
+def encode(value: Any) -> bytes:
+    """Return `value` as JSON; structs, datetimes, UUIDs, Decimals and enums are understood."""
+    return _ENCODER.encode(value)
+
+
+def encode_canonical(value: Any) -> bytes:
+    """Return `value` as JSON with sorted keys, so that equal values give equal bytes."""
+    return _CANONICAL.encode(value)
+
+
+def decode(data: bytes | str, type: type[T], *, field: str | None = None) -> T:
+    """Return `data` as `type`, or raise `Invalid` naming the field inside it."""
+    try:
+        return msgspec.json.decode(data, type=type)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise explain(error, field=field) from error
+
+
+def explain(error: Exception, *, field: str | None = None) -> Invalid:
+    """Return the `Invalid` that tells a caller, by field, why the JSON could not be read."""
+    if isinstance(error, RecursionError):
+        return Invalid("is nested too deeply", field=field or "body", code="too_deep")
+    if isinstance(error, UnicodeDecodeError):
+        return Invalid("is not valid UTF-8", field=field or "body", code="malformed")
+    text = str(error)
+    path = _PATH.search(text)
+    inner = path[2].removeprefix("$").removeprefix(".").replace("[...]", "") if path else ""
+    reason = _PATH.sub("", text)
+    unknown = re.search(r"unknown field `(.+?)`", text)
+    missing = re.search(r"missing required field `(.+?)`", text)
+    named = unknown or missing
+    parts = [part for part in (field, inner, named[1] if named else "") if part]
+    code = "invalid" if isinstance(error, msgspec.ValidationError) else "malformed"
+    if not parts and code == "malformed":
+        parts = ["body"]
+    return Invalid(reason[:1].lower() + reason[1:], field=".".join(parts) or None, code=code)
+
+
+def check_json(raw: bytes, *, field: str, largest: int, deepest: int) -> Any:
+    """Return the value of a JSON text, or raise `Invalid` if it is too large, too deep or not JSON."""
+    if len(raw) > largest:
+        raise Invalid(f"is {len(raw):,} bytes of JSON; at most {largest:,} are accepted", field=field, code="too_large")
+    if raw.count(b"[") + raw.count(b"{") > deepest and _depth(raw) > deepest:
+        raise Invalid(f"is nested more than {deepest} levels deep", field=field, code="too_deep")
+    try:
+        return _ANY.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise explain(error, field=field) from error
+
+
+def _depth(raw: bytes) -> int:
+    depth = deepest = 0
+    for match in _OUTSIDE_STRINGS.finditer(raw):
+        token = match[0]
+        if token in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in b"]}":
+            depth -= 1
+    return deepest

@@ -1,0 +1,85 @@
+"""Everything Drumline raises on purpose.
+
+DrumlineError
+├── Invalid               the caller's input cannot be accepted        → HTTP 422 (413 when too large)
+│   └── KeyReused         an idempotency key came back with another body
+├── NotFound              no such task, worker, queue, artifact …      → HTTP 404
+├── Conflict              the task is not in a state for it            → HTTP 409
+│   └── Fenced            another attempt owns the task now
+├── Unauthorized          no key, or not a valid one                   → HTTP 401
+├── Forbidden             a valid key that may not do this             → HTTP 403
+├── Overloaded            too much is waiting already; try again       → HTTP 503
+└── Unavailable           a backend cannot be reached; try again       → HTTP 503
+
+Each carries a stable `code`; `field` names the offending input, where there is one.
+"""
+
+
+class DrumlineError(Exception):
+    """The root: catch it to catch everything Drumline raises on purpose."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class Invalid(DrumlineError):
+    """The caller's input cannot be accepted; nothing was stored."""
+
+    code = "invalid"
+
+    def __init__(self, message: str, *, field: str | None = None, code: str | None = None) -> None:
+        super().__init__(message, field=field)
+        if code is not None:
+            self.code = code
+
+
+class KeyReused(Invalid):
+    """The idempotency key belongs to an earlier submission with a different body."""
+
+    code = "idempotency_key_reused"
+
+
+class NotFound(DrumlineError):
+    """There is no such thing, or not for this caller."""
+
+    code = "not_found"
+
+
+class Conflict(DrumlineError):
+    """The thing exists but is not in a state that allows the act."""
+
+    code = "conflict"
+
+
+class Fenced(Conflict):
+    """The lease is not the task's current one: another attempt owns the task now."""
+
+    code = "fenced"
+
+
+class Unauthorized(DrumlineError):
+    """No key was given, or not a valid one."""
+
+    code = "unauthorized"
+
+
+class Forbidden(DrumlineError):
+    """The key is valid but may not do this."""
+
+    code = "forbidden"
+
+
+class Overloaded(DrumlineError):
+    """Too much is waiting already; the caller should slow down and try again."""
+
+    code = "overloaded"
+
+
+class Unavailable(DrumlineError):
+    """A backend cannot be reached right now; nothing was decided, try again."""
+
+    code = "unavailable"

@@ -1,0 +1,73 @@
+"""Identifiers: UUIDv7 for tasks, random 63-bit numbers for sessions and nonces.
+
+Task ids are canonical text everywhere in Python. They sort by creation time, and within one process
+strictly so, which keeps the stores' primary keys append-only.
+"""
+
+import re
+from collections.abc import Callable
+from random import Random
+from typing import NewType
+
+from drumline.core.errors import Invalid
+
+TaskId = NewType("TaskId", str)
+SessionId = NewType("SessionId", int)
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_SESSION = re.compile(r"w-([0-9a-f]{16})")
+_COUNTER_BITS = 12
+
+
+class IdSource:
+    """Makes UUIDv7 ids that rise within this source, even inside one millisecond.
+
+    The 12 bits after the version are a counter that starts at random in its lower half each millisecond; when it
+    runs over, the source borrows from the next millisecond instead of waiting.
+    """
+
+    def __init__(self, now: Callable[[], int], random: Random) -> None:
+        self._now = now
+        self._random = random
+        self._last_ms = 0
+        self._counter = 0
+
+    def next(self) -> TaskId:
+        """Return an id greater than every id returned before."""
+        ms = self._now()
+        if ms > self._last_ms:
+            self._last_ms = ms
+            self._counter = self._random.getrandbits(_COUNTER_BITS - 1)
+        else:
+            self._counter += 1
+            if self._counter >> _COUNTER_BITS:
+                self._last_ms += 1
+                self._counter = 0
+        tail = self._random.getrandbits(62) | 0x8000_0000_0000_0000
+        text = f"{self._last_ms:012x}7{self._counter:03x}{tail:016x}"
+        return TaskId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+
+
+def parse_task_id(text: str, *, field: str = "id") -> TaskId:
+    """Return `text` as a task id in canonical form, or raise `Invalid` naming `field`."""
+    if _UUID.fullmatch(text) is None:
+        raise Invalid("must be a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057", field=field)
+    return TaskId(text.lower())
+
+
+def created_ms(task: TaskId) -> int:
+    """Return the millisecond that a UUIDv7 carries."""
+    return int(task[:8] + task[9:13], 16)
+
+
+def session_text(session: SessionId) -> str:
+    """Return the public form of a session id, `w-` and 16 hex digits."""
+    return f"w-{session:016x}"
+
+
+def parse_session_id(text: str, *, field: str = "id") -> SessionId:
+    """Return the session behind its public form, or raise `Invalid` naming `field`."""
+    match = _SESSION.fullmatch(text)
+    if match is None:
+        raise Invalid("must be a worker id such as w-00c0ffee00c0ffee", field=field)
+    return SessionId(int(match[1], 16) & 0x7FFF_FFFF_FFFF_FFFF)

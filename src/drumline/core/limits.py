@@ -1,0 +1,26 @@
+"""How large things may be. One struct, handed in, so that an operator can change them in one place."""
+
+from msgspec import Struct
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """The largest things Drumline accepts. Sizes are bytes of JSON unless said otherwise."""
+
+    payload: int = 1024 * 1024
+    result: int = 1024 * 1024
+    nesting: int = 100
+    """How deep a payload or result may nest."""
+    batch: int = 10_000
+    """Tasks in one bulk submission."""
+    body: int = 64 * 1024 * 1024
+    """One HTTP request."""
+    log: int = 1024 * 1024
+    """The kept log of one attempt; what comes after is counted, not kept."""
+    artifact: int = 32 * 1024 * 1024
+    error: int = 64 * 1024
+    """Message and traceback of one failure."""
+    page: int = 1000
+    """Items in one page of a list."""
+
+
+DEFAULT_LIMITS = Limits()

@@ -1,0 +1,51 @@
+"""What names, queues, keys and tags may look like."""
+
+import re
+
+from drumline.core.errors import Invalid
+
+LONGEST_NAME = 255
+LONGEST_QUEUE = 128
+LONGEST_TAG = 64
+MOST_TAGS = 20
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
+
+
+def check_text(text: str, *, field: str, longest: int) -> str:
+    """Return a line of free text, or raise `Invalid` if it is blank, too long or has control characters."""
+    if not text.strip():
+        raise Invalid("must not be blank", field=field)
+    if len(text) > longest:
+        raise Invalid(f"must be at most {longest} characters", field=field)
+    if _CONTROL.search(text):
+        raise Invalid("must not contain control characters", field=field)
+    return text
+
+
+def check_name(name: str, *, field: str = "name") -> str:
+    """Return a task's name: free text, spaces allowed."""
+    return check_text(name, field=field, longest=LONGEST_NAME)
+
+
+def check_queue(queue: str, *, field: str = "queue") -> str:
+    """Return a queue's name: letters, digits and `_ . : @ -`, as it stands in keys and URLs."""
+    if len(queue) > LONGEST_QUEUE:
+        raise Invalid(f"must be at most {LONGEST_QUEUE} characters", field=field)
+    if _QUEUE.fullmatch(queue) is None:
+        raise Invalid("must be letters, digits and _ . : @ - only, and start with a letter or digit", field=field)
+    return queue
+
+
+def check_key(key: str, *, field: str = "idempotency_key") -> str:
+    """Return an idempotency key."""
+    return check_text(key, field=field, longest=LONGEST_NAME)
+
+
+def check_tags(tags: tuple[str, ...], *, field: str = "tags") -> tuple[str, ...]:
+    """Return a task's tags, each once, in the order given."""
+    if len(tags) > MOST_TAGS:
+        raise Invalid(f"must be at most {MOST_TAGS}", field=field)
+    checked = [check_text(tag, field=f"{field}[{n}]", longest=LONGEST_TAG) for n, tag in enumerate(tags)]
+    return tuple(dict.fromkeys(checked))

@@ -1,0 +1,75 @@
+"""A live worker's registration, and what it says while it lives."""
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.lease import Lease
+
+SESSION_TTL = 15.0
+"""Seconds without a beat after which a session is taken for dead."""
+BEAT_EVERY = 5.0
+
+
+class TaskType(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A kind of task that a worker can run, as it publishes it."""
+
+    name: str
+    doc: str = ""
+    schema: dict[str, object] | None = None
+    """JSON Schema of the payload, where the worker knows it."""
+
+
+class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a worker says of itself when it starts."""
+
+    host: str
+    pid: int
+    version: str
+    queues: tuple[str, ...]
+    """The queues it serves; empty means all of them."""
+    types: tuple[TaskType, ...]
+    capacity: int
+    tenant: str | None = None
+    """The tenant it works for; nobody's means everybody's."""
+    label: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The task names it can run."""
+        return tuple(type_.name for type_ in self.types)
+
+
+class Beat(Struct, frozen=True, kw_only=True):
+    """A sign of life: the session, and every lease it believes it holds.
+
+    A lease is held from the claim's answer until its settlement is acknowledged.
+    """
+
+    session: SessionId
+    held: tuple[Lease, ...] = ()
+
+
+class BeatReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the store knows better.
+
+    `is_open` false means that the session was taken for dead: whatever it holds is somebody else's now.
+    """
+
+    is_open: bool
+    lost: tuple[TaskId, ...] = ()
+    cancelled: tuple[TaskId, ...] = ()
+    should_drain: bool = False
+
+
+class SessionView(Struct, frozen=True, kw_only=True):
+    """A worker as it stands, for people."""
+
+    id: SessionId
+    spec: SessionSpec
+    opened_at: Instant
+    beat_at: Instant
+    beat: int
+    held: int
+    should_drain: bool = False
+    closed_at: Instant | None = None

@@ -1,0 +1,242 @@
+"""A task: what a caller asks for, what is stored, what a worker gets, what people are shown.
+
+TaskRequest ──accept()──▶ NewTask ──store──▶ ClaimedTask   (to a worker)
+                                          └▶ TaskView      (to people)
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+from typing import Literal
+
+from msgspec import Raw, Struct, field
+
+from drumline.core.clock import Instant, to_instant
+from drumline.core.codec import check_json, decode, encode, encode_canonical
+from drumline.core.duration import millis, parse_duration
+from drumline.core.errors import Invalid
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.lease import Lease
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.names import check_key, check_name, check_queue, check_tags
+from drumline.core.outcome import ErrorInfo
+from drumline.core.priority import parse_priority
+from drumline.core.retry import DEFAULT_BACKOFF, MOST_RETRIES, Backoff
+from drumline.core.state import State, Status, status_of
+
+DEFAULT_QUEUE = "default"
+DEFAULT_TENANT = "default"
+DEFAULT_RETRIES = 3
+
+EMPTY_PAYLOAD = Raw(b"{}")
+
+
+class NotifyTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Whom to tell when the task ends, and on which outcomes."""
+
+    on: tuple[Literal["completed", "failed", "cancelled"], ...] = ("completed", "failed")
+    webhook: str | None = None
+    email: str | None = None
+
+
+class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a caller asks for, as written over HTTP, in Python or on the command line."""
+
+    name: str
+    payload: Raw = EMPTY_PAYLOAD
+    queue: str = DEFAULT_QUEUE
+    priority: int | str = 0
+    delay: float | str | None = None
+    run_at: datetime | None = None
+    retries: int = DEFAULT_RETRIES
+    backoff: Backoff | float | None = None
+    timeout: float | str | None = None
+    idempotency_key: str | None = None
+    idempotency_key_alias: str | None = field(default=None, name="idempotencyKey")
+    tags: tuple[str, ...] = ()
+    notify: tuple[NotifyTarget, ...] = ()
+
+
+class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What only matters once a task runs or ends; stored as one JSON text, or nothing when all is default."""
+
+    retries: int = DEFAULT_RETRIES
+    backoff: Backoff = DEFAULT_BACKOFF
+    timeout_ms: int | None = None
+    tags: tuple[str, ...] = ()
+    notify: tuple[NotifyTarget, ...] = ()
+
+
+DEFAULT_OPTIONS = TaskOptions()
+
+
+class Lane(Struct, frozen=True):
+    """Tasks that are alike to a dispatcher: they differ only in when they are due.
+
+    The stores intern lanes as small numbers, so a claim asks "the oldest due of these lanes" and never looks at a
+    task it may not hand out: one that the worker cannot run, that is paused, or that is not due yet.
+    """
+
+    tenant: str
+    queue: str
+    name: str
+    priority: int
+
+
+class NewTask(Struct, frozen=True, kw_only=True):
+    """A validated task on its way into the store."""
+
+    id: TaskId
+    lane: Lane
+    payload: bytes
+    options: bytes | None = None
+    run_at: Instant | None = None
+    delay_ms: int = 0
+    idempotency_key: str | None = None
+    fingerprint: bytes | None = None
+    """Digest of the request, kept with its idempotency key."""
+
+
+class Submitted(Struct, frozen=True):
+    """The store's answer to a submission: the task's id, when it is due, and whether it is new."""
+
+    id: TaskId
+    due_at: Instant
+    created: bool = True
+
+
+class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a worker gets: a task with the lease to run it once."""
+
+    lease: Lease
+    name: str
+    queue: str
+    payload: Raw
+    attempt: int
+    priority: int = 0
+    tenant: str = DEFAULT_TENANT
+    options: TaskOptions = DEFAULT_OPTIONS
+
+
+class AttemptOutcome(StrEnum):
+    """How an execution ended, as people read it in the history."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    RETRIED = "retried"
+    FAILED = "failed"
+    SNOOZED = "snoozed"
+    RELEASED = "released"
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+class AttemptView(Struct, frozen=True, kw_only=True):
+    """One execution of a task."""
+
+    epoch: int
+    attempt: int
+    outcome: AttemptOutcome
+    worker: SessionId | None
+    started_at: Instant | None
+    finished_at: Instant | None
+    error: ErrorInfo | None = None
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    """A task as it stands, for people."""
+
+    id: TaskId
+    lane: Lane
+    state: State
+    created_at: Instant
+    due_at: Instant | None
+    epoch: int
+    attempt: int
+    failures: int = 0
+    crashes: int = 0
+    cancel_requested: bool = False
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
+    worker: SessionId | None = None
+    options: TaskOptions = DEFAULT_OPTIONS
+    idempotency_key: str | None = None
+    payload: Raw | None = None
+    result: Raw | None = None
+    error: ErrorInfo | None = None
+
+    def status(self, now: Instant) -> Status:
+        """Return the public status at `now`."""
+        return status_of(self.state, self.due_at, now)
+
+
+def accept(
+    request: TaskRequest,
+    *,
+    id: TaskId,
+    tenant: str = DEFAULT_TENANT,
+    limits: Limits = DEFAULT_LIMITS,
+) -> NewTask:
+    """Return the request as a task that can be stored, or raise `Invalid` naming the field at fault."""
+    if request.delay is not None and request.run_at is not None:
+        raise Invalid("cannot be given together with run_at", field="delay")
+    if request.idempotency_key is not None and request.idempotency_key_alias is not None:
+        raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
+    check_json(bytes(request.payload), field="payload", largest=limits.payload, deepest=limits.nesting)
+    key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+    return NewTask(
+        id=id,
+        lane=Lane(tenant, check_queue(request.queue), check_name(request.name), parse_priority(request.priority)),
+        payload=bytes(request.payload),
+        options=encode_options(_options_of(request)),
+        run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
+        delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
+        idempotency_key=None if key is None else check_key(key),
+        fingerprint=None if key is None else _fingerprint(request),
+    )
+
+
+def encode_options(options: TaskOptions) -> bytes | None:
+    """Return options as they are stored: nothing at all when every one is the default."""
+    return None if options == DEFAULT_OPTIONS else encode(options)
+
+
+def decode_options(stored: bytes | str | None) -> TaskOptions:
+    """Return stored options."""
+    return DEFAULT_OPTIONS if stored is None else decode(stored, TaskOptions)
+
+
+def _options_of(request: TaskRequest) -> TaskOptions:
+    if not 0 <= request.retries <= MOST_RETRIES:
+        raise Invalid(f"must be from 0 to {MOST_RETRIES}", field="retries")
+    backoff = request.backoff
+    if backoff is None:
+        backoff = DEFAULT_BACKOFF
+    elif not isinstance(backoff, Backoff):
+        backoff = Backoff(base=backoff)
+    timeout = None if request.timeout is None else millis(parse_duration(request.timeout, field="timeout"))
+    if timeout == 0:
+        raise Invalid("must be more than zero", field="timeout")
+    return TaskOptions(
+        retries=request.retries,
+        backoff=backoff.check(),
+        timeout_ms=timeout,
+        tags=check_tags(request.tags),
+        notify=tuple(_checked_target(target, number) for number, target in enumerate(request.notify)),
+    )
+
+
+def _checked_target(target: NotifyTarget, number: int) -> NotifyTarget:
+    if (target.webhook is None) == (target.email is None):
+        raise Invalid("must have either webhook or email", field=f"notify[{number}]")
+    return target
+
+
+def _fingerprint(request: TaskRequest) -> bytes:
+    """Digest what the caller asked for; key order and white space inside the payload do not matter."""
+    plain = (
+        request.name, decode(bytes(request.payload), object), request.queue, parse_priority(request.priority),
+        request.delay, request.run_at, request.retries, request.backoff, request.timeout, request.tags, request.notify,
+    )  # fmt: skip
+    return sha256(encode_canonical(plain)).digest()

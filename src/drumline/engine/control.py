@@ -1,0 +1,75 @@
+"""What people do to tasks and queues: cancel, reschedule, retry, pause, resume."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from drumline.core.clock import to_instant
+from drumline.core.duration import Duration, millis, parse_duration
+from drumline.core.errors import DrumlineError, Invalid
+from drumline.core.ids import TaskId
+from drumline.core.names import check_queue
+from drumline.core.priority import parse_priority
+from drumline.core.state import TERMINAL
+from drumline.engine.endings import Endings
+from drumline.engine.offer import Offers
+from drumline.engine.waiting import Waiters
+from drumline.ports.store import Change, Changed, Controlling
+
+
+class Control:
+    """Operators' acts. Each raises `NotFound` or `Conflict` when it cannot be done."""
+
+    def __init__(self, store: Controlling, offers: Offers, waiters: Waiters, endings: Endings) -> None:
+        self._store = store
+        self._offers = offers
+        self._waiters = waiters
+        self._endings = endings
+
+    async def cancel(self, task: TaskId, *, tenant: str | None = None, force: bool = False) -> Changed:
+        """Cancel a waiting task at once; ask a running one to stop, or end it now with `force`."""
+        return self._done(await self._store.cancel([task], tenant=tenant, force=force))
+
+    async def reschedule(
+        self,
+        task: TaskId,
+        *,
+        run_at: datetime | None = None,
+        delay: Duration | None = None,
+        priority: int | str | None = None,
+        tenant: str | None = None,
+    ) -> Changed:
+        """Change when a waiting task is due, or its priority."""
+        if run_at is None and delay is None and priority is None:
+            raise Invalid("must have run_at, delay or priority", field="body")
+        if run_at is not None and delay is not None:
+            raise Invalid("cannot be given together with run_at", field="delay")
+        change = Change(
+            task=task,
+            run_at=None if run_at is None else to_instant(run_at, field="run_at"),
+            delay_ms=None if delay is None else millis(parse_duration(delay, field="delay")),
+            priority=None if priority is None else parse_priority(priority),
+        )
+        return self._done(await self._store.reschedule([change], tenant=tenant))
+
+    async def retry(self, task: TaskId, *, tenant: str | None = None) -> Changed:
+        """Run a failed, cancelled or skipped task again."""
+        return self._done(await self._store.retry([task], tenant=tenant))
+
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
+        """Hand out no more tasks of a queue."""
+        await self._store.pause_queue(check_queue(queue, field="queue"), tenant=tenant, reason=reason)
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Hand out a paused queue's tasks again."""
+        await self._store.resume_queue(check_queue(queue, field="queue"), tenant=tenant)
+        self._waiters.wake_all()
+
+    def _done(self, answers: Sequence[Changed | DrumlineError]) -> Changed:
+        (answer,) = answers
+        if isinstance(answer, DrumlineError):
+            raise answer
+        if answer.hint is not None:
+            self._offers.offer([answer.hint])
+        elif answer.state in TERMINAL:
+            self._endings.ended([answer.task])
+        return answer

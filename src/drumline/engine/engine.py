@@ -1,0 +1,75 @@
+"""The engine: the services side by side. It does nothing itself."""
+
+from collections.abc import Sequence
+from random import Random, SystemRandom
+
+from drumline.core.clock import Clock, SystemClock
+from drumline.core.ids import IdSource, SessionId
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.engine.claim import Claims
+from drumline.engine.control import Control
+from drumline.engine.endings import Endings
+from drumline.engine.offer import Offers
+from drumline.engine.query import Queries
+from drumline.engine.sessions import SessionDesk
+from drumline.engine.settle import Settlements
+from drumline.engine.submit import Submissions
+from drumline.engine.waiting import Patience, Waiters
+from drumline.ports.queue import Queue
+from drumline.ports.store import Hint, Store
+
+
+class Engine:
+    """All that can be done with tasks, on any backend."""
+
+    def __init__(
+        self,
+        store: Store,
+        queue: Queue,
+        *,
+        clock: Clock | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        patience: Patience | None = None,
+        parallel: int = 1,
+    ) -> None:
+        clock = clock or SystemClock()
+        # Ids need not be secret, only distinct: a fast generator with a seed from the system is right.
+        random = Random(SystemRandom().getrandbits(256))  # noqa: S311
+        self.store = store
+        self.queue = queue
+        self.clock = clock
+        self.limits = limits
+        self._waiters = Waiters()
+        self._endings = Endings()
+        self._offers = Offers(queue, self._waiters)
+        self.submissions = Submissions(
+            store, self._offers, new_id=IdSource(clock.now, random).next, limits=limits, parallel=parallel
+        )
+        self.claims = Claims(
+            store,
+            queue,
+            self._waiters,
+            clock=clock,
+            new_nonce=lambda: random.getrandbits(63),
+            patience=patience or Patience(),
+        )
+        self.settlements = Settlements(
+            store, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel
+        )
+        self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
+        self.control = Control(store, self._offers, self._waiters, self._endings)
+        self.queries = Queries(store, self._endings, clock=clock, limits=limits)
+
+    def offer_freed(self, hints: Sequence[Hint]) -> None:
+        """Offer tasks that a scheduler duty has queued again."""
+        self._offers.offer(hints)
+
+    async def listen(self) -> None:
+        """Take wake-ups from other processes, until cancelled."""
+        await self.queue.listen(self._waiters.wake)
+
+    async def close(self) -> None:
+        """Finish what is under way; the store and the queue are closed too."""
+        await self._offers.drained()
+        await self.queue.close()
+        await self.store.close()

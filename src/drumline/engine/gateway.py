@@ -1,0 +1,53 @@
+"""The engine as a worker in the same process sees it."""
+
+from collections.abc import Sequence
+
+from drumline.core.errors import Fenced, Invalid, NotFound
+from drumline.core.ids import SessionId
+from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.state import State
+from drumline.core.task import ClaimedTask
+from drumline.engine.engine import Engine
+from drumline.ports.gateway import Report
+from drumline.ports.store import Artifact, LogChunk
+
+
+class LocalGateway:
+    """The engine as a worker in the same process sees it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def open_session(self, spec: SessionSpec) -> SessionId:
+        """Register, and return the session to use in all that follows."""
+        return await self._engine.sessions.open(spec)
+
+    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
+        try:
+            spec = await self._engine.sessions.spec(session)
+        except NotFound:
+            return ()
+        return await self._engine.claims.claim(session, spec, limit=limit, wait=wait)
+
+    async def beat(self, beat: Beat) -> BeatReply:
+        """Say what is held, and learn what was lost or should stop."""
+        return await self._engine.sessions.beat(beat)
+
+    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        """Report ends of attempts."""
+        return await self._engine.settlements.settle(reports)
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep log output."""
+        await self._engine.store.append_log(chunks)
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file that a task made."""
+        if len(artifact.data) > self._engine.limits.artifact:
+            raise Invalid(f"is more than {self._engine.limits.artifact:,} bytes", field="artifact", code="too_large")
+        await self._engine.store.put_artifact(artifact)
+
+    async def close_session(self, session: SessionId) -> None:
+        """Leave in order."""
+        await self._engine.sessions.close(session)

@@ -1,0 +1,36 @@
+"""Offering tasks that the store has queued: a hint to the queue, a wake-up to those who wait here."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+from drumline.engine.waiting import Waiters
+from drumline.ports.queue import Queue
+from drumline.ports.store import Hint
+
+
+class Offers:
+    """Pushes hints in the background, so that no caller waits for them and none fails with them."""
+
+    def __init__(self, queue: Queue, waiters: Waiters) -> None:
+        self._queue = queue
+        self._waiters = waiters
+        self._pushes: set[asyncio.Task[None]] = set()
+
+    def offer(self, hints: Sequence[Hint]) -> None:
+        """Let workers know of these tasks. Returns at once."""
+        if not hints:
+            return
+        push = asyncio.get_running_loop().create_task(self._push(hints), name="push hints")
+        self._pushes.add(push)
+        push.add_done_callback(self._pushes.discard)
+
+    async def drained(self) -> None:
+        """Wait for the pushes under way."""
+        if self._pushes:
+            await asyncio.wait(set(self._pushes))
+
+    async def _push(self, hints: Sequence[Hint]) -> None:
+        await self._queue.push(hints)
+        for queue, count in Counter(hint.lane.queue for hint in hints).items():
+            self._waiters.wake(queue, count)

@@ -1,0 +1,104 @@
+"""Looking at tasks, logs, artifacts and queues."""
+
+from collections.abc import AsyncIterator
+
+from msgspec import Struct
+
+from drumline.core.clock import Clock
+from drumline.core.errors import Invalid, NotFound
+from drumline.core.ids import TaskId, parse_task_id
+from drumline.core.limits import Limits
+from drumline.core.state import TERMINAL
+from drumline.core.task import AttemptView, TaskView
+from drumline.engine.endings import Endings
+from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, TaskFilter
+
+LOOK_EVERY = 0.5
+"""Seconds between looks at something that another process may change."""
+
+
+class Page(Struct, frozen=True):
+    """A stretch of a list, and the cursor that continues it."""
+
+    items: tuple[TaskView, ...]
+    next_cursor: str | None
+
+
+class Queries:
+    """What people ask. A `tenant` of None sees every tenant's."""
+
+    def __init__(self, store: Querying, endings: Endings, *, clock: Clock, limits: Limits) -> None:
+        self._store = store
+        self._endings = endings
+        self._clock = clock
+        self._limits = limits
+
+    async def get(self, task: TaskId, *, tenant: str | None = None) -> TaskView:
+        """Return a task as it stands, or raise `NotFound`."""
+        (view,) = await self._store.get([task], tenant=tenant)
+        if view is None:
+            raise NotFound(f"there is no task {task}", field="id")
+        return view
+
+    async def wait(self, task: TaskId, *, seconds: float, tenant: str | None = None) -> TaskView:
+        """Return a task once it has ended, or as it stands after `seconds`."""
+        deadline = self._clock.monotonic() + seconds
+        while True:
+            view = await self.get(task, tenant=tenant)
+            left = deadline - self._clock.monotonic()
+            if view.state in TERMINAL or left <= 0:
+                return view
+            await self._endings.wait(task, min(left, LOOK_EVERY))
+
+    async def list_tasks(
+        self, which: TaskFilter, *, limit: int = 100, cursor: str | None = None, payload: bool = False
+    ) -> Page:
+        """Return a page of tasks, newest first."""
+        if not 1 <= limit <= self._limits.page:
+            raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
+        before = None if cursor is None else parse_task_id(cursor, field="cursor")
+        views = await self._store.list_tasks(which, limit=limit + 1, before=before, payload=payload)
+        more = len(views) > limit
+        return Page(tuple(views[:limit]), views[limit - 1].id if more else None)
+
+    async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
+        """Return a task's executions, oldest first."""
+        await self.get(task, tenant=tenant)
+        return await self._store.attempts(task)
+
+    async def read_log(self, task: TaskId, *, epoch: int | None = None, tenant: str | None = None) -> LogPage:
+        """Return what a task has logged so far."""
+        await self.get(task, tenant=tenant)
+        return await self._store.read_log(task, epoch=epoch)
+
+    async def follow_log(self, task: TaskId, *, tenant: str | None = None) -> AsyncIterator[str]:
+        """Yield what a task logs, as it comes, until the task has ended."""
+        after = (0, -1)
+        while True:
+            # Look at the state first: what was logged before the end is then surely read after it.
+            view = await self.get(task, tenant=tenant)
+            page = await self._store.read_log(task, after=after)
+            after = page.after
+            if page.text:
+                yield page.text
+            elif view.state in TERMINAL:
+                return
+            else:
+                await self._endings.wait(task, LOOK_EVERY)
+
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
+        """Return what files a task made."""
+        await self.get(task, tenant=tenant)
+        return await self._store.artifacts(task)
+
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact:
+        """Return one file, or raise `NotFound`."""
+        await self.get(task, tenant=tenant)
+        found = await self._store.artifact(task, name)
+        if found is None:
+            raise NotFound(f"task {task} has no artifact {name!r}", field="name")
+        return found
+
+    async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
+        """Return the queues there are."""
+        return await self._store.queues(tenant=tenant)

@@ -1,0 +1,89 @@
+"""Recording how attempts ended. The worker reports; here it is decided what follows; the store writes it."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from drumline.core.duration import millis
+from drumline.core.errors import Fenced
+from drumline.core.limits import Limits
+from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped, Succeeded
+from drumline.core.state import Act, State
+from drumline.engine.batcher import Batcher
+from drumline.engine.endings import Endings
+from drumline.engine.offer import Offers
+from drumline.ports.gateway import Report
+from drumline.ports.store import Executing, Settled, Settlement, Standing
+
+LONGEST_WAIT = timedelta(days=366)
+
+
+class Settlements:
+    """The way back from workers."""
+
+    def __init__(
+        self,
+        store: Executing,
+        offers: Offers,
+        endings: Endings,
+        *,
+        random: Callable[[], float],
+        limits: Limits,
+        parallel: int = 1,
+    ) -> None:
+        self._store = store
+        self._offers = offers
+        self._endings = endings
+        self._random = random
+        self._limits = limits
+        self._batcher: Batcher[Report, State | Fenced] = Batcher(
+            self._flush, name="settlements", largest=500, parallel=parallel
+        )
+
+    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        """Record ends of attempts; each gets the task's state after it, or `Fenced`."""
+        return await self._batcher.join_many(reports)
+
+    async def _flush(self, reports: list[Report]) -> list[State | Fenced]:
+        failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
+        standings = dict(zip(failed, await self._store.standing(failed), strict=True)) if failed else {}
+        answers = await self._store.settle([self.decide(report, standings.get(report.lease)) for report in reports])
+        self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
+        self._endings.ended([report.lease.task for report in reports])
+        return [answer.state if isinstance(answer, Settled) else answer for answer in answers]
+
+    def decide(self, report: Report, standing: Standing | None) -> Settlement:
+        """Return what follows from a report, given where its task stands."""
+        match report.outcome:
+            case Succeeded(result=result) if len(bytes(result)) > self._limits.result:
+                error = ErrorInfo("ResultTooLarge", f"the result is more than {self._limits.result:,} bytes of JSON")
+                return Settlement(lease=report.lease, act=Act.FAIL, error=error)
+            case Succeeded(result=result):
+                return Settlement(lease=report.lease, act=Act.COMPLETE, result=result)
+            case Failed() as failed:
+                return self._decide_failure(report, failed, standing)
+            case Snoozed(seconds=seconds):
+                return Settlement(lease=report.lease, act=Act.SNOOZE, delay_ms=_bounded_ms(seconds))
+            case Released():
+                return Settlement(lease=report.lease, act=Act.RELEASE)
+            case Stopped():
+                return Settlement(lease=report.lease, act=Act.STOP)
+
+    def _decide_failure(self, report: Report, failed: Failed, standing: Standing | None) -> Settlement:
+        error = _cut(failed.error, self._limits.error)
+        # Without a standing the lease is not current: the store will refuse or recognise it, whatever we say here.
+        if standing is None or failed.permanent or standing.failures >= standing.options.retries:
+            return Settlement(lease=report.lease, act=Act.FAIL, error=error)
+        if failed.retry_after is not None:
+            delay = _bounded_ms(failed.retry_after)
+        else:
+            delay = millis(standing.options.backoff.delay(standing.failures + 1, self._random))
+        return Settlement(lease=report.lease, act=Act.BACK_OFF, delay_ms=delay, error=error)
+
+
+def _bounded_ms(seconds: float) -> int:
+    return round(min(max(seconds, 0.0), LONGEST_WAIT.total_seconds()) * 1000)
+
+
+def _cut(error: ErrorInfo, largest: int) -> ErrorInfo:
+    """Keep the start of the message and the end of the traceback, where the cause is."""
+    return ErrorInfo(error.kind[:255], error.message[:largest], error.traceback[-largest:])

@@ -1,0 +1,63 @@
+"""Bringing tasks in: validated, stored durably, then offered."""
+
+from collections.abc import Callable, Sequence
+
+from drumline.core.errors import DrumlineError, Invalid, KeyReused
+from drumline.core.ids import TaskId
+from drumline.core.limits import Limits
+from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
+from drumline.engine.batcher import Batcher
+from drumline.engine.offer import Offers
+from drumline.ports.store import Hint, Submitting
+
+
+class Submissions:
+    """The way in. An answer means that the task is durable."""
+
+    def __init__(
+        self, store: Submitting, offers: Offers, *, new_id: Callable[[], TaskId], limits: Limits, parallel: int = 1
+    ) -> None:
+        self._store = store
+        self._offers = offers
+        self._new_id = new_id
+        self._limits = limits
+        self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
+            self._flush, name="submissions", parallel=parallel
+        )
+
+    async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
+        """Store one task, or raise the reason why not."""
+        task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
+        answer = await self._batcher.join(task)
+        if isinstance(answer, KeyReused):
+            raise answer
+        return answer
+
+    async def submit_many(
+        self, requests: Sequence[TaskRequest], *, tenant: str = DEFAULT_TENANT
+    ) -> list[Submitted | DrumlineError]:
+        """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others."""
+        if len(requests) > self._limits.batch:
+            raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
+        checked = [self._accept(request, number, tenant) for number, request in enumerate(requests)]
+        stored = iter(await self._batcher.join_many([task for task in checked if isinstance(task, NewTask)]))
+        return [next(stored) if isinstance(task, NewTask) else task for task in checked]
+
+    def _accept(self, request: TaskRequest, number: int, tenant: str) -> NewTask | Invalid:
+        try:
+            return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
+        except Invalid as error:
+            where = f"tasks[{number}]" + (f".{error.field}" if error.field else "")
+            return Invalid(error.message, field=where, code=error.code)
+
+    async def _flush(self, tasks: list[NewTask]) -> list[Submitted | KeyReused]:
+        answers = await self._store.submit(tasks)
+        # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
+        self._offers.offer(
+            [
+                Hint(answer.id, task.lane, answer.due_at)
+                for task, answer in zip(tasks, answers, strict=True)
+                if isinstance(answer, Submitted) and answer.created
+            ]
+        )
+        return answers

@@ -1,0 +1,67 @@
+"""Idle claimers, and how they are woken: one per task that arrives, longest waiting first, never the whole herd."""
+
+import asyncio
+from collections import deque
+
+from msgspec import Struct
+
+
+class Waiter:
+    """One claimer that found nothing. Make it before the claim, so that no wake-up falls in between."""
+
+    def __init__(self, queues: tuple[str, ...]) -> None:
+        self.queues = queues
+        self.woken = asyncio.Event()
+
+    def serves(self, queue: str) -> bool:
+        """Tell whether a task in `queue` may be for this claimer."""
+        return not self.queues or queue in self.queues
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait to be woken, at most this long; tell whether it was."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.woken.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class Waiters:
+    """Everyone in this process who waits for a task."""
+
+    def __init__(self) -> None:
+        self._idle: deque[Waiter] = deque()
+
+    def add(self, waiter: Waiter) -> None:
+        """Let `waiter` be woken."""
+        self._idle.append(waiter)
+
+    def remove(self, waiter: Waiter) -> None:
+        """Stop waking `waiter`; a wake-up it got but did not use is passed on."""
+        if waiter in self._idle:
+            self._idle.remove(waiter)
+
+    def wake(self, queue: str, count: int) -> None:
+        """Wake up to `count` claimers who serve `queue`."""
+        kept: deque[Waiter] = deque()
+        while self._idle and count > 0:
+            waiter = self._idle.popleft()
+            if waiter.serves(queue):
+                waiter.woken.set()
+                count -= 1
+            else:
+                kept.append(waiter)
+        self._idle.extendleft(reversed(kept))
+
+    def wake_all(self) -> None:
+        """Wake everyone: something changed that is not about one queue."""
+        for waiter in self._idle:
+            waiter.woken.set()
+        self._idle.clear()
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long an idle claimer sleeps when nobody wakes it: the safety net under the wake-ups."""
+
+    poll: float = 1.0

@@ -1,0 +1,54 @@
+"""The engine as a worker sees it: in the same process, or behind HTTP. The worker cannot tell which."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from drumline.core.errors import Fenced
+from drumline.core.ids import SessionId
+from drumline.core.lease import Lease
+from drumline.core.outcome import Outcome
+from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.state import State
+from drumline.core.task import ClaimedTask
+from drumline.ports.store import Artifact, LogChunk
+
+
+class Report(Struct, frozen=True):
+    """A worker's word on how an attempt ended."""
+
+    lease: Lease
+    outcome: Outcome
+
+
+class Gateway(Protocol):
+    """What a worker may ask of the engine. `Unavailable` means try again; nothing was lost."""
+
+    async def open_session(self, spec: SessionSpec) -> SessionId:
+        """Register, and return the session to use in all that follows."""
+        ...
+
+    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks, waiting up to `wait` seconds for the first; nothing if the session is closed."""
+        ...
+
+    async def beat(self, beat: Beat) -> BeatReply:
+        """Say what is held, and learn what was lost or should stop."""
+        ...
+
+    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        """Report ends of attempts; the answer is the task's state, or `Fenced` for a lease that is not current."""
+        ...
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep log output."""
+        ...
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file that a task made."""
+        ...
+
+    async def close_session(self, session: SessionId) -> None:
+        """Leave in order."""
+        ...
