@@ -1,0 +1,62 @@
+# Everything there is to do with this repository. `make` alone prints what.
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run dev test test-fast check format bench bench-quick docs requirements clean services
+
+help:  ## Print this.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
+
+run: $(VENV)/.installed-run  ## Start Drumline on this machine: API, scheduler and worker on SQLite (ARGS="--port 9000").
+	@exec $(BIN)/drumline dev $(ARGS)
+
+dev: $(VENV)/.installed-run  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
+	@exec $(BIN)/drumline dev --reload $(ARGS)
+
+test: $(VENV)/.installed-test services  ## Run every test, on every backend, with real services it installs and starts itself.
+	$(PYTEST) $(ARGS)
+
+test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
+	$(PYTEST) -m "not services and not faults" $(ARGS)
+
+check: $(VENV)/.installed-check  ## Format, lint, types, import contracts, generated pages.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_docs.py --check
+
+format: $(VENV)/.installed-check  ## Format the sources and repair what the linter can.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-test services  ## Measure Drumline and its peers on this machine.
+	$(BIN)/python -m bench $(ARGS)
+
+bench-quick: $(VENV)/.installed-test services  ## Measure Drumline in a few minutes.
+	$(BIN)/python -m bench --quick $(ARGS)
+
+docs: $(VENV)/.installed-run  ## Write the generated reference pages anew.
+	$(BIN)/python scripts/generate_docs.py
+
+requirements: $(VENV)/.installed-check  ## Lock the dependencies again, to their newest releases.
+	scripts/lock $(VENV) --upgrade
+
+clean:  ## Remove what the other targets made, except the data of `make run`.
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+services:
+	@scripts/install-services
+
+$(BIN)/python:
+	@$$(scripts/find-python) -m venv $(VENV)
+
+$(VENV)/.installed-%: requirements/%.txt requirements/uv.txt pyproject.toml scripts/install | $(BIN)/python
+	@scripts/install $(VENV) $*
+	@touch $@
