@@ -1,0 +1,222 @@
+"""A function's parameters as a JSON object: written when a task is submitted, read and checked when it runs.
+
+Reading is one pass through a struct that is made once from the annotations, so it costs about a microsecond. The
+struct is made when it is first needed: programs that only submit never pay for it, and annotations may name classes
+that are defined further down.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from inspect import Parameter
+from types import SimpleNamespace
+from typing import Any, Final, get_type_hints
+
+import msgspec
+from msgspec import Raw
+
+from drumline.core.codec import explain
+from drumline.core.errors import Invalid
+from drumline.sdk.context import Injected
+
+_PLAIN: Final = (type(None), bool, int, float, str, bytes)
+"""Defaults of these types can stand in the struct itself; others are made by a factory, as Python shares them."""
+
+
+def encode_hook(value: Any) -> Any:
+    """Write what msgspec does not know by itself: models that can dump themselves, as pydantic's do."""
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"{type(value).__qualname__} cannot be written as JSON")
+    return dump(mode="json")
+
+
+def decode_hook(type_: Any, value: Any) -> Any:
+    """Read what msgspec does not know by itself: models that can validate themselves, as pydantic's do."""
+    validate = getattr(type_, "model_validate", None)
+    if validate is None:
+        raise TypeError(f"{getattr(type_, '__qualname__', type_)} cannot be read from JSON")
+    return validate(value)
+
+
+def schema_hook(type_: Any) -> dict[str, Any]:
+    """Describe models that can describe themselves; anything else may be anything."""
+    describe = getattr(type_, "model_json_schema", None)
+    return {} if describe is None else dict(describe())
+
+
+ENCODER: Final = msgspec.json.Encoder(enc_hook=encode_hook)
+_ANY_DECODER: Final = msgspec.json.Decoder()
+
+
+class Arguments:
+    """The parameters of one function, but for those that the worker fills."""
+
+    def __init__(self, function: Callable[..., Any], *, task: str) -> None:
+        self._function = inspect.unwrap(function)
+        self._task = task
+        signature = inspect.signature(function)
+        filled = {name for name, param in signature.parameters.items() if isinstance(param.default, Injected)}
+        for name in filled:
+            if signature.parameters[name].kind is not Parameter.KEYWORD_ONLY:
+                raise TypeError(f"{task}: make {name} keyword-only (put it after a *), so that callers may omit it")
+        self.injected: tuple[str, ...] = tuple(sorted(filled))
+        self._signature = signature.replace(
+            parameters=[param for name, param in signature.parameters.items() if name not in filled]
+        )
+        parameters = self._signature.parameters.values()
+        self._positional = tuple(p.name for p in parameters if p.kind <= Parameter.POSITIONAL_OR_KEYWORD)
+        self._rest = next((p.name for p in parameters if p.kind is Parameter.VAR_POSITIONAL), None)
+        self._extra = next((p.name for p in parameters if p.kind is Parameter.VAR_KEYWORD), None)
+        named = [
+            p for p in parameters if p.kind is not Parameter.VAR_POSITIONAL and p.kind is not Parameter.VAR_KEYWORD
+        ]
+        self._keywords = frozenset(p.name for p in named if p.kind is not Parameter.POSITIONAL_ONLY)
+        self._required = frozenset(p.name for p in named if p.default is Parameter.empty)
+        positional_only = any(p.kind is Parameter.POSITIONAL_ONLY for p in named)
+        self._is_plain = not (positional_only or self._rest or self._extra)
+
+    # -- writing
+
+    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Raw:
+        """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
+        given = dict(zip(self._positional, args, strict=False)) if args else {}
+        if (
+            not self._is_plain
+            or len(args) > len(self._positional)
+            or not kwargs.keys() <= self._keywords
+            or not given.keys().isdisjoint(kwargs)
+        ):
+            return self._encode(self._bound(args, kwargs))
+        given.update(kwargs)
+        if not self._required <= given.keys():
+            return self._encode(self._bound(args, kwargs))
+        return self._encode(given)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            bound = dict(self._signature.bind(*args, **kwargs).arguments)
+        except TypeError as error:
+            raise TypeError(f"{self._task}: {error}") from None
+        if self._extra is not None:
+            extra = bound.pop(self._extra, {})
+            clash = extra.keys() & self._signature.parameters.keys()
+            if clash:
+                raise TypeError(f"{self._task}: {min(clash)!r} names a parameter and an extra keyword at once")
+            bound.update(extra)
+        return bound
+
+    def _encode(self, given: dict[str, Any]) -> Raw:
+        try:
+            return Raw(ENCODER.encode(given))
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise _unwritable(given, error) from error
+
+    # -- reading
+
+    def bind(self, payload: bytes | Raw) -> dict[str, Any]:
+        """Return a payload's values by parameter, checked by their annotations, or raise `Invalid` naming the field.
+
+        A JSON array binds by position. Parameters that are not given keep the function's own defaults.
+        """
+        try:
+            if self._extra is None and bytes(payload).lstrip()[:1] == b"{":
+                return msgspec.structs.asdict(self._decoder.decode(payload))
+            return self._bind_loosely(_ANY_DECODER.decode(payload))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise explain(error, field="payload") from error
+
+    def _bind_loosely(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, list):
+            value = self._by_position(value)
+        if not isinstance(value, dict):
+            raise Invalid("must be an object with the arguments by name, or an array", field="payload")
+        struct = self._struct
+        if self._extra is None:
+            return msgspec.structs.asdict(msgspec.convert(value, struct, dec_hook=decode_hook))
+        own = {name: value.pop(name) for name in struct.__struct_fields__ if name in value}
+        bound = msgspec.structs.asdict(msgspec.convert(own, struct, dec_hook=decode_hook))
+        bound[self._extra] = msgspec.convert(value, dict[str, self._extra_type], dec_hook=decode_hook)  # type: ignore[name-defined]
+        return bound
+
+    def _by_position(self, values: list[Any]) -> dict[str, Any]:
+        given = dict(zip(self._positional, values, strict=False))
+        left = values[len(self._positional) :]
+        if left and self._rest is None:
+            raise Invalid(f"has {len(values)} items; at most {len(self._positional)} are accepted", field="payload")
+        if left and self._rest is not None:
+            given[self._rest] = left
+        return given
+
+    def spread(self, bound: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return bound values as the positional and keyword arguments to call the function with."""
+        if self._is_plain:
+            return [], dict(bound)
+        values = dict(bound)
+        extra = values.pop(self._extra, {}) if self._extra else {}
+        rest = values.pop(self._rest, ()) if self._rest else ()
+        args = [values.pop(name) for name in self._positional]
+        return [*args, *rest], {**values, **extra}
+
+    # -- describing
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the payload."""
+        described = msgspec.json.schema(self._struct, schema_hook=schema_hook)
+        definitions = described.pop("$defs", {})
+        schema = dict(definitions.pop(self._struct.__name__))
+        schema["title"] = self._task
+        schema["additionalProperties"] = self._extra is not None
+        return {**schema, "$defs": definitions} if definitions else schema
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return resolve_hints(self._function, self._task, leave_out=(*self.injected, "return"))
+
+    @property
+    def _extra_type(self) -> Any:
+        return self._hints.get(self._extra or "", Any)
+
+    @cached_property
+    def _struct(self) -> type[msgspec.Struct]:
+        fields = [self._field(param) for param in self._signature.parameters.values() if param.name != self._extra]
+        name = "".join(char if char.isalnum() else "_" for char in self._task)
+        try:
+            struct = msgspec.defstruct(f"{name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+            msgspec.json.Decoder(struct, dec_hook=decode_hook)
+        except TypeError as error:
+            raise TypeError(f"{self._task}: its parameters cannot be read from JSON: {error}") from error
+        return struct
+
+    @cached_property
+    def _decoder(self) -> "msgspec.json.Decoder[Any]":
+        return msgspec.json.Decoder(self._struct, dec_hook=decode_hook)
+
+    def _field(self, param: Parameter) -> tuple[str, Any] | tuple[str, Any, Any]:
+        hint = self._hints.get(param.name, Any)
+        if param.kind is Parameter.VAR_POSITIONAL:
+            return param.name, list[hint], msgspec.field(default_factory=list)  # type: ignore[valid-type]
+        if param.default is Parameter.empty:
+            return param.name, hint
+        if isinstance(param.default, _PLAIN):
+            return param.name, hint, param.default
+        return param.name, hint, msgspec.field(default_factory=lambda: param.default)
+
+
+def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[str, ...]) -> dict[str, Any]:
+    """Return a function's annotations as types; those left out need not make sense at run time."""
+    annotations = {name: hint for name, hint in inspect.get_annotations(function).items() if name not in leave_out}
+    holder = SimpleNamespace(__annotations__=annotations)
+    try:
+        return get_type_hints(holder, getattr(function, "__globals__", {}), include_extras=True)
+    except NameError as error:
+        raise TypeError(f"{task}: an annotation cannot be read at run time: {error}; import it for real") from error
+
+
+def _unwritable(given: dict[str, Any], error: Exception) -> Invalid:
+    for name, value in given.items():
+        try:
+            ENCODER.encode(value)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return Invalid(f"cannot be written as JSON: {error}", field=f"payload.{name}")
+    return Invalid(f"cannot be written as JSON: {error}", field="payload")

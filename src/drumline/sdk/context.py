@@ -1,0 +1,126 @@
+"""What a running task knows of itself, and what it may ask of its worker.
+
+A worker makes one `Context` per attempt and enters it with `activated`; the task gets it through a keyword-only
+parameter (`*, ctx: Context[State] = inject()`) or from `current()`. The SDK knows nothing of the worker: all that the
+worker does for a context is handed in as callbacks, which must be safe to call from any thread.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+
+from drumline.core.ids import TaskId
+from drumline.sdk.signals import Cancelled
+
+StateT = TypeVar("StateT")
+
+TASK_LOG: Final = logging.getLogger("drumline.task")
+"""Where tasks log through their context. Workers capture the whole of `logging`, not only this logger."""
+
+
+def _ignore_progress(_done: float, _total: float | None) -> None:
+    return
+
+
+def _ignore_artifact(_name: str, _data: bytes, _content_type: str) -> None:
+    return
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context(Generic[StateT]):
+    """One attempt of a task, from the inside.
+
+    Only `id` and `state` must be given, so that a test can call a task with a context of its own.
+    """
+
+    id: TaskId
+    state: StateT
+    """What the app's lifespan yielded in this worker; None without a lifespan."""
+    name: str = ""
+    attempt: int = 1
+    queue: str = "default"
+    deadline: datetime | None = None
+    """When this attempt will be stopped, if it has a timeout."""
+    log: logging.Logger = TASK_LOG
+
+    on_progress: Callable[[float, float | None], None] = field(default=_ignore_progress, repr=False)
+    """The worker's callback behind `progress`."""
+    on_artifact: Callable[[str, bytes, str], None] = field(default=_ignore_artifact, repr=False)
+    """The worker's callback behind `put_artifact`: takes the data over without blocking."""
+    on_look: Callable[[], bool] = field(default=_never, repr=False)
+    """The worker's callback behind `is_cancelled`."""
+
+    def progress(self, done: float, total: float | None = None) -> None:
+        """Say how far the attempt is; cheap enough to be called in every round of a loop."""
+        self.on_progress(done, total)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody asked that the task stop."""
+        return self.on_look()
+
+    def raise_if_cancelled(self) -> None:
+        """Stop the attempt here if somebody asked for it; async tasks are interrupted at their awaits anyway."""
+        if self.on_look():
+            raise Cancelled(f"task {self.id} was cancelled")
+
+    def put_artifact(
+        self, name: str, data: bytes | bytearray | memoryview | str, content_type: str = "application/octet-stream"
+    ) -> None:
+        """Keep a file with the task, from async code or from any thread.
+
+        The data is handed to the worker without waiting; it is stored before the attempt is reported as succeeded,
+        and an attempt whose artifact cannot be stored fails.
+        """
+        self.on_artifact(name, data.encode() if isinstance(data, str) else bytes(data), content_type)
+
+
+_CURRENT: Final[ContextVar[Context[Any]]] = ContextVar("drumline_context")
+
+
+def current() -> Context[Any]:
+    """Return the context of the task that is running here; raises `RuntimeError` outside of one."""
+    context = _CURRENT.get(None)
+    if context is None:
+        raise RuntimeError("no task is running here: drumline.current() works inside tasks only")
+    return context
+
+
+def current_or_none() -> Context[Any] | None:
+    """Return the context of the task that is running here, or None outside of one."""
+    return _CURRENT.get(None)
+
+
+@contextmanager
+def activated(context: Context[Any]) -> Iterator[None]:
+    """Make `context` the current one inside the block: for workers, and for tests of code that asks `current()`."""
+    token = _CURRENT.set(context)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+class Injected:
+    """The default of a parameter that the worker fills; using it unfilled says what to do."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # so that inspect, copy and friends see a plain object
+            raise AttributeError(name)
+        raise RuntimeError(f"this parameter is filled by a worker; outside of one pass it yourself to use .{name}")
+
+
+_INJECTED: Final = Injected()
+
+
+def inject() -> Any:
+    """Mark a keyword-only parameter that the worker fills with the attempt's `Context`."""
+    return cast("Any", _INJECTED)

@@ -1,0 +1,148 @@
+"""What a task is made of: a function, its name, where it runs, and what is the default for its submissions."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from drumline.core.codec import explain
+from drumline.core.errors import Invalid
+from drumline.core.names import check_name
+from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.session import TaskType
+from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES
+from drumline.sdk.arguments import ENCODER, Arguments, decode_hook, resolve_hints
+from drumline.sdk.context import Context
+from drumline.sdk.signals import Permanent, Signal
+
+
+class Mode(StrEnum):
+    """Where a worker runs the function."""
+
+    ASYNC = "async"  # on its event loop
+    THREAD = "thread"  # in a thread, for functions that block
+    PROCESS = "process"  # in a child process, for functions that compute
+
+
+class Defaults(Struct, frozen=True, kw_only=True):
+    """What a submission of the task gets unless it says otherwise, and which of its errors are worth a retry."""
+
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+    retries: int = DEFAULT_RETRIES
+    backoff: Backoff = DEFAULT_BACKOFF
+    timeout: timedelta | None = None
+    tags: tuple[str, ...] = ()
+    retry_on: tuple[type[BaseException], ...] | None = None
+    """If given, only these errors are retried; None retries every error."""
+    give_up_on: tuple[type[BaseException], ...] = ()
+    """Errors that are never retried, whatever `retry_on` says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskDefinition:
+    """A function as a task. Made by `define`; workers read it, nothing changes it."""
+
+    name: str
+    function: Callable[..., Any] = field(repr=False)
+    mode: Mode
+    doc: str = field(default="", repr=False)
+    defaults: Defaults = field(default_factory=Defaults, repr=False)
+    arguments: Arguments = field(repr=False, compare=False)
+
+    def payload(self, *args: Any, **kwargs: Any) -> Raw:
+        """Return a call as the JSON object of its arguments; a call that does not fit raises `TypeError`."""
+        return self.arguments.payload(args, kwargs)
+
+    def bind(self, payload: bytes | Raw) -> dict[str, Any]:
+        """Return a payload's values by parameter, checked by their annotations, or raise `Invalid` naming the field."""
+        return self.arguments.bind(payload)
+
+    def invoke(self, bound: Mapping[str, Any], context: Context[Any]) -> Any:
+        """Call the function with bound values, its injected parameters filled; an async one returns its coroutine."""
+        args, kwargs = self.arguments.spread(bound)
+        for name in self.arguments.injected:
+            kwargs[name] = context
+        return self.function(*args, **kwargs)
+
+    def encode_result(self, value: Any) -> Raw:
+        """Return what the function returned as JSON, or raise `Invalid`."""
+        try:
+            return Raw(ENCODER.encode(value))
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise Invalid(f"cannot be written as JSON: {error}", field="result") from error
+
+    def decode_result(self, result: bytes | Raw) -> Any:
+        """Return a result as the type that the function is annotated to return."""
+        try:
+            return self._result_decoder.decode(result)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise explain(error, field="result") from error
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the payload."""
+        return self.arguments.schema()
+
+    def published(self) -> TaskType:
+        """Return the task as a worker publishes it when it starts."""
+        return TaskType(name=self.name, doc=self.doc, schema=self.schema())
+
+    def is_permanent(self, error: BaseException) -> bool:
+        """Tell whether an error of the function means that trying again is of no use."""
+        if isinstance(error, Signal):
+            return isinstance(error, Permanent)
+        if isinstance(error, self.defaults.give_up_on):
+            return True
+        return self.defaults.retry_on is not None and not isinstance(error, self.defaults.retry_on)
+
+    @cached_property
+    def _result_decoder(self) -> "msgspec.json.Decoder[Any]":
+        function = inspect.unwrap(self.function)
+        others = tuple(name for name in inspect.get_annotations(function) if name != "return")
+        hint = resolve_hints(function, self.name, leave_out=others).get("return", Any)
+        return msgspec.json.Decoder(hint, dec_hook=decode_hook)
+
+
+def define(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    mode: Mode | None = None,
+    defaults: Defaults | None = None,
+) -> TaskDefinition:
+    """Return a function as a task definition; raises `TypeError` for what cannot be one."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function.__qualname__} is a generator; a task must return its result")
+    name = default_name(function) if name is None else check_name(name)
+    is_async = inspect.iscoroutinefunction(function)
+    mode = mode or (Mode.ASYNC if is_async else Mode.THREAD)
+    if is_async is not (mode is Mode.ASYNC):
+        kind = "an async function" if is_async else "a plain function"
+        raise TypeError(f"{name} is {kind} and cannot run in mode {mode.value!r}")
+    return TaskDefinition(
+        name=name,
+        function=function,
+        mode=mode,
+        doc=inspect.getdoc(function) or "",
+        defaults=defaults or Defaults(),
+        arguments=Arguments(function, task=name),
+    )
+
+
+def default_name(function: Callable[..., Any]) -> str:
+    """Return `module.qualname`; a function of the program itself gets the name it has when a worker imports it."""
+    module = function.__module__
+    if module == "__main__":
+        main = sys.modules["__main__"]
+        spec = getattr(main, "__spec__", None)
+        file = getattr(main, "__file__", None)
+        module = spec.name.removesuffix(".__main__") if spec else Path(file).stem if file else "main"
+    return check_name(f"{module}.{function.__qualname__}")
