@@ -8,10 +8,10 @@ from drumline.core.clock import Clock
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
-from drumline.engine.batcher import Batcher
 from drumline.engine.waiting import Patience, Waiter, Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest, Executing
+from drumline.sdk.batcher import Batcher
 
 
 class Claims:
@@ -36,11 +36,19 @@ class Claims:
         self._batcher: Batcher[ClaimRequest, Claim] = Batcher(self._flush, name="claims", largest=50, parallel=2)
 
     async def claim(
-        self, session: SessionId, spec: SessionSpec, *, limit: int, wait: float, nonce: int | None = None
+        self,
+        session: SessionId,
+        spec: SessionSpec,
+        *,
+        limit: int,
+        wait: float,
+        nonce: int | None = None,
+        again: bool = False,
     ) -> tuple[ClaimedTask, ...]:
         """Return up to `limit` tasks that the session can run; with none due, wait up to `wait` seconds.
 
-        A given `nonce` repeats an earlier claim whose answer was lost, and returns what that one took.
+        `nonce` names the claim, if the caller wants to name it. With `again` the claim of that name is repeated
+        because its answer was lost: it returns what that one took, or if that took nothing, claims anew.
         """
         request = ClaimRequest(
             session=session,
@@ -49,7 +57,7 @@ class Claims:
             queues=spec.queues,
             names=spec.names,
             tenant=spec.tenant,
-            again=nonce is not None,
+            again=again and nonce is not None,
         )
         deadline = self._clock.monotonic() + wait
         while True:
@@ -58,9 +66,10 @@ class Claims:
             try:
                 claim = await self._batcher.join(request)
                 left = deadline - self._clock.monotonic()
-                if claim.tasks or left <= 0:
+                if claim.tasks or (left <= 0 and not request.again):
                     return claim.tasks
-                await waiter.wait(min(left, self._until(claim)))
+                if not request.again:
+                    await waiter.wait(min(left, self._until(claim)))
             finally:
                 self._waiters.remove(waiter)
             request = msgspec.structs.replace(request, again=False)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from drumline.core.errors import NotFound
 from drumline.core.ids import SessionId, session_text
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
-from drumline.engine.batcher import Batcher
 from drumline.ports.store import Sessions as SessionStore
+from drumline.sdk.batcher import Batcher
 
 MOST_CACHED = 20_000
 

@@ -8,11 +8,11 @@ from drumline.core.errors import Fenced
 from drumline.core.limits import Limits
 from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped, Succeeded
 from drumline.core.state import Act, State
-from drumline.engine.batcher import Batcher
 from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
 from drumline.ports.gateway import Report
 from drumline.ports.store import Executing, Settled, Settlement, Standing
+from drumline.sdk.batcher import Batcher
 
 LONGEST_WAIT = timedelta(days=366)
 

@@ -6,9 +6,9 @@ from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
-from drumline.engine.batcher import Batcher
 from drumline.engine.offer import Offers
 from drumline.ports.store import Hint, Submitting
+from drumline.sdk.batcher import Batcher
 
 
 class Submissions:
@@ -34,17 +34,22 @@ class Submissions:
         return answer
 
     async def submit_many(
-        self, requests: Sequence[TaskRequest], *, tenant: str = DEFAULT_TENANT
+        self, requests: Sequence[TaskRequest | Invalid], *, tenant: str = DEFAULT_TENANT
     ) -> list[Submitted | DrumlineError]:
-        """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others."""
+        """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others.
+
+        What could not even be read stands in the list as the `Invalid` that says why, and is answered with it.
+        """
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
         checked = [self._accept(request, number, tenant) for number, request in enumerate(requests)]
         stored = iter(await self._batcher.join_many([task for task in checked if isinstance(task, NewTask)]))
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
 
-    def _accept(self, request: TaskRequest, number: int, tenant: str) -> NewTask | Invalid:
+    def _accept(self, request: TaskRequest | Invalid, number: int, tenant: str) -> NewTask | Invalid:
         try:
+            if isinstance(request, Invalid):
+                raise request
             return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
         except Invalid as error:
             where = f"tasks[{number}]" + (f".{error.field}" if error.field else "")

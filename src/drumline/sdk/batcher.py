@@ -18,8 +18,11 @@ Out = TypeVar("Out")
 class Batcher(Generic[In, Out]):
     """Calls `flush` with lists; gives each caller the answers to its own items.
 
-    `flush` must answer in order, one answer per item. If it raises, every caller of that batch gets the error. A
-    caller that is cancelled does not take its items back: they may be in flight already.
+    `flush` must answer in order, one answer per item. If it raises, every caller of that batch gets the error, and
+    no other. A caller that is cancelled does not take its items back: they may be in flight already. A flight that is
+    cancelled (its loop is going down) cancels everyone who waits, so that nobody waits for ever.
+
+    A batcher belongs to one event loop.
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class Batcher(Generic[In, Out]):
             self._waiting.append((part, answer))
             self._count += len(part)
             answers.append(answer)
-        self._take_off()
+        self._take_off(len(answers))
         if len(answers) == 1:
             return await answers[0]
         return [out for part_out in await asyncio.gather(*answers) for out in part_out]
@@ -68,22 +71,30 @@ class Batcher(Generic[In, Out]):
         while self._flights:
             await asyncio.wait(set(self._flights))
 
-    def _take_off(self) -> None:
-        while self._waiting and len(self._flights) < self._parallel:
+    def _take_off(self, parts: int) -> None:
+        # One flight per part at most: a second flight would find nothing to carry.
+        for _ in range(min(parts, self._parallel - len(self._flights))):
             flight = asyncio.get_running_loop().create_task(self._fly(), name=f"batch {self._name}")
             self._flights.add(flight)
-            if len(self._flights) == self._parallel:
-                break
+            flight.add_done_callback(self._landed)
 
     async def _fly(self) -> None:
         try:
             while self._waiting:
-                groups = self._next_groups()
-                await self._send(groups)
+                await self._send(self._next_groups())
         finally:
+            # In the same step as the last look at `_waiting`: an item that joins later must see this flight gone.
             current = asyncio.current_task()
             if current is not None:
                 self._flights.discard(current)
+
+    def _landed(self, flight: "asyncio.Task[None]") -> None:
+        self._flights.discard(flight)  # it may have been cancelled before its first step
+        if flight.cancelled() and not self._flights:
+            for _, answer in self._waiting:
+                answer.cancel()
+            self._waiting.clear()
+            self._count = 0
 
     def _next_groups(self) -> list[tuple[Sequence[In], "asyncio.Future[list[Out]]"]]:
         groups = [self._waiting.popleft()]
@@ -95,9 +106,8 @@ class Batcher(Generic[In, Out]):
         return groups
 
     async def _send(self, groups: list[tuple[Sequence[In], "asyncio.Future[list[Out]]"]]) -> None:
-        items = [item for group, _ in groups for item in group]
         try:
-            outs = await self._flush(items)
+            outs = await self._answers([item for group, _ in groups for item in group])
         except asyncio.CancelledError:
             for _, answer in groups:
                 answer.cancel()
@@ -112,3 +122,9 @@ class Batcher(Generic[In, Out]):
             if not answer.done():
                 answer.set_result(list(outs[start : start + len(group)]))
             start += len(group)
+
+    async def _answers(self, items: list[In]) -> Sequence[Out]:
+        outs = await self._flush(items)
+        if len(outs) != len(items):
+            raise RuntimeError(f"{self._name} gave {len(outs)} answers to {len(items)} items")
+        return outs

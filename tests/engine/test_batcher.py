@@ -1,0 +1,227 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from drumline.core.errors import Overloaded
+from drumline.sdk.batcher import Batcher
+
+
+class Gate:
+    """A backend that notes each batch and answers when it is let through."""
+
+    def __init__(self, *, is_open: bool = True) -> None:
+        self.batches: list[list[int]] = []
+        self.open = asyncio.Event()
+        self.most_at_once = 0
+        self._at_once = 0
+        if is_open:
+            self.open.set()
+
+    async def __call__(self, items: list[int]) -> Sequence[int]:
+        self.batches.append(items)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            await self.open.wait()
+        finally:
+            self._at_once -= 1
+        if any(item < 0 for item in items):
+            raise ValueError(str(items))
+        return [item * 10 for item in items]
+
+
+async def steps(count: int = 5) -> None:
+    """Let everything that can run do so."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_an_item_that_comes_alone_is_flushed_at_once() -> None:
+    gate = Gate()
+    batcher = Batcher(gate, name="test")
+
+    assert await batcher.join(1) == 10
+
+    assert gate.batches == [[1]]
+
+
+async def test_items_gather_while_a_batch_is_in_flight_and_go_together() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test")
+    first = asyncio.create_task(batcher.join(1))
+    await steps()
+    rest = [asyncio.create_task(batcher.join(n)) for n in (2, 3, 4)]
+    await steps()
+    assert gate.batches == [[1]]
+
+    gate.open.set()
+
+    assert await asyncio.gather(first, *rest) == [10, 20, 30, 40]
+    assert gate.batches == [[1], [2, 3, 4]]
+
+
+async def test_items_that_join_in_one_step_of_the_loop_share_the_first_batch() -> None:
+    gate = Gate()
+    batcher = Batcher(gate, name="test")
+
+    assert await asyncio.gather(*(batcher.join(n) for n in range(5))) == [0, 10, 20, 30, 40]
+
+    assert gate.batches == [[0, 1, 2, 3, 4]]
+
+
+async def test_lists_keep_their_order_and_get_their_own_answers() -> None:
+    gate = Gate()
+    batcher = Batcher(gate, name="test")
+
+    one, none, two = await asyncio.gather(
+        batcher.join_many([3, 1, 2]), batcher.join_many([]), batcher.join_many([9, 8])
+    )
+
+    assert (one, none, two) == ([30, 10, 20], [], [90, 80])
+
+
+async def test_no_batch_is_larger_than_the_cap() -> None:
+    gate = Gate()
+    batcher = Batcher(gate, name="test", largest=3)
+
+    long, short = await asyncio.gather(batcher.join_many(range(8)), batcher.join_many([100, 101]))
+
+    assert (long, short) == ([n * 10 for n in range(8)], [1000, 1010])
+    assert max(map(len, gate.batches)) <= 3
+    assert [item for batch in gate.batches for item in batch] == [*range(8), 100, 101]
+
+
+async def test_flights_go_in_parallel_up_to_the_number_allowed() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", largest=1, parallel=2)
+    callers = [asyncio.create_task(batcher.join(n)) for n in range(5)]
+    await steps()
+    assert gate.batches == [[0], [1]]
+
+    gate.open.set()
+
+    assert await asyncio.gather(*callers) == [0, 10, 20, 30, 40]
+    assert gate.most_at_once == 2
+
+
+async def test_a_lone_item_takes_one_flight_however_many_are_allowed() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", parallel=4)
+    caller = asyncio.create_task(batcher.join(1))
+    await asyncio.sleep(0)
+
+    assert len(batcher._flights) == 1
+
+    gate.open.set()
+    await caller
+
+
+async def test_too_many_waiting_items_push_back() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", most_waiting=2)
+    flying = asyncio.create_task(batcher.join(1))
+    await steps()
+    waiting = [asyncio.create_task(batcher.join(n)) for n in (2, 3)]
+    await steps()
+
+    with pytest.raises(Overloaded, match="test"):
+        await batcher.join(4)
+
+    gate.open.set()
+    assert await asyncio.gather(flying, *waiting) == [10, 20, 30]
+    assert await batcher.join(4) == 40
+
+
+async def test_a_list_longer_than_the_limit_is_taken_when_nothing_waits() -> None:
+    batcher = Batcher(Gate(), name="test", most_waiting=2)
+
+    assert len(await batcher.join_many(range(10))) == 10
+
+
+async def test_an_error_reaches_every_caller_of_its_batch_and_no_other() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", largest=2)
+    callers = [asyncio.create_task(batcher.join(n)) for n in (1, 2, 3, -1, 4)]
+    await steps()
+    gate.open.set()
+
+    answers = await asyncio.gather(*callers, return_exceptions=True)
+
+    assert gate.batches == [[1, 2], [3, -1], [4]]
+    assert answers[:2] == [10, 20]
+    assert [type(answer) for answer in answers[2:4]] == [ValueError, ValueError]
+    assert answers[4] == 40
+
+
+async def test_a_cancelled_caller_does_not_disturb_its_neighbours() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test")
+    in_flight = [asyncio.create_task(batcher.join(n)) for n in (1, 2)]
+    await steps()
+    waiting = [asyncio.create_task(batcher.join(n)) for n in (3, 4)]
+    await steps()
+    in_flight[0].cancel()
+    waiting[0].cancel()
+    await steps()
+    gate.open.set()
+
+    answers = await asyncio.gather(*in_flight, *waiting, return_exceptions=True)
+
+    assert [type(answers[0]), answers[1], type(answers[2]), answers[3]] == [
+        asyncio.CancelledError, 20, asyncio.CancelledError, 40,
+    ]  # fmt: skip
+    assert gate.batches == [[1, 2], [3, 4]]
+
+
+async def test_an_item_that_joins_as_the_last_batch_lands_is_not_left_behind() -> None:
+    gate = Gate()
+    batcher = Batcher(gate, name="test")
+
+    async def one_after_the_other(start: int) -> list[int]:
+        return [await batcher.join(start + n) for n in range(50)]
+
+    answers = await asyncio.wait_for(asyncio.gather(*(one_after_the_other(n * 100) for n in range(7))), 10)
+
+    assert answers == [[(start * 100 + n) * 10 for n in range(50)] for start in range(7)]
+
+
+async def test_a_cancelled_flight_leaves_nobody_waiting_for_ever() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", largest=1)
+    callers = [asyncio.create_task(batcher.join(n)) for n in (1, 2)]
+    await steps()
+    for flight in set(batcher._flights):
+        flight.cancel()
+
+    answers = await asyncio.wait_for(asyncio.gather(*callers, return_exceptions=True), 10)
+
+    assert [type(answer) for answer in answers] == [asyncio.CancelledError] * 2
+    gate.open.set()
+    assert await batcher.join(3) == 30
+
+
+async def test_a_backend_that_answers_too_little_is_an_error_for_its_callers() -> None:
+    async def short(items: list[int]) -> list[int]:
+        return items[1:]
+
+    batcher = Batcher(short, name="test")
+
+    with pytest.raises(RuntimeError, match="0 answers to 1 items"):
+        await batcher.join(1)
+
+
+async def test_drained_waits_for_all_that_is_under_way() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", largest=1)
+    callers = [asyncio.create_task(batcher.join(n)) for n in (1, 2)]
+    await steps()
+    drained = asyncio.create_task(batcher.drained())
+    await steps()
+    assert not drained.done()
+
+    gate.open.set()
+
+    await drained
+    await steps()
+    assert all(caller.done() for caller in callers)
