@@ -1,0 +1,88 @@
+"""The shape of a duty, and the loop that does it again and again.
+
+A duty fails when a backend is away, and that is not news each time: a failure is logged when it begins, when it
+becomes another one, and when it is over. While it lasts, passes come less often.
+"""
+
+import asyncio
+from collections.abc import Callable
+from random import SystemRandom
+from typing import Protocol
+
+import structlog
+
+from drumline.core.errors import DrumlineError
+
+LONGEST_BACKOFF = 30.0
+JITTER = 0.2
+"""The share of a pause that is left to chance, so that many schedulers do not march in step."""
+
+_RANDOM = SystemRandom()
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Duty(Protocol):
+    """Something that has to be done again and again."""
+
+    name: str
+    every: float
+    """Seconds from one pass to the next."""
+
+    async def pass_once(self) -> object:
+        """Do it once; safe to repeat at any time, from any number of processes."""
+        ...
+
+
+class Rounds:
+    """Does one duty until told to stop."""
+
+    def __init__(self, duty: Duty, *, random: Callable[[], float] = _RANDOM.random) -> None:
+        self._duty = duty
+        self._random = random
+        self._failures = 0
+        self._known = ""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Pass, pause, and pass again; the pause ends early when `stop` is set."""
+        while not stop.is_set():
+            await self.pass_safely()
+            try:
+                async with asyncio.timeout(self.pause()):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def pass_safely(self) -> None:
+        """Do the duty once; whatever it raises is logged, not passed on."""
+        try:
+            await self._duty.pass_once()
+        except Exception as error:  # noqa: BLE001 - a duty must outlive every fault of a backend
+            self._failed(error)
+        else:
+            self._succeeded()
+
+    def pause(self) -> float:
+        """Return the seconds until the next pass, longer after failures."""
+        pause = self._duty.every
+        if self._failures > 1:
+            pause = max(pause, min(pause * 2.0 ** min(self._failures - 1, 16), LONGEST_BACKOFF))
+        return pause * (1 - JITTER * self._random())
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        known = f"{type(error).__name__}: {error}"
+        if known != self._known:
+            self._known = known
+            log.warning("duty.failed", duty=self._duty.name, error=known, exc_info=_traceback_of(error))
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            log.info("duty.recovered", duty=self._duty.name, failures=self._failures)
+        self._failures = 0
+        self._known = ""
+
+
+def _traceback_of(error: Exception) -> Exception | None:
+    """Return the error if its traceback helps: an outage explains itself, a fault of ours does not."""
+    return None if isinstance(error, DrumlineError | TimeoutError) else error

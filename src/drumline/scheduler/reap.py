@@ -1,0 +1,81 @@
+"""Reap: close the sessions of workers that died, and let their tasks run elsewhere.
+
+Death is observed, not read off a clock: a session is dead when its beat number has not moved for a whole TTL of
+this observer's own healthy time. Time is healthy while passes succeed and come when they should. After a database
+outage, a suspended machine or a stalled loop every session gets a full TTL again, so an outage reaps nobody. The store
+closes a session only if its beat number is still the one observed: a beat that arrives in between saves it.
+"""
+
+import asyncio
+
+import structlog
+
+from drumline.core.clock import Clock
+from drumline.core.ids import SessionId, session_text
+from drumline.core.session import SESSION_TTL
+from drumline.engine.engine import Engine
+from drumline.ports.store import Reaped
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Reaper:
+    """Watches the beat numbers."""
+
+    name = "reap"
+
+    def __init__(
+        self, engine: Engine, *, clock: Clock, poison_after: int, ttl: float = SESSION_TTL, every: float = 1.0
+    ) -> None:
+        self.every = every
+        self._engine = engine
+        self._clock = clock
+        self._poison_after = poison_after
+        self._ttl = ttl
+        # Workers beat about three times in a TTL: a gap shorter than that between two looks hides nothing.
+        self._longest_gap = max(ttl / 3, every * 2)
+        self._seen: dict[SessionId, tuple[int, float]] = {}
+        self._last_look: float | None = None
+
+    async def pass_once(self) -> Reaped:
+        """Look at every session, and reap those that were silent for too long."""
+        began = self._clock.monotonic()
+        if self._last_look is not None and began - self._last_look > self._longest_gap:
+            self._forget()
+        try:
+            reaped = await self._look(began)
+        except BaseException:
+            self._forget()
+            raise
+        # A pass that took too long says as little about the workers as one that failed.
+        if self._clock.monotonic() - began > self._longest_gap:
+            self._forget()
+        self._tell(reaped)
+        return reaped
+
+    async def _look(self, now: float) -> Reaped:
+        async with asyncio.timeout(self._longest_gap):
+            views = await self._engine.store.sessions()
+            self._observe({view.id: view.beat for view in views if view.closed_at is None}, now)
+            dead = [(session, beat) for session, (beat, since) in self._seen.items() if now - since >= self._ttl]
+            # Also with nobody to close: tasks of sessions that were closed, and lost claims, are freed here.
+            return await self._engine.store.reap(dead, poison_after=self._poison_after)
+
+    def _observe(self, beats: dict[SessionId, int], now: float) -> None:
+        self._last_look = now
+        self._seen = {
+            session: seen if (seen := self._seen.get(session)) and seen[0] == beat else (beat, now)
+            for session, beat in beats.items()
+        }
+
+    def _forget(self) -> None:
+        self._seen = {}
+        self._last_look = None
+
+    def _tell(self, reaped: Reaped) -> None:
+        self._engine.offer_freed(reaped.requeued)
+        for session in reaped.sessions:
+            self._seen.pop(session, None)
+            log.warning("session.reaped", worker=session_text(session), silent_for=self._ttl)
+        if reaped.requeued or reaped.poisoned or reaped.ghosts:
+            log.info("tasks.freed", requeued=len(reaped.requeued), poisoned=len(reaped.poisoned), ghosts=reaped.ghosts)

@@ -1,0 +1,103 @@
+"""What can be set, with its type, its default and what it means. The reference page is made from this file."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+
+Port = Annotated[int, Meta(ge=0, le=65_535)]
+Count = Annotated[int, Meta(ge=1, le=100_000)]
+
+SQLITE_FILE = "drumline.db"
+KEY_FILE = "api-key"
+SERVER_FILE = "server.json"
+SQLITE = "sqlite:///"
+
+
+class Secret(str):
+    """A text that is not shown when what holds it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True):
+    """How a worker behaves."""
+
+    concurrency: Count = 32
+    """How many tasks it runs at once."""
+    queues: tuple[str, ...] = ()
+    """The queues it serves; none named means all of them."""
+    grace: timedelta = timedelta(seconds=30)
+    """How long running tasks may go on after the worker was asked to stop; then they are given back."""
+    label: str = ""
+    """A name for people, shown in the list of workers."""
+
+
+class SmtpSettings(Struct, frozen=True, kw_only=True):
+    """The mail server of the `send-email` task."""
+
+    host: str = "127.0.0.1"
+    """Its address."""
+    port: Port = 25
+    """Its port: usually 25, 465 with `tls`, 587 with `starttls`."""
+    encryption: Literal["none", "starttls", "tls"] = "none"
+    """How the connection is protected."""
+    user: str | None = None
+    """Whom to log in as; nobody when not set."""
+    password: Secret | None = None
+    """The password of that user."""
+    sender: str = "drumline@localhost"
+    """The sender of mails that name none."""
+
+
+class LogSettings(Struct, frozen=True, kw_only=True):
+    """What Drumline says of itself, on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least important events that are written."""
+    format: Literal["auto", "text", "json"] = "auto"
+    """`text` for people, `json` for machines, `auto` for text on a terminal and JSON elsewhere."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """All that can be set. Every default works on one machine without any other service."""
+
+    data: Path = Path(".drumline")
+    """The folder of everything Drumline keeps on this machine; made if missing, readable by its owner only."""
+    host: str = "127.0.0.1"
+    """The address that the API listens on."""
+    port: Port = 8080
+    """The port that the API listens on; 0 takes a free one."""
+    url: str | None = None
+    """The server that commands and remote workers talk to; found through the data folder when not set."""
+    api_key: Secret | None = None
+    """For the server the first administrator's key, for clients the key to use; made at the first start if not set."""
+    store_url: Secret | None = None
+    """Where tasks are kept: `sqlite:///path` or `postgresql://…`; a SQLite file in the data folder when not set."""
+    queue_url: Secret | None = None
+    """The Redis that holds the queue: `redis://…`, `rediss://…` or `redis+cluster://…`; none when not set."""
+    allow_shell: bool | None = None
+    """Whether workers run `shell` tasks; when not set, only those of `drumline dev` on SQLite do."""
+    retention: timedelta = timedelta(days=7)
+    """How long ended tasks are kept, with their logs and artifacts; 0 keeps them for ever."""
+    poison_after: Count = 3
+    """How many workers a task may take down with it before it is failed for good."""
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    smtp: SmtpSettings = field(default_factory=SmtpSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def sqlite_path(self) -> Path | None:
+        """The SQLite file that is the store, or nothing when the store is a server."""
+        if self.store_url is None:
+            return self.data / SQLITE_FILE
+        if self.store_url.startswith(SQLITE):
+            return Path(self.store_url.removeprefix(SQLITE))
+        return None

@@ -1,0 +1,24 @@
+"""A real engine on SQLite, with time that moves by hand."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from drumline.backends.no_queue import NoQueue
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import ManualClock
+from drumline.engine.engine import Engine
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def engine(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engine]:
+    store = await SqliteStore.open(tmp_path / "drumline.db", clock=clock)
+    engine = Engine(store, NoQueue(), clock=clock)
+    yield engine
+    await engine.close()

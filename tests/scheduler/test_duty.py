@@ -1,0 +1,75 @@
+"""A duty goes on whatever happens, and does not fill the log with one outage."""
+
+import asyncio
+from collections.abc import Iterator
+
+from structlog.testing import capture_logs
+
+from drumline.core.errors import Unavailable
+from drumline.scheduler.duty import LONGEST_BACKOFF, Rounds
+
+
+class Scripted:
+    """A duty that goes as written: an error to raise, or None to succeed."""
+
+    name = "scripted"
+    every = 1.0
+
+    def __init__(self, *script: Exception | None) -> None:
+        self._script: Iterator[Exception | None] = iter(script)
+        self.passes = 0
+        self.passed = asyncio.Event()
+
+    async def pass_once(self) -> None:
+        self.passes += 1
+        self.passed.set()
+        error = next(self._script, None)
+        if error is not None:
+            raise error
+
+
+async def test_a_failure_is_logged_when_it_begins_changes_and_ends() -> None:
+    away, full = Unavailable("away"), Unavailable("disk full")
+    rounds = Rounds(Scripted(None, away, away, away, full, full, None, None))
+
+    with capture_logs() as logs:
+        for _ in range(8):
+            await rounds.pass_safely()
+
+    assert [(entry["event"], entry.get("error") or entry.get("failures")) for entry in logs] == [
+        ("duty.failed", "Unavailable: away"),
+        ("duty.failed", "Unavailable: disk full"),
+        ("duty.recovered", 5),
+    ]
+
+
+async def test_passes_come_less_often_while_they_fail_and_as_before_afterwards() -> None:
+    rounds = Rounds(Scripted(*[Unavailable("away")] * 10), random=lambda: 0.0)
+
+    pauses = []
+    for _ in range(11):
+        with capture_logs():
+            await rounds.pass_safely()
+        pauses.append(rounds.pause())
+
+    assert pauses[:4] == [1, 2, 4, 8]
+    assert max(pauses) == LONGEST_BACKOFF
+    assert pauses[-1] == 1
+
+
+async def test_schedulers_do_not_march_in_step() -> None:
+    assert Rounds(Scripted(), random=lambda: 0.0).pause() != Rounds(Scripted(), random=lambda: 1.0).pause()
+
+
+async def test_a_stop_ends_the_pause() -> None:
+    duty = Scripted()
+    duty.every = 3600.0
+    stop = asyncio.Event()
+    running = asyncio.create_task(Rounds(duty).run(stop))
+
+    async with asyncio.timeout(5):
+        await duty.passed.wait()
+        stop.set()
+        await running
+
+    assert duty.passes == 1
