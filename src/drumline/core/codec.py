@@ -13,7 +13,8 @@ _ENCODER = msgspec.json.Encoder()
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
 _ANY = msgspec.json.Decoder()
 _PATH = re.compile(r" - at `(\$|key in )?(.*)`$")
-_OUTSIDE_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 def encode(value: Any) -> bytes:
@@ -43,7 +44,7 @@ def explain(error: Exception, *, field: str | None = None) -> Invalid:
     text = str(error)
     path = _PATH.search(text)
     inner = path[2].removeprefix("$").removeprefix(".").replace("[...]", "") if path else ""
-    reason = _PATH.sub("", text)
+    reason = _PATH.sub("", text).removeprefix("JSON is malformed: ")
     unknown = re.search(r"unknown field `(.+?)`", text)
     missing = re.search(r"missing required field `(.+?)`", text)
     named = unknown or missing
@@ -51,14 +52,20 @@ def explain(error: Exception, *, field: str | None = None) -> Invalid:
     code = "invalid" if isinstance(error, msgspec.ValidationError) else "malformed"
     if not parts and code == "malformed":
         parts = ["body"]
-    return Invalid(reason[:1].lower() + reason[1:], field=".".join(parts) or None, code=code)
+    reason = reason[:1].lower() + reason[1:]
+    return Invalid(f"is not JSON: {reason}" if code == "malformed" else reason, field=_joined(parts), code=code)
+
+
+def _joined(parts: list[str]) -> str | None:
+    """Return a path such as `tasks[3].notify[0].on`; an index follows its field without a dot."""
+    return ".".join(parts).replace(".[", "[") or None
 
 
 def check_json(raw: bytes, *, field: str, largest: int, deepest: int) -> Any:
     """Return the value of a JSON text, or raise `Invalid` if it is too large, too deep or not JSON."""
     if len(raw) > largest:
         raise Invalid(f"is {len(raw):,} bytes of JSON; at most {largest:,} are accepted", field=field, code="too_large")
-    if raw.count(b"[") + raw.count(b"{") > deepest and _depth(raw) > deepest:
+    if raw.count(b"[") + raw.count(b"{") > deepest and is_deeper(raw, deepest):
         raise Invalid(f"is nested more than {deepest} levels deep", field=field, code="too_deep")
     try:
         return _ANY.decode(raw)
@@ -66,13 +73,12 @@ def check_json(raw: bytes, *, field: str, largest: int, deepest: int) -> Any:
         raise explain(error, field=field) from error
 
 
-def _depth(raw: bytes) -> int:
-    depth = deepest = 0
-    for match in _OUTSIDE_STRINGS.finditer(raw):
-        token = match[0]
-        if token in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token in b"]}":
-            depth -= 1
-    return deepest
+def is_deeper(raw: bytes, levels: int) -> bool:
+    """Tell whether a JSON text nests deeper than `levels`, without building its value."""
+    brackets = _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS)
+    # Each round takes off the innermost level; every round is a copy at memory speed, so no input is slow.
+    for _ in range(levels):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    return bool(brackets)

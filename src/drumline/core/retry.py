@@ -10,7 +10,7 @@ from drumline.core.errors import Invalid
 MOST_RETRIES = 1000
 
 
-class Backoff(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Backoff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """How long to wait before each retry, in seconds.
 
     The n-th retry waits `base * factor ** (n - 1)`, at most `cap`; `jitter` (0 to 1) takes off up to that share at

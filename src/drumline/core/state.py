@@ -124,6 +124,15 @@ def status_of(state: State, due_at: int | None, now: int) -> Status:
     return _STATUS[state]
 
 
+def states_of(status: Status) -> tuple[State, ...]:
+    """Return the stored states that a status may stand for."""
+    if status is Status.PENDING:
+        return (State.BLOCKED, State.QUEUED)
+    if status is Status.QUEUED:
+        return (State.QUEUED,)
+    return tuple(state for state, shown in _STATUS.items() if shown is status)
+
+
 def is_ended(status: Status) -> bool:
     """Tell whether a task with this status will change no more by itself."""
     return status not in {Status.PENDING, Status.QUEUED, Status.PROCESSING}

@@ -5,7 +5,6 @@ TaskRequest ──accept()──▶ NewTask ──store──▶ ClaimedTask   (
 """
 
 from datetime import datetime
-from enum import StrEnum
 from hashlib import sha256
 from typing import Literal
 
@@ -116,32 +115,6 @@ class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: int = 0
     tenant: str = DEFAULT_TENANT
     options: TaskOptions = DEFAULT_OPTIONS
-
-
-class AttemptOutcome(StrEnum):
-    """How an execution ended, as people read it in the history."""
-
-    RUNNING = "running"
-    COMPLETED = "completed"
-    RETRIED = "retried"
-    FAILED = "failed"
-    SNOOZED = "snoozed"
-    RELEASED = "released"
-    CRASHED = "crashed"
-    CANCELLED = "cancelled"
-    SKIPPED = "skipped"
-
-
-class AttemptView(Struct, frozen=True, kw_only=True):
-    """One execution of a task."""
-
-    epoch: int
-    attempt: int
-    outcome: AttemptOutcome
-    worker: SessionId | None
-    started_at: Instant | None
-    finished_at: Instant | None
-    error: ErrorInfo | None = None
 
 
 class TaskView(Struct, frozen=True, kw_only=True):

@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
+from drumline.core.attempt import AttemptView
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
 from drumline.core.state import TERMINAL
-from drumline.core.task import AttemptView, TaskView
+from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
 from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, TaskFilter
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Raw, Struct
 
+from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import SessionId, TaskId
@@ -18,7 +19,7 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State, Status
-from drumline.core.task import AttemptView, ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
+from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
 
 
 class Hint(Struct, frozen=True):

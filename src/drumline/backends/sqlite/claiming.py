@@ -1,0 +1,108 @@
+"""Leasing due tasks to sessions."""
+
+import heapq
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from drumline.backends.sqlite.access import Access, batch_of, event, rows_of, tell
+from drumline.backends.sqlite.statements import SQL
+from drumline.core.clock import Instant
+from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.priority import score
+from drumline.core.state import Act, State
+from drumline.core.task import ClaimedTask, decode_options
+from drumline.ports.store import Claim, ClaimRequest
+
+NOTHING = Claim(())
+
+
+class Claiming(Access):
+    """The claiming part of `ports.store.Executing` on SQLite."""
+
+    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
+        """Give each request due tasks that it can run, best score first, and lease them to its session."""
+        return await self._database.write(
+            lambda connection: [self._claim(connection, request, self._now()) for request in requests]
+        )
+
+    def _claim(self, connection: sqlite3.Connection, request: ClaimRequest, now: Instant) -> Claim:
+        if connection.execute(SQL["session_is_claiming"], {"session": request.session}).fetchone() is None:
+            return NOTHING
+        if request.again:
+            taken = self._taken(connection, request, None)
+            if taken:
+                return Claim(tuple(taken))
+        lanes = dict(
+            rows_of(
+                connection,
+                "lanes_for",
+                {"names": batch_of(request.names), "queues": batch_of(request.queues), "tenant": request.tenant},
+            )
+        )
+        ids = request.hints if request.hints is not None else _best_due(connection, lanes, request.limit, now)
+        if not ids:
+            return Claim((), None if request.hints is not None else _next_due(connection, lanes))
+        connection.execute(
+            SQL["claim"],
+            {
+                "ids": batch_of(ids),
+                "lanes": batch_of(tuple(lanes)),
+                "nonce": request.nonce,
+                "session": request.session,
+                "now": now,
+            },
+        )
+        taken = self._taken(connection, request, ids)
+        tell(connection, now, [event(t.lease.task, Act.CLAIM, State.RUNNING, t.lease.epoch) for t in taken])
+        return Claim(tuple(taken))
+
+    def _taken(
+        self, connection: sqlite3.Connection, request: ClaimRequest, ids: Sequence[TaskId] | None
+    ) -> list[ClaimedTask]:
+        """Return what a claim has taken, in the order of `ids`."""
+        rows = rows_of(
+            connection,
+            "claimed",
+            {"session": request.session, "nonce": request.nonce, "ids": None if ids is None else batch_of(ids)},
+        )
+        tasks = [_claimed_task(row, request.nonce) for row in rows]
+        if ids is not None:
+            order = {task: place for place, task in enumerate(ids)}
+            tasks.sort(key=lambda task: order[task.lease.task])
+        return tasks
+
+
+def _best_due(connection: sqlite3.Connection, lanes: dict[int, int], limit: int, now: Instant) -> tuple[TaskId, ...]:
+    """Merge the heads of the lanes by score."""
+    heads = []
+    for lane, priority in lanes.items():
+        due = rows_of(connection, "due_in_lane", {"lane": lane, "now": now, "limit": limit})
+        if due:
+            heads.append([(score(due_at, priority), task) for due_at, task in due])
+    if len(heads) == 1:
+        return tuple(TaskId(task) for _, task in heads[0])
+    best = heapq.merge(*heads)
+    return tuple(TaskId(task) for (_, task), _ in zip(best, range(limit), strict=False))
+
+
+def _next_due(connection: sqlite3.Connection, lanes: dict[int, int]) -> Instant | None:
+    found = [connection.execute(SQL["next_due_in_lane"], {"lane": lane}).fetchone() for lane in lanes]
+    return min((Instant(row[0]) for row in found if row is not None), default=None)
+
+
+def _claimed_task(row: list[Any], nonce: int) -> ClaimedTask:
+    task, epoch, attempt, payload, options, tenant, queue, name, priority = row
+    return ClaimedTask(
+        lease=Lease(TaskId(task), epoch, nonce),
+        name=name,
+        queue=queue,
+        payload=Raw(payload.encode()),
+        attempt=attempt,
+        priority=priority,
+        tenant=tenant,
+        options=decode_options(options),
+    )

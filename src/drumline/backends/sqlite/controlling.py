@@ -1,0 +1,126 @@
+"""What people do to tasks and queues."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from drumline.backends.sqlite.access import Access, batch_of, event, tell
+from drumline.backends.sqlite.statements import SQL
+from drumline.core.attempt import OUTCOME_OF
+from drumline.core.clock import Instant
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, State, step
+from drumline.core.task import Lane
+from drumline.ports.store import Change, Changed, Hint
+
+Answer = Changed | NotFound | Conflict
+
+
+class Standing(NamedTuple):
+    """Where a task stands; the order is that of stands.sql."""
+
+    tenant: str
+    queue: str
+    name: str
+    priority: int
+    state: int
+    epoch: int
+    attempt: int
+    nonce: int | None
+    session: int | None
+    started_at: int | None
+    due_at: int
+
+    @property
+    def lane(self) -> Lane:
+        """The lane it is in."""
+        return Lane(self.tenant, self.queue, self.name, self.priority)
+
+
+class Controlling(Access):
+    """`ports.store.Controlling` on SQLite."""
+
+    async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
+        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
+        act = Act.FORCE_CANCEL if force else Act.CANCEL
+        return await self._each(tasks, tenant, lambda connection, task, at: self._cancel(connection, task, at, act))
+
+    async def reschedule(self, changes: Sequence[Change], *, tenant: str | None = None) -> list[Answer]:
+        """Change when queued tasks are due, or their priority."""
+        wanted = {change.task: change for change in changes}
+        return await self._each(
+            [change.task for change in changes],
+            tenant,
+            lambda connection, task, at: self._reschedule(connection, wanted[task], at),
+        )
+
+    async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
+        """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
+        return await self._each(tasks, tenant, self._retry)
+
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
+        """Hand out no more tasks of a queue; running ones go on."""
+        row = (tenant, queue, reason, self._now())
+        await self._change("pause_queue", row)
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Hand out a paused queue's tasks again."""
+        await self._change("resume_queue", (tenant, queue))
+
+    async def _each(
+        self,
+        tasks: Sequence[TaskId],
+        tenant: str | None,
+        act: Callable[[sqlite3.Connection, TaskId, Standing], Changed],
+    ) -> list[Answer]:
+        def one(connection: sqlite3.Connection, task: TaskId) -> Answer:
+            row = connection.execute(SQL["stands"], {"id": task}).fetchone()
+            at = None if row is None else Standing(*row)
+            if at is None or (tenant is not None and at.tenant != tenant):
+                return NotFound(f"there is no task {task}", field="id")
+            try:
+                return act(connection, task, at)
+            except Conflict as conflict:
+                return conflict
+
+        return await self._database.write(lambda connection: [one(connection, task) for task in tasks])
+
+    def _cancel(self, connection: sqlite3.Connection, task: TaskId, at: Standing, act: Act) -> Changed:
+        state = step(State(at.state), act)
+        now = self._now()
+        if state is State.RUNNING:
+            connection.execute(SQL["request_cancel"], {"id": task})
+            return Changed(task, state)
+        # A waiting task ends without an execution, so its last row needs an epoch of its own.
+        epoch = at.epoch if at.state == State.RUNNING else at.epoch + 1
+        row = (task, epoch, at.attempt, int(OUTCOME_OF[act]), None, at.session, at.started_at, now, None, None)
+        connection.execute(SQL["insert_attempts"], {"batch": batch_of([row])})
+        connection.execute(SQL["delete_live"], {"ids": batch_of([task])})
+        tell(connection, now, [event(task, act, state, epoch)])
+        return Changed(task, state)
+
+    def _reschedule(self, connection: sqlite3.Connection, change: Change, at: Standing) -> Changed:
+        state = step(State(at.state), Act.RESCHEDULE)
+        now = self._now()
+        due_at = Instant(at.due_at)
+        if change.run_at is not None:
+            due_at = change.run_at
+        elif change.delay_ms is not None:
+            due_at = Instant(now + change.delay_ms)
+        priority = at.priority if change.priority is None else change.priority
+        lane = Lane(at.tenant, at.queue, at.name, priority)
+        row = {"id": change.task, "due_at": due_at, "lane": self._lanes.number(connection, lane)}
+        connection.execute(SQL["reschedule_live"], row)
+        connection.execute(SQL["reschedule_task"], row)
+        tell(connection, now, [event(change.task, Act.RESCHEDULE, state, at.epoch + 1)])
+        return Changed(change.task, state, Hint(change.task, lane, due_at))
+
+    def _retry(self, connection: sqlite3.Connection, task: TaskId, at: Standing) -> Changed:
+        state = step(State(at.state), Act.RETRY)
+        now = self._now()
+        epoch = at.epoch + 1
+        row = (task, self._lanes.number(connection, at.lane), now, epoch, at.attempt)
+        connection.execute(SQL["insert_live"], {"batch": batch_of([row])})
+        tell(connection, now, [event(task, Act.RETRY, state, epoch)])
+        return Changed(task, state, Hint(task, at.lane, now))

@@ -1,0 +1,185 @@
+"""One SQLite file: a writer thread that commits in groups, and reader threads that never wait for it.
+
+Every write is an `act`: a function of a connection, run inside a transaction that the writer began. Acts that wait
+while a commit is under way go into the next transaction together, so many callers share one fsync. An act may be run
+twice: if one of a group fails, the group is rolled back and each act gets a transaction of its own.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from drumline.core.errors import Unavailable
+
+T = TypeVar("T")
+Act = Callable[[sqlite3.Connection], T]
+
+OLDEST_SQLITE = (3, 35, 0)
+MOST_ACTS_PER_COMMIT = 64
+BUSY_SECONDS = 20.0
+READERS = 2
+
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # an acknowledged commit survives a power cut, not only a crash
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16000",
+    "PRAGMA journal_size_limit = 67108864",
+)
+
+
+class _Waiting(Generic[T]):
+    """An act on its way to the writer, and the caller that waits for it."""
+
+    def __init__(self, act: Act[T], loop: asyncio.AbstractEventLoop) -> None:
+        self.act = act
+        self.loop = loop
+        self.answer: asyncio.Future[T] = loop.create_future()
+
+    def resolve(self, outcome: T | BaseException) -> None:
+        """Hand the outcome over; runs in the caller's loop."""
+        if self.answer.done():
+            return
+        if isinstance(outcome, BaseException):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome)
+
+
+class Database:
+    """Access to one database file. Open it with `Database.open`."""
+
+    def __init__(self, path: Path | None, *, on_rollback: Callable[[], None]) -> None:
+        self._path = path
+        self._on_rollback = on_rollback
+        self._acts: SimpleQueue[_Waiting[Any] | None] = SimpleQueue()
+        self._writer = threading.Thread(target=self._write_until_closed, name="drumline-sqlite", daemon=True)
+        self._readers = ThreadPoolExecutor(READERS, "drumline-sqlite-read") if path else None
+        self._local = threading.local()
+        self._reading: list[sqlite3.Connection] = []
+        self._closed = False
+        self._writer.start()
+
+    async def write(self, act: Act[T]) -> T:
+        """Run `act` in a transaction; when this returns it is committed."""
+        if self._closed:
+            raise Unavailable("the store is closed")
+        waiting = _Waiting(act, asyncio.get_running_loop())
+        self._acts.put(waiting)
+        return await waiting.answer
+
+    async def read(self, look: Act[T]) -> T:
+        """Run `look` on a consistent snapshot."""
+        if self._readers is None:
+            return await self.write(look)  # a database in memory has one connection only
+        if self._closed:
+            raise Unavailable("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._look, look)
+
+    async def close(self) -> None:
+        """Finish the acts that wait, then close every connection."""
+        if self._closed:
+            return
+        self._closed = True
+        self._acts.put(None)
+        await asyncio.get_running_loop().run_in_executor(None, self._writer.join)
+        if self._readers is not None:
+            self._readers.shutdown(wait=True)
+        for connection in self._reading:
+            connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            wanted = ".".join(map(str, OLDEST_SQLITE))
+            raise Unavailable(f"SQLite {wanted} or newer is needed; this Python has {sqlite3.sqlite_version}")
+        connection = sqlite3.connect(
+            self._path or ":memory:", isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
+        )
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+        return connection
+
+    def _look(self, look: Act[T]) -> T:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        try:
+            if connection is None:
+                connection = self._local.connection = self._connect()
+                connection.execute("PRAGMA query_only = ON")
+                self._reading.append(connection)
+            connection.execute("BEGIN")
+            try:
+                return look(connection)
+            finally:
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _translated(error) from error
+
+    def _write_until_closed(self) -> None:
+        connection: sqlite3.Connection | None = None
+        while (group := self._next_group()) is not None:
+            try:
+                connection = connection or self._connect()
+            except (sqlite3.Error, Unavailable) as error:
+                self._tell([(waiting, _translated(error)) for waiting in group])
+                continue
+            self._tell(self._commit(connection, group))
+        if connection is not None:
+            connection.close()
+
+    def _next_group(self) -> list[_Waiting[Any]] | None:
+        first = self._acts.get()
+        if first is None:
+            return None
+        group = [first]
+        try:
+            while len(group) < MOST_ACTS_PER_COMMIT:
+                waiting = self._acts.get_nowait()
+                if waiting is None:
+                    self._acts.put(None)
+                    break
+                group.append(waiting)
+        except Empty:
+            pass
+        return group
+
+    def _commit(self, connection: sqlite3.Connection, group: list[_Waiting[Any]]) -> list[tuple[_Waiting[Any], Any]]:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = [(waiting, waiting.act(connection)) for waiting in group]
+            connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - whatever an act raised belongs to its caller
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            self._on_rollback()
+            if len(group) == 1:
+                return [(group[0], _translated(error))]
+            return [outcome for waiting in group for outcome in self._commit(connection, [waiting])]
+        return outcomes
+
+    def _tell(self, outcomes: list[tuple[_Waiting[Any], Any]]) -> None:
+        """Resolve the callers, with one call into each event loop."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting[Any], Any]]] = {}
+        for waiting, outcome in outcomes:
+            by_loop.setdefault(waiting.loop, []).append((waiting, outcome))
+        for loop, mine in by_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_resolve_all, mine)
+
+
+def _resolve_all(outcomes: list[tuple[_Waiting[Any], Any]]) -> None:
+    for waiting, outcome in outcomes:
+        waiting.resolve(outcome)
+
+
+def _translated(error: Exception) -> Exception:
+    """Turn the driver's errors about the file or the disk into `Unavailable`; the rest are bugs and stay."""
+    if isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError) and not isinstance(
+        error, sqlite3.IntegrityError | sqlite3.ProgrammingError
+    ):
+        return Unavailable(f"the SQLite store cannot be used: {error}")
+    return error

@@ -1,0 +1,115 @@
+"""Looking at tasks, logs, artifacts and queues."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from drumline.backends.sqlite.access import Access, batch_of
+from drumline.backends.sqlite.statements import SQL
+from drumline.core.attempt import AttemptOutcome, AttemptView
+from drumline.core.clock import Instant
+from drumline.core.codec import decode
+from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import State, Status, states_of
+from drumline.core.task import Lane, TaskView, decode_options
+from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
+
+
+class Querying(Access):
+    """`ports.store.Querying` on SQLite."""
+
+    async def now(self) -> Instant:
+        """Return the store's time."""
+        return self._now()
+
+    async def get(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
+    ) -> list[TaskView | None]:
+        """Return tasks as they stand; None for those that do not exist (for this tenant)."""
+        rows = await self._rows("get", {"ids": batch_of(tasks), "tenant": tenant})
+        found = {row[0]: _view(row, payload=payload) for row in rows}
+        return [found.get(task) for task in tasks]
+
+    async def list_tasks(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+    ) -> list[TaskView]:
+        """Return tasks, newest first, starting below `before`."""
+        states = [int(state) for status in which.statuses for state in states_of(status) if state is not State.QUEUED]
+        parameters = {
+            "before": before, "tenant": which.tenant, "queue": which.queue, "name": which.name, "worker": which.worker,
+            "key": which.idempotency_key, "tag": which.tag, "states": batch_of(states) if which.statuses else None,
+            "pending": Status.PENDING in which.statuses, "queued": Status.QUEUED in which.statuses,
+            "now": self._now(), "with_payload": payload, "limit": limit,
+        }  # fmt: skip
+        return [_view(row, payload=payload) for row in await self._rows("list_tasks", parameters)]
+
+    async def attempts(self, task: TaskId) -> list[AttemptView]:
+        """Return a task's executions, oldest first, the running one included."""
+        return [
+            AttemptView(
+                epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
+                started_at=started_at, finished_at=finished_at, error=_error(error),
+            )
+            for epoch, attempt, outcome, session, started_at, finished_at, error in await self._rows(
+                "attempts", {"id": task}
+            )
+        ]  # fmt: skip
+
+    async def read_log(self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None) -> LogPage:
+        """Return what was logged after a cursor, of one attempt or of all."""
+        rows = await self._rows("read_log", {"id": task, "epoch": after[0], "seq": after[1], "only": epoch})
+        return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
+
+    async def artifacts(self, task: TaskId) -> list[ArtifactView]:
+        """Return what files a task made."""
+        return [
+            ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
+            for name, content_type, size, created_at in await self._rows("artifacts", {"id": task})
+        ]
+
+    async def artifact(self, task: TaskId, name: str) -> Artifact | None:
+        """Return one file."""
+        rows = await self._rows("artifact", {"id": task, "name": name})
+        return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
+
+    async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
+        """Return the queues that have tasks or are paused."""
+        return [
+            QueueView(
+                tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
+                oldest_due_at=oldest_due_at, is_paused=bool(is_paused), reason=reason,
+            )
+            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason in await self._rows(
+                "queues", {"tenant": tenant, "now": self._now()}
+            )
+        ]  # fmt: skip
+
+    async def _rows(self, name: str, parameters: dict[str, Any]) -> list[Any]:
+        def look(connection: sqlite3.Connection) -> list[Any]:
+            return connection.execute(SQL[name], parameters).fetchall()
+
+        return await self._database.read(look)
+
+
+def _view(row: Any, *, payload: bool) -> TaskView:
+    (
+        task, tenant, queue, name, priority, state, created_at, due_at, epoch, attempt, failures, crashes,
+        cancel_requested, started_at, finished_at, session, options, key, result, error, body,
+    ) = row  # fmt: skip
+    return TaskView(
+        id=task, lane=Lane(tenant, queue, name, priority), state=State(state), created_at=created_at, due_at=due_at,
+        epoch=epoch, attempt=attempt, failures=failures, crashes=crashes, cancel_requested=bool(cancel_requested),
+        started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
+        idempotency_key=key, payload=_raw(body) if payload else None, result=_raw(result), error=_error(error),
+    )  # fmt: skip
+
+
+def _raw(text: str | None) -> Raw | None:
+    return None if text is None else Raw(text.encode())
+
+
+def _error(text: str | None) -> ErrorInfo | None:
+    return None if text is None else decode(text, ErrorInfo)

@@ -1,0 +1,111 @@
+"""The registry of workers, and freeing what the dead held."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from drumline.backends.sqlite.access import Access, batch_of
+from drumline.backends.sqlite.settling import Ends, Held, held_by
+from drumline.backends.sqlite.statements import SQL
+from drumline.core.clock import Instant
+from drumline.core.codec import decode, encode
+from drumline.core.errors import NotFound
+from drumline.core.ids import SessionId, TaskId, session_text
+from drumline.core.lease import Lease
+from drumline.core.outcome import ErrorInfo
+from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.core.state import Act, State
+from drumline.ports.store import Hint, Reaped
+
+CLOSED_FOR_MS = 24 * 3_600_000
+"""How long a closed session is still shown."""
+
+
+class Sessions(Access):
+    """`ports.store.Sessions` on SQLite."""
+
+    async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
+        """Register a worker under an id that was never used before."""
+        now = self._now()
+        row = (session, encode(spec).decode(), now, now, now)
+        await self._change("open_session", row)
+
+    async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
+        """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
+        return await self._database.write(lambda connection: [self._beat(connection, beat) for beat in beats])
+
+    async def drain_session(self, session: SessionId) -> None:
+        """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
+        if not await self._change("drain_session", {"session": session}):
+            raise NotFound(f"worker {session_text(session)} has no open session", field="id")
+
+    async def close_session(self, session: SessionId) -> None:
+        """Note that a worker has left in order."""
+        row = {"session": session, "now": self._now(), "beat": None}
+        await self._change("close_session", row)
+
+    async def sessions(self, *, closed: bool = False) -> list[SessionView]:
+        """Return the open sessions, and with `closed` those that ended lately too."""
+        since = self._now() - CLOSED_FOR_MS if closed else None
+        rows = await self._database.read(
+            lambda connection: connection.execute(SQL["sessions"], {"closed_since": since}).fetchall()
+        )
+        return [
+            SessionView(
+                id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
+                beat_at=Instant(beat_at), beat=beat, should_drain=bool(should_drain), closed_at=closed_at, held=held,
+            )
+            for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
+        ]  # fmt: skip
+
+    async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
+        """Close the sessions whose beat number is still the one given, and free what no live session holds."""
+        return await self._database.write(lambda connection: self._reap(connection, dead, poison_after))
+
+    def _beat(self, connection: sqlite3.Connection, beat: Beat) -> BeatReply:
+        held = [lease.task for lease in beat.held]
+        row = {"session": beat.session, "now": self._now(), "held": batch_of(held)}
+        if not connection.execute(SQL["beat"], row).rowcount:
+            return BeatReply(is_open=False, lost=tuple(held))
+        mine = held_by(connection, beat.held)
+        current = {held.place for held in mine if held.session == beat.session}
+        (should_drain,) = connection.execute(SQL["session_drains"], {"session": beat.session}).fetchone()
+        return BeatReply(
+            is_open=True,
+            lost=tuple(lease.task for place, lease in enumerate(beat.held) if place not in current),
+            cancelled=tuple(beat.held[held.place].task for held in mine if held.cancel_requested),
+            should_drain=bool(should_drain),
+        )
+
+    def _reap(self, connection: sqlite3.Connection, dead: Sequence[tuple[SessionId, int]], poison_after: int) -> Reaped:
+        now = self._now()
+        closed = [
+            session
+            for session, beat in dead
+            if connection.execute(SQL["close_session"], {"session": session, "beat": beat, "now": now}).rowcount
+        ]
+        ends = Ends(now)
+        queued: list[tuple[TaskId, int, Instant]] = []
+        poisoned: list[TaskId] = []
+        ghosts = 0
+        for task, epoch, nonce, is_ghost, *row in connection.execute(SQL["orphans"]).fetchall():
+            held = Held(0, *row)
+            lease = Lease(TaskId(task), epoch, nonce)
+            poison = not is_ghost and held.crashes + 1 >= poison_after and not held.cancel_requested
+            error = (
+                ErrorInfo("Poison", f"its worker died {held.crashes + 1} times while running it") if poison else None
+            )
+            act = Act.RELEASE if is_ghost else Act.FAIL if poison else Act.REAP
+            state, due_at = ends.end(lease, held, act, error=error)
+            ghosts += is_ghost
+            if state is State.FAILED:
+                poisoned.append(lease.task)
+            if due_at is not None:
+                queued.append((lease.task, held.lane, due_at))
+        ends.write(connection)
+        lanes = self._lanes.lanes(connection, [lane for _, lane, _ in queued])
+        return Reaped(
+            sessions=tuple(closed),
+            requeued=tuple(Hint(task, lanes[lane], due_at) for task, lane, due_at in queued),
+            poisoned=tuple(poisoned),
+            ghosts=ghosts,
+        )

@@ -1,0 +1,2 @@
+-- artifact: one file.
+SELECT content_type, data FROM artifact WHERE task_id = :id AND name = :name

@@ -1,0 +1,3 @@
+-- submit, reschedule: give a lane a number.
+INSERT INTO lane (tenant, queue, name, priority) VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING

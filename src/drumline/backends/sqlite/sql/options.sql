@@ -1,0 +1,2 @@
+-- standing: a task's options.
+SELECT options FROM task WHERE id = :id

@@ -1,0 +1,2 @@
+-- resume a queue.
+DELETE FROM queue_pause WHERE tenant = ? AND queue = ?

@@ -1,0 +1,7 @@
+-- cancel, reschedule, retry: where a task stands; no row if there is no such task.
+SELECT
+    view.tenant, view.queue, view.name, view.priority, view.state, view.epoch, view.attempt,
+    live.nonce, live.session, live.started_at, view.due_at
+FROM task_view AS view
+LEFT JOIN task_live AS live ON view.id = live.id
+WHERE view.id = :id

@@ -1,0 +1,34 @@
+"""The store, put together from its parts."""
+
+import os
+from pathlib import Path
+from typing import Self
+
+from drumline.backends.sqlite.claiming import Claiming
+from drumline.backends.sqlite.controlling import Controlling
+from drumline.backends.sqlite.database import Database
+from drumline.backends.sqlite.housekeeping import Housekeeping
+from drumline.backends.sqlite.lanes import Lanes
+from drumline.backends.sqlite.outputs import Outputs
+from drumline.backends.sqlite.querying import Querying
+from drumline.backends.sqlite.sessions import Sessions
+from drumline.backends.sqlite.settling import Settling
+from drumline.backends.sqlite.submitting import Submitting
+from drumline.core.clock import Clock, SystemClock
+
+
+class SqliteStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Querying, Housekeeping):
+    """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
+
+    @classmethod
+    async def open(cls, path: str | Path, *, clock: Clock | None = None) -> Self:
+        """Open the file at `path`, or a database in memory for `:memory:`, and bring its schema up to date."""
+        file = None if str(path) == ":memory:" else Path(path)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Payloads are nobody else's business: the file, and with it the WAL, is readable by its owner only.
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        lanes = Lanes()
+        store = cls(Database(file, on_rollback=lanes.forget), lanes, clock or SystemClock())
+        await store.migrate()
+        return store

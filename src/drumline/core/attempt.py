@@ -1,0 +1,76 @@
+"""An attempt: one execution of a task, and how it ended."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.ids import SessionId
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import TRANSITIONS, Act, State
+
+
+class AttemptOutcome(IntEnum):
+    """How an execution ended. The numbers are stored: never reuse one; those that end the task are its state's."""
+
+    RUNNING = 2
+    COMPLETED = 3
+    FAILED = 4
+    CANCELLED = 5
+    SKIPPED = 6
+    RETRIED = 10
+    SNOOZED = 11
+    RELEASED = 12
+    CRASHED = 13
+
+    @property
+    def word(self) -> str:
+        """The outcome as people read it."""
+        return self.name.lower()
+
+
+OUTCOME_OF: Final[Mapping[Act, AttemptOutcome]] = MappingProxyType(
+    {
+        Act.COMPLETE: AttemptOutcome.COMPLETED,
+        Act.BACK_OFF: AttemptOutcome.RETRIED,
+        Act.FAIL: AttemptOutcome.FAILED,
+        Act.SNOOZE: AttemptOutcome.SNOOZED,
+        Act.RELEASE: AttemptOutcome.RELEASED,
+        Act.REAP: AttemptOutcome.CRASHED,
+        Act.STOP: AttemptOutcome.CANCELLED,
+        Act.CANCEL: AttemptOutcome.CANCELLED,
+        Act.FORCE_CANCEL: AttemptOutcome.CANCELLED,
+        Act.SKIP: AttemptOutcome.SKIPPED,
+    }
+)
+"""What the history says of an execution that an act ended."""
+
+ENDING: Final = frozenset(
+    {
+        AttemptOutcome.COMPLETED,
+        AttemptOutcome.FAILED,
+        AttemptOutcome.CANCELLED,
+        AttemptOutcome.SKIPPED,
+    }
+)
+"""The outcomes that end the task too: the last such row of a task without a live one is its final state."""
+
+
+def state_after(outcome: AttemptOutcome) -> State:
+    """Return the state that a recorded outcome left the task in."""
+    return State(outcome) if outcome in ENDING else TRANSITIONS[State.RUNNING, Act.RELEASE]
+
+
+class AttemptView(Struct, frozen=True, kw_only=True):
+    """One execution of a task, for people."""
+
+    epoch: int
+    attempt: int
+    outcome: AttemptOutcome
+    worker: SessionId | None
+    started_at: Instant | None
+    finished_at: Instant | None
+    error: ErrorInfo | None = None
