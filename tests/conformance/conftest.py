@@ -1,0 +1,36 @@
+"""The stores that every promise of the ports is held against."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import Clock, ManualClock
+from drumline.ports.store import Store
+
+MakeStore = Callable[[Clock], Awaitable[Store]]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture(params=["sqlite-memory", "sqlite-file"])
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
+    """Open the store that the current parameter names; calling it twice gives two stores on the same data."""
+
+    async def make(clock: Clock) -> Store:
+        return await SqliteStore.open(
+            ":memory:" if request.param == "sqlite-memory" else tmp_path / "d.db", clock=clock
+        )
+
+    return make
+
+
+@pytest.fixture
+async def store(make_store: MakeStore, clock: ManualClock) -> AsyncIterator[Store]:
+    opened = await make_store(clock)
+    yield opened
+    await opened.close()

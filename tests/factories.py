@@ -1,0 +1,102 @@
+"""Things that tests need many of, with names short enough to read."""
+
+from collections.abc import Sequence
+from itertools import count
+from random import Random
+from typing import Any
+
+from msgspec import Raw
+
+from drumline.core.clock import ManualClock
+from drumline.core.codec import encode
+from drumline.core.ids import IdSource, SessionId, TaskId
+from drumline.core.lease import Lease
+from drumline.core.outcome import ErrorInfo
+from drumline.core.session import Beat, SessionSpec, TaskType
+from drumline.core.state import Act, State
+from drumline.core.task import ClaimedTask, TaskRequest, accept
+from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store, Submitted
+
+_random = Random(20)
+_ids = IdSource(ManualClock().now, _random)
+_numbers = count(1)
+
+OOPS = ErrorInfo("ValueError", "oops")
+
+
+def new_id() -> TaskId:
+    return _ids.next()
+
+
+def request(name: str = "work", payload: Any = None, **fields: Any) -> TaskRequest:
+    return TaskRequest(name=name, payload=Raw(encode({} if payload is None else payload)), **fields)
+
+
+async def submit(store: Store, name: str = "work", *, tenant: str = "default", **fields: Any) -> TaskId:
+    (answer,) = await store.submit([accept(request(name, **fields), id=new_id(), tenant=tenant)])
+    assert isinstance(answer, Submitted)
+    return answer.id
+
+
+async def open_session(store: Store, *names: str, queues: Sequence[str] = (), tenant: str | None = None) -> SessionId:
+    session = SessionId(next(_numbers) + (1 << 40))
+    types = tuple(TaskType(name=name) for name in names or ("work",))
+    await store.open_session(
+        session,
+        SessionSpec(
+            host="host", pid=1, version="0", queues=tuple(queues), types=types, capacity=10, tenant=tenant, label="ada"
+        ),
+    )
+    return session
+
+
+def claim_request(
+    session: SessionId,
+    *names: str,
+    limit: int = 10,
+    queues: Sequence[str] = (),
+    tenant: str | None = None,
+    hints: tuple[TaskId, ...] | None = None,
+    nonce: int | None = None,
+    again: bool = False,
+) -> ClaimRequest:
+    return ClaimRequest(
+        session=session,
+        nonce=_random.getrandbits(63) if nonce is None else nonce,
+        limit=limit,
+        queues=tuple(queues),
+        names=names or ("work",),
+        tenant=tenant,
+        hints=hints,
+        again=again,
+    )
+
+
+async def claim(store: Store, session: SessionId, *names: str, **options: Any) -> list[ClaimedTask]:
+    (answer,) = await store.claim([claim_request(session, *names, **options)])
+    assert isinstance(answer, Claim)
+    return list(answer.tasks)
+
+
+async def claim_one(store: Store, session: SessionId, *names: str) -> ClaimedTask:
+    (task,) = await claim(store, session, *names, limit=1)
+    return task
+
+
+async def settle(store: Store, lease: Lease, act: Act, **details: Any) -> Settled:
+    if act in {Act.BACK_OFF, Act.FAIL}:
+        details.setdefault("error", OOPS)
+    (answer,) = await store.settle([Settlement(lease=lease, act=act, **details)])
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+async def state_of(store: Store, task: TaskId) -> State:
+    (view,) = await store.get([task])
+    assert view is not None
+    return view.state
+
+
+def beat(session: SessionId, *held: Lease) -> Beat:
+    return Beat(session=session, held=held)
