@@ -1,0 +1,234 @@
+import pytest
+
+from drumline.core.attempt import AttemptOutcome
+from drumline.core.clock import ManualClock
+from drumline.core.errors import Fenced, NotFound
+from drumline.core.ids import SessionId
+from drumline.core.state import Act, State
+from drumline.ports.store import Store
+from tests.factories import beat, claim, claim_one, open_session, settle, state_of, submit
+
+
+async def test_an_open_session_is_listed_with_what_it_said(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store, "a", "b", queues=["q"], tenant="red")
+
+    (view,) = await store.sessions()
+
+    assert (view.id, view.spec.names, view.spec.queues, view.spec.tenant) == (ada, ("a", "b"), ("q",), "red")
+    assert (view.opened_at, view.beat_at, view.beat, view.held) == (clock.now(), clock.now(), 0, 0)
+    assert (view.should_drain, view.closed_at) == (False, None)
+
+
+async def test_a_beat_moves_the_beat_number_and_time(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store)
+    await submit(store)
+    lease = (await claim_one(store, ada)).lease
+    clock.advance(5)
+
+    (reply,) = await store.beat([beat(ada, lease)])
+
+    (view,) = await store.sessions()
+    assert (reply.is_open, reply.lost, reply.cancelled, reply.should_drain) == (True, (), (), False)
+    assert (view.beat, view.beat_at, view.held) == (1, clock.now(), 1)
+
+
+async def test_a_beat_tells_which_leases_were_lost(store: Store) -> None:
+    ada = await open_session(store)
+    kept, lost = [await submit(store) for _ in range(2)]
+    leases = [task.lease for task in await claim(store, ada)]
+    await store.cancel([lost], force=True)
+
+    (reply,) = await store.beat([beat(ada, *leases)])
+
+    assert reply.is_open
+    assert reply.lost == (lost,)
+    assert await state_of(store, kept) is State.RUNNING
+
+
+async def test_a_beat_tells_which_tasks_should_stop(store: Store) -> None:
+    ada = await open_session(store)
+    task = await submit(store)
+    lease = (await claim_one(store, ada)).lease
+    await store.cancel([task])
+
+    (reply,) = await store.beat([beat(ada, lease)])
+
+    assert (reply.cancelled, reply.lost) == ((task,), ())
+
+
+async def test_a_beat_tells_a_session_to_drain(store: Store) -> None:
+    ada = await open_session(store)
+    await store.drain_session(ada)
+
+    (reply,) = await store.beat([beat(ada)])
+
+    assert reply.should_drain
+
+
+async def test_a_closed_session_s_beat_is_told_so(store: Store) -> None:
+    ada = await open_session(store)
+    await store.close_session(ada)
+
+    (reply,) = await store.beat([beat(ada)])
+
+    assert not reply.is_open
+
+
+async def test_many_sessions_beat_in_one_call(store: Store) -> None:
+    sessions = [await open_session(store) for _ in range(20)]
+
+    replies = await store.beat([beat(session) for session in sessions])
+
+    assert all(reply.is_open for reply in replies)
+    assert [view.beat for view in await store.sessions()] == [1] * 20
+
+
+async def test_draining_an_unknown_session_is_refused(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await store.drain_session(SessionId(99))
+
+
+async def test_a_closed_session_is_listed_only_when_asked_for(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store)
+    await store.close_session(ada)
+
+    assert await store.sessions() == []
+    assert [view.closed_at for view in await store.sessions(closed=True)] == [clock.now()]
+
+
+async def test_a_dead_session_s_tasks_run_again_elsewhere(store: Store) -> None:
+    task = await submit(store)
+    ada, bob = await open_session(store), await open_session(store)
+    first = await claim_one(store, ada)
+
+    reaped = await store.reap([(ada, 0)], poison_after=5)
+
+    second = await claim_one(store, bob)
+    assert reaped.sessions == (ada,)
+    assert [hint.task for hint in reaped.requeued] == [task]
+    assert second.lease.task == task
+    assert second.lease.epoch > first.lease.epoch
+    assert second.attempt == 2
+
+
+async def test_a_session_that_has_beaten_since_is_not_reaped(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    lease = (await claim_one(store, ada)).lease
+    await store.beat([beat(ada, lease)])
+
+    reaped = await store.reap([(ada, 0)], poison_after=5)
+
+    assert reaped.sessions == ()
+    assert await state_of(store, task) is State.RUNNING
+
+
+async def test_tasks_left_by_a_session_that_closed_are_freed_by_any_reap(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    await claim_one(store, ada)
+    await store.close_session(ada)
+
+    reaped = await store.reap([], poison_after=5)
+
+    assert [hint.task for hint in reaped.requeued] == [task]
+    assert await state_of(store, task) is State.QUEUED
+
+
+async def test_a_crash_is_counted_apart_from_failures(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    await claim_one(store, ada)
+
+    await store.reap([(ada, 0)], poison_after=5)
+
+    (view,) = await store.get([task])
+    assert view is not None
+    assert (view.crashes, view.failures) == (1, 0)
+
+
+async def test_a_task_whose_workers_keep_dying_is_failed_as_poison(store: Store) -> None:
+    task = await submit(store)
+    outcomes = []
+    for _ in range(3):
+        session = await open_session(store)
+        await claim_one(store, session)
+        outcomes.append(await store.reap([(session, 0)], poison_after=3))
+
+    (view,) = await store.get([task])
+    assert view is not None
+    assert [len(reaped.requeued) for reaped in outcomes] == [1, 1, 0]
+    assert outcomes[2].poisoned == (task,)
+    assert view.state is State.FAILED
+    assert view.error is not None
+    assert view.error.kind == "Poison"
+
+
+async def test_a_dead_worker_s_task_whose_cancellation_was_asked_for_is_cancelled(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    await claim_one(store, ada)
+    await store.cancel([task])
+
+    reaped = await store.reap([(ada, 0)], poison_after=5)
+
+    assert reaped.requeued == ()
+    assert await state_of(store, task) is State.CANCELLED
+
+
+async def test_a_reaped_worker_is_fenced_and_told(store: Store) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    lease = (await claim_one(store, ada)).lease
+    await store.reap([(ada, 0)], poison_after=5)
+
+    (reply,) = await store.beat([beat(ada, lease)])
+
+    assert not reply.is_open
+    assert reply.lost == (task,)
+    with pytest.raises(Fenced):
+        await settle(store, lease, Act.COMPLETE)
+
+
+async def test_a_claim_whose_answer_was_lost_is_released_after_two_beats(store: Store, clock: ManualClock) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    await claim_one(store, ada)
+
+    clock.advance(5)
+    await store.beat([beat(ada)])
+    after_one = await store.reap([], poison_after=5)
+    clock.advance(5)
+    await store.beat([beat(ada)])
+    after_two = await store.reap([], poison_after=5)
+
+    (view,) = await store.get([task])
+    assert view is not None
+    assert (after_one.ghosts, after_two.ghosts) == (0, 1)
+    assert (view.state, view.attempt, view.crashes) == (State.QUEUED, 0, 0)
+    assert [row.outcome for row in await store.attempts(task)] == [AttemptOutcome.RELEASED]
+
+
+async def test_a_task_that_its_session_still_lists_is_never_a_ghost(store: Store, clock: ManualClock) -> None:
+    task = await submit(store)
+    ada = await open_session(store)
+    lease = (await claim_one(store, ada)).lease
+    for _ in range(5):
+        clock.advance(5)
+        await store.beat([beat(ada, lease)])
+
+    assert (await store.reap([], poison_after=5)).ghosts == 0
+    assert await state_of(store, task) is State.RUNNING
+
+
+async def test_a_task_claimed_just_before_a_beat_is_not_a_ghost(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store)
+    for _ in range(3):
+        clock.advance(5)
+        await store.beat([beat(ada)])
+    await submit(store)
+    await claim_one(store, ada)
+    clock.advance(0.1)
+    await store.beat([beat(ada)])
+
+    assert (await store.reap([], poison_after=5)).ghosts == 0
