@@ -14,8 +14,8 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import Act, State
-from drumline.core.task import ClaimedTask, TaskRequest, accept
-from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store, Submitted
+from drumline.core.task import ClaimedTask, Submitted, TaskRequest, accept
+from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store
 
 _random = Random(20)
 _ids = IdSource(ManualClock().now, _random)

@@ -1,0 +1,87 @@
+from drumline.core.clock import Instant, ManualClock
+from drumline.core.state import Act
+from drumline.core.task import Submitted, accept
+from drumline.ports.store import Artifact, LogChunk, Store
+from tests.conformance.conftest import MakeStore
+from tests.factories import claim_one, new_id, open_session, request, settle, submit
+
+
+async def complete(store: Store, **fields: object) -> str:
+    task = await submit(store, **fields)  # type: ignore[arg-type]
+    await settle(store, (await claim_one(store, await open_session(store))).lease, Act.COMPLETE)
+    return task
+
+
+async def test_ended_tasks_leave_with_all_that_belongs_to_them(store: Store, clock: ManualClock) -> None:
+    task = await submit(store, idempotency_key="k")
+    claimed = await claim_one(store, await open_session(store))
+    await store.append_log([LogChunk(task=task, epoch=1, seq=0, text="x")])
+    await store.put_artifact(Artifact(task=task, name="a", content_type="b", data=b"c"))
+    await settle(store, claimed.lease, Act.COMPLETE)
+    clock.advance(60)
+
+    pruned = await store.prune(ended_before=clock.now(), limit=100)
+
+    assert pruned == 1
+    assert await store.get([task]) == [None]
+    assert await store.attempts(task) == []
+    assert (await store.read_log(task)).text == ""
+    assert await store.artifacts(task) == []
+    (again,) = await store.submit([accept(request(idempotency_key="k"), id=new_id())])
+    assert isinstance(again, Submitted)
+    assert again.created
+
+
+async def test_tasks_that_ended_lately_or_not_at_all_stay(store: Store, clock: ManualClock) -> None:
+    waiting = await submit(store, delay=100)
+    clock.advance(10)
+    ended = await complete(store)
+
+    pruned = await store.prune(ended_before=Instant(clock.now() - 1), limit=100)
+
+    assert pruned == 0
+    assert None not in await store.get([waiting, ended])  # type: ignore[list-item]
+
+
+async def test_a_task_that_waits_again_is_not_pruned_for_having_ended_once(store: Store, clock: ManualClock) -> None:
+    task = await submit(store)
+    await store.cancel([task])
+    await store.retry([task])
+    clock.advance(60)
+
+    assert await store.prune(ended_before=clock.now(), limit=100) == 0
+
+
+async def test_pruning_goes_in_batches(store: Store, clock: ManualClock) -> None:
+    for _ in range(5):
+        await complete(store)
+    clock.advance(1)
+
+    batches = [await store.prune(ended_before=clock.now(), limit=2) for _ in range(4)]
+
+    assert batches == [2, 2, 1, 0]
+
+
+async def test_migrating_again_changes_nothing(store: Store) -> None:
+    task = await submit(store)
+
+    await store.migrate()
+
+    assert None not in await store.get([task])
+
+
+async def test_a_healthy_store_tells_details(store: Store) -> None:
+    assert "database" in await store.check()
+
+
+async def test_what_was_acknowledged_is_there_after_closing(make_store: MakeStore, clock: ManualClock) -> None:
+    first = await make_store(clock)
+    task = await submit(first)
+    second = await make_store(clock)
+    try:
+        shared = await second.get([task]) != [None]
+        await first.close()
+
+        assert not shared or await second.get([task]) != [None]
+    finally:
+        await second.close()

@@ -1,0 +1,167 @@
+from drumline.core.clock import ManualClock
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, Status
+from drumline.ports.store import Artifact, LogChunk, LogPage, Store, TaskFilter
+from tests.factories import claim_one, new_id, open_session, settle, submit
+
+
+async def listed(store: Store, limit: int = 100, before: TaskId | None = None, **which: object) -> list[TaskId]:
+    views = await store.list_tasks(TaskFilter(**which), limit=limit, before=before)  # type: ignore[arg-type]
+    return [view.id for view in views]
+
+
+async def test_the_store_tells_its_time(store: Store, clock: ManualClock) -> None:
+    assert await store.now() == clock.now()
+
+
+async def test_unknown_tasks_are_none_in_their_place(store: Store) -> None:
+    task = await submit(store)
+
+    views = await store.get([new_id(), task])
+
+    assert views[0] is None
+    assert views[1] is not None
+    assert views[1].id == task
+
+
+async def test_tasks_are_listed_newest_first_in_pages(store: Store) -> None:
+    tasks = [await submit(store) for _ in range(5)]
+
+    first = await listed(store, limit=2)
+    second = await listed(store, limit=2, before=first[-1])
+    third = await listed(store, limit=2, before=second[-1])
+
+    assert first + second + third == tasks[::-1]
+
+
+async def test_lists_carry_no_payloads_unless_asked(store: Store) -> None:
+    await submit(store, payload={"secret": 1})
+
+    (plain,) = await store.list_tasks(TaskFilter(), limit=10)
+    (whole,) = await store.list_tasks(TaskFilter(), limit=10, payload=True)
+
+    assert plain.payload is None
+    assert whole.payload is not None
+    assert bytes(whole.payload) == b'{"secret":1}'
+
+
+async def test_lists_narrow_by_each_filter(store: Store) -> None:
+    mine = await submit(store, "a", queue="q", tenant="red", tags=("vip", "eu"), idempotency_key="k")
+    other = await submit(store, "b", queue="r", tenant="blue", tags=("eu",))
+    ada = await open_session(store, "a")
+    await claim_one(store, ada, "a")
+
+    assert await listed(store, name="a") == [mine]
+    assert await listed(store, queue="q") == [mine]
+    assert await listed(store, tenant="red") == [mine]
+    assert await listed(store, tag="vip") == [mine]
+    assert await listed(store, tag="eu") == [other, mine]
+    assert await listed(store, idempotency_key="k") == [mine]
+    assert await listed(store, worker=ada) == [mine]
+    assert await listed(store, name="a", queue="r") == []
+
+
+async def test_lists_narrow_by_status(store: Store) -> None:
+    ada = await open_session(store, "c", "f", "p")
+    completed, failed, running = [await submit(store, name) for name in ("c", "f", "p")]
+    await settle(store, (await claim_one(store, ada, "c")).lease, Act.COMPLETE)
+    await settle(store, (await claim_one(store, ada, "f")).lease, Act.FAIL)
+    await claim_one(store, ada, "p")
+    pending = await submit(store, delay=60)
+    queued = await submit(store)
+    cancelled = await submit(store)
+    await store.cancel([cancelled])
+
+    by_status = {status: await listed(store, statuses=frozenset({status})) for status in Status}
+
+    assert by_status == {
+        Status.PENDING: [pending],
+        Status.QUEUED: [queued],
+        Status.PROCESSING: [running],
+        Status.COMPLETED: [completed],
+        Status.FAILED: [failed],
+        Status.CANCELLED: [cancelled],
+        Status.SKIPPED: [],
+    }
+    assert await listed(store, statuses=frozenset({Status.FAILED, Status.QUEUED})) == [queued, failed]
+
+
+async def test_a_retried_task_is_listed_once_under_its_new_status(store: Store) -> None:
+    task = await submit(store)
+    await store.cancel([task])
+    await store.retry([task])
+
+    assert await listed(store, statuses=frozenset({Status.CANCELLED})) == []
+    assert await listed(store, statuses=frozenset({Status.QUEUED})) == [task]
+
+
+async def test_queues_tell_depth_age_and_pause(store: Store, clock: ManualClock) -> None:
+    await submit(store, queue="a")
+    oldest = clock.now()
+    clock.advance(5)
+    await submit(store, queue="a")
+    await submit(store, queue="a", delay=60)
+    await claim_one(store, await open_session(store))
+    await submit(store, queue="b", tenant="red")
+    await store.pause_queue("c", tenant="default", reason="why")
+
+    everyone = {(queue.tenant, queue.name): queue for queue in await store.queues()}
+    mine = await store.queues(tenant="red")
+
+    a, c = everyone["default", "a"], everyone["default", "c"]
+    assert (a.pending, a.queued, a.processing, a.oldest_due_at) == (1, 1, 1, oldest + 5000)
+    assert (c.is_paused, c.reason, c.queued) == (True, "why", 0)
+    assert [(queue.tenant, queue.name) for queue in mine] == [("red", "b")]
+
+
+async def test_a_queue_that_was_emptied_is_still_listed(store: Store) -> None:
+    task = await submit(store, queue="a")
+    await store.cancel([task])
+
+    (queue,) = await store.queues()
+
+    assert (queue.name, queue.pending, queue.queued, queue.processing) == ("a", 0, 0, 0)
+
+
+async def test_a_log_is_read_while_it_grows(store: Store) -> None:
+    task = await submit(store)
+    await store.append_log([LogChunk(task=task, epoch=1, seq=0, text="one\n")])
+
+    first = await store.read_log(task)
+    await store.append_log(
+        [
+            LogChunk(task=task, epoch=1, seq=1, text="two\n"),
+            LogChunk(task=task, epoch=2, seq=0, text="three\n"),
+        ]
+    )
+    rest = await store.read_log(task, after=first.after)
+
+    assert first == LogPage("one\n", (1, 0))
+    assert rest == LogPage("two\nthree\n", (2, 0))
+    assert await store.read_log(task, after=rest.after) == LogPage("", (2, 0))
+    assert (await store.read_log(task, epoch=2)).text == "three\n"
+
+
+async def test_a_piece_of_log_sent_twice_is_kept_once(store: Store) -> None:
+    task = await submit(store)
+    piece = LogChunk(task=task, epoch=1, seq=0, text="once 🥁 \x00\n")
+
+    await store.append_log([piece])
+    await store.append_log([piece])
+
+    assert (await store.read_log(task)).text.startswith("once 🥁")
+    assert (await store.read_log(task)).text.count("once") == 1
+
+
+async def test_an_artifact_is_kept_and_replaced_by_name(store: Store, clock: ManualClock) -> None:
+    task = await submit(store)
+    old = Artifact(task=task, name="a.pdf", content_type="text/plain", data=b"old")
+    new = Artifact(task=task, name="a.pdf", content_type="application/pdf", data=b"%PDF\x00\xff")
+
+    await store.put_artifact(old)
+    await store.put_artifact(new)
+
+    assert await store.artifact(task, "a.pdf") == new
+    assert await store.artifact(task, "b.pdf") is None
+    (view,) = await store.artifacts(task)
+    assert (view.name, view.content_type, view.size, view.created_at) == ("a.pdf", "application/pdf", 6, clock.now())
