@@ -1,1 +1,106 @@
-"""Drumline: a distributed task scheduler and job queue."""
+"""Drumline: a distributed task scheduler and job queue.
+
+    from drumline import Drumline
+
+    app = Drumline("hello")
+
+    @app.task
+    def add(a: int, b: int) -> int:
+        return a + b
+
+Names are loaded when they are first used, so that `import drumline` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from drumline._version import __version__
+
+if TYPE_CHECKING:
+    from drumline.core.errors import (
+        Conflict,
+        DrumlineError,
+        Forbidden,
+        Invalid,
+        KeyReused,
+        NotFound,
+        Overloaded,
+        Unauthorized,
+        Unavailable,
+    )
+    from drumline.core.retry import Backoff
+    from drumline.core.state import Status
+    from drumline.core.task import NotifyTarget
+    from drumline.sdk.app import Drumline
+    from drumline.sdk.context import Context, current, inject
+    from drumline.sdk.definition import Mode
+    from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
+    from drumline.sdk.handle import TaskHandle
+    from drumline.sdk.signals import Cancelled, Permanent, Retry, Snooze
+    from drumline.sdk.task import AsyncTask, Call, Task
+    from drumline.sdk.transport import TaskInfo
+
+__all__ = [
+    "AsyncTask",
+    "Backoff",
+    "Call",
+    "Cancelled",
+    "Conflict",
+    "Context",
+    "Drumline",
+    "DrumlineError",
+    "Forbidden",
+    "Invalid",
+    "KeyReused",
+    "Mode",
+    "NotFound",
+    "NotifyTarget",
+    "Overloaded",
+    "Permanent",
+    "Retry",
+    "Snooze",
+    "Status",
+    "Task",
+    "TaskCancelled",
+    "TaskFailed",
+    "TaskHandle",
+    "TaskInfo",
+    "Unauthorized",
+    "Unavailable",
+    "WaitTimeout",
+    "__version__",
+    "current",
+    "inject",
+]
+
+_HOMES: Final = {
+    "drumline.core.errors": (
+        "Conflict", "DrumlineError", "Forbidden", "Invalid", "KeyReused", "NotFound", "Overloaded", "Unauthorized",
+        "Unavailable",
+    ),
+    "drumline.core.retry": ("Backoff",),
+    "drumline.core.state": ("Status",),
+    "drumline.core.task": ("NotifyTarget",),
+    "drumline.sdk.app": ("Drumline",),
+    "drumline.sdk.context": ("Context", "current", "inject"),
+    "drumline.sdk.definition": ("Mode",),
+    "drumline.sdk.errors": ("TaskCancelled", "TaskFailed", "WaitTimeout"),
+    "drumline.sdk.handle": ("TaskHandle",),
+    "drumline.sdk.signals": ("Cancelled", "Permanent", "Retry", "Snooze"),
+    "drumline.sdk.task": ("AsyncTask", "Call", "Task"),
+    "drumline.sdk.transport": ("TaskInfo",),
+}  # fmt: skip
+_HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

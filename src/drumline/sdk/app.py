@@ -1,0 +1,201 @@
+"""The app: where tasks are defined, and how they reach Drumline."""
+
+import inspect
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
+
+from msgspec import Raw
+
+from drumline.core.errors import DrumlineError
+from drumline.core.ids import TaskId, parse_task_id
+from drumline.core.task import TaskRequest
+from drumline.sdk.arguments import ENCODER
+from drumline.sdk.client import Client, warn_if_blocking
+from drumline.sdk.definition import define
+from drumline.sdk.embedded import open_embedded
+from drumline.sdk.handle import TaskHandle
+from drumline.sdk.http import HttpTransport
+from drumline.sdk.locate import locate
+from drumline.sdk.options import Options, TaskSettings, apply, defaults_of, mode_of
+from drumline.sdk.registry import Registry
+from drumline.sdk.task import AsyncTask, Call, Task
+from drumline.sdk.transport import SubmitMany, Transport
+
+P = ParamSpec("P")
+R = TypeVar("R")
+StateT = TypeVar("StateT")
+
+Lifespan = Callable[[], AbstractAsyncContextManager[StateT]]
+"""Opened once per worker process; what it yields is `Context.state`."""
+
+
+class Decorator:
+    """`@app.task(…)` with settings: takes the function, async or not."""
+
+    def __init__(self, app: "Drumline[Any]", settings: TaskSettings) -> None:
+        self._app = app
+        self._settings = settings
+
+    # An async function is a plain one that returns a coroutine, so the second form takes in the first; the first wins.
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]]) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, function: Callable[P, R]) -> Task[P, R]: ...
+    def __call__(self, function: Callable[..., Any]) -> AsyncTask[..., Any] | Task[..., Any]:
+        """Define the function as a task."""
+        definition = define(
+            function,
+            name=self._settings.get("name"),
+            mode=mode_of(self._settings),
+            defaults=defaults_of(self._settings),
+        )
+        self._app.registry.add(definition)
+        kind = AsyncTask if inspect.iscoroutinefunction(function) else Task
+        return kind(definition, self._app)
+
+
+class Drumline(Generic[StateT]):
+    """Tasks of one program, and the way to Drumline.
+
+    Without a `url` (nor DRUMLINE_URL) it looks for a server that runs on the data folder (DRUMLINE_DATA, or
+    `./.drumline`), and without one opens the data folder itself. Nothing is opened before it is needed.
+    """
+
+    @overload
+    def __init__(
+        self: "Drumline[None]",
+        name: str,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
+        data: Path | str | None = None,
+        lifespan: None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
+        data: Path | str | None = None,
+        lifespan: Lifespan[StateT],
+    ) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
+        data: Path | str | None = None,
+        lifespan: Lifespan[StateT] | None = None,
+    ) -> None:
+        self.name = name
+        self.registry = Registry()
+        self.lifespan = lifespan
+        self._locate = partial(locate, url=url, api_key=api_key, data=data)
+        self._lock = Lock()
+        self._client: Client | None = None
+        self._owner = 0
+
+    # -- define
+
+    @overload
+    def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    @overload
+    def task(self, /, **settings: Unpack[TaskSettings]) -> Decorator: ...
+    def task(self, function: Callable[..., Any] | None = None, /, **settings: Unpack[TaskSettings]) -> Any:
+        """Define a function as a task: `@app.task`, or `@app.task(queue=…, retries=…)`."""
+        decorator = Decorator(self, settings)
+        return decorator if function is None else decorator(function)
+
+    # -- submit
+
+    def submit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
+        """Submit a task by name: one of Drumline's own, or one whose function lives elsewhere."""
+        warn_if_blocking("asubmit_task")
+        request = _request(name, payload, options)
+        client = self.client
+        return TaskHandle(client.submit(request), client)
+
+    async def asubmit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
+        """Submit a task by name, as `submit_task` does."""
+        client = self.client
+        return TaskHandle(await client.asubmit(_request(name, payload, options)), client)
+
+    def submit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]:
+        """Submit many calls at once; each gets its handle or its error, in order. Raises only if none was stored."""
+        warn_if_blocking("asubmit_many")
+        client = self.client
+        return _handles(calls, client.transport.send(_ask(calls)) if calls else [], client)
+
+    async def asubmit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]:
+        """Submit many calls at once, as `submit_many` does."""
+        client = self.client
+        return _handles(calls, await client.transport.asend(_ask(calls)) if calls else [], client)
+
+    def handle(self, id: str) -> TaskHandle[Any]:
+        """Return the handle of a task that was submitted earlier, or elsewhere."""
+        return TaskHandle(parse_task_id(id), self.client)
+
+    # -- connect
+
+    @property
+    def client(self) -> Client:
+        """The client, connected on first use; a forked child gets its own."""
+        client = self._client
+        if client is None or self._owner != os.getpid():
+            with self._lock:
+                if self._client is None or self._owner != os.getpid():
+                    self._client, self._owner = Client(self._connect()), os.getpid()
+                client = self._client
+        return client
+
+    def use(self, transport: Transport) -> None:
+        """Use this transport from now on, instead of finding one."""
+        with self._lock:
+            self._client, self._owner = Client(transport), os.getpid()
+
+    def close(self) -> None:
+        """Let go of connections; the app connects again when it is used again."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None and self._owner == os.getpid():
+            client.close()
+
+    def _connect(self) -> Transport:
+        place = self._locate()
+        if place.url is not None:
+            transport = HttpTransport(place.url, api_key=place.api_key)
+            if place.is_sure or transport.is_answering():
+                return transport
+            transport.close()
+        return open_embedded(place.data)
+
+    def __repr__(self) -> str:
+        return f"<Drumline {self.name}: {len(self.registry)} tasks>"
+
+
+def _request(name: str, payload: Any, options: Options) -> TaskRequest:
+    raw = payload if isinstance(payload, Raw) else Raw(ENCODER.encode({} if payload is None else payload))
+    return apply(TaskRequest(name=name, payload=raw), options)
+
+
+def _ask(calls: Sequence[Call[Any]]) -> SubmitMany:
+    return SubmitMany([call.request for call in calls])
+
+
+def _handles(
+    calls: Sequence[Call[R]], answers: Sequence[TaskId | DrumlineError], client: Client
+) -> list[TaskHandle[R] | DrumlineError]:
+    return [
+        answer if isinstance(answer, DrumlineError) else call.handle(answer, client)
+        for call, answer in zip(calls, answers, strict=True)
+    ]

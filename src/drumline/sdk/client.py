@@ -1,0 +1,116 @@
+"""One transport, used by blocking and async callers alike.
+
+What a handle does is written once, as steps: a generator that yields asks and is sent their answers. `run` takes the
+steps blocking, `arun` on the caller's event loop.
+"""
+
+import asyncio
+import time
+import warnings
+from collections.abc import Generator, Sequence
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from drumline.core.errors import DrumlineError
+from drumline.core.ids import TaskId
+from drumline.core.task import TaskRequest
+from drumline.sdk.batcher import Batcher
+from drumline.sdk.context import current_or_none
+from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
+
+T = TypeVar("T")
+Steps = Generator[Ask[Any], Any, T]
+"""An act in steps: yields asks, is sent their answers (or thrown their errors), returns its result."""
+
+LARGEST_JOIN: Final = 1_000
+PARALLEL_JOINS: Final = 2
+
+
+class Client:
+    """Takes steps through a transport, and joins concurrent async submissions into batches."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher[TaskRequest, TaskId | DrumlineError]] = (
+            WeakKeyDictionary()
+        )
+
+    def submit(self, request: TaskRequest) -> TaskId:
+        """Store one task, or raise the reason why not."""
+        (answer,) = self.transport.send(SubmitMany((request,)))
+        return _id_or_raise(answer)
+
+    async def asubmit(self, request: TaskRequest) -> TaskId:
+        """Store one task together with those that others submit on this loop at the same time."""
+        loop = asyncio.get_running_loop()
+        batcher = self._batchers.get(loop)
+        if batcher is None:
+            batcher = self._batchers[loop] = Batcher(
+                self._flush, name="asubmit", largest=LARGEST_JOIN, parallel=PARALLEL_JOINS
+            )
+        return _id_or_raise(await batcher.join(request))
+
+    def run(self, steps: Steps[T]) -> T:
+        """Take the steps, blocking the calling thread."""
+        try:
+            ask = next(steps)
+            while True:
+                try:
+                    answer = self._send(ask)
+                except DrumlineError as error:
+                    ask = steps.throw(error)
+                else:
+                    ask = steps.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """Take the steps on the running event loop."""
+        try:
+            ask = next(steps)
+            while True:
+                try:
+                    answer = await self._asend(ask)
+                except DrumlineError as error:
+                    ask = steps.throw(error)
+                else:
+                    ask = steps.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def close(self) -> None:
+        """Close the transport."""
+        self.transport.close()
+
+    def _send(self, ask: Ask[Any]) -> Any:
+        return time.sleep(ask.seconds) if isinstance(ask, Pause) else self.transport.send(ask)
+
+    async def _asend(self, ask: Ask[Any]) -> Any:
+        return await (asyncio.sleep(ask.seconds) if isinstance(ask, Pause) else self.transport.asend(ask))
+
+    async def _flush(self, requests: list[TaskRequest]) -> Sequence[TaskId | DrumlineError]:
+        return await self.transport.asend(SubmitMany(requests))
+
+
+def warn_if_blocking(twin: str) -> None:
+    """Warn when a blocking call is made on an event loop; inside an async task refuse it.
+
+    The loop of an async task is the worker's: blocking it stops every other task, and may stop the very server that
+    should answer. Elsewhere (a notebook has a loop, too) it is only slow.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    message = f"this call blocks the running event loop; use `await ….{twin}(…)` instead"
+    if current_or_none() is not None:
+        raise RuntimeError(message)
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def _id_or_raise(answer: TaskId | DrumlineError) -> TaskId:
+    if isinstance(answer, DrumlineError):
+        raise answer
+    return answer

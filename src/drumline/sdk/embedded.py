@@ -1,0 +1,224 @@
+"""Drumline inside this process: asks are answered by an engine on a background event loop.
+
+The loop has a thread of its own, so that blocking callers and async callers on any loop share one engine. The SDK may
+not import what is above it; `open_embedded` is the one place where it asks for an engine by name.
+"""
+
+import asyncio
+import atexit
+import threading
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+from drumline.core.clock import Clock, Instant, to_datetime
+from drumline.core.errors import DrumlineError
+from drumline.core.ids import TaskId, session_text
+from drumline.core.session import SessionView
+from drumline.core.task import Submitted, TaskRequest, TaskView
+from drumline.sdk.transport import Ask, Cancel, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+
+T = TypeVar("T")
+
+OPENING_SECONDS = 60.0
+"""How long the engine may take to open: it may have to wait for another process to migrate the store."""
+
+
+class _Log(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+class _Submissions(Protocol):
+    async def submit_many(self, requests: Sequence[TaskRequest]) -> list[Submitted | DrumlineError]: ...
+
+
+class _Queries(Protocol):
+    async def wait(self, task: TaskId, *, seconds: float) -> TaskView: ...
+
+    async def read_log(self, task: TaskId) -> _Log: ...
+
+
+class _Control(Protocol):
+    async def cancel(self, task: TaskId, *, force: bool) -> object: ...
+
+    async def retry(self, task: TaskId) -> object: ...
+
+
+class _Sessions(Protocol):
+    async def list(self) -> Sequence[SessionView]: ...
+
+
+class EngineLike(Protocol):
+    """The part of the engine that a client uses."""
+
+    @property
+    def clock(self) -> Clock:
+        """The engine's clock."""
+        ...
+
+    @property
+    def submissions(self) -> _Submissions:
+        """The way in."""
+        ...
+
+    @property
+    def queries(self) -> _Queries:
+        """Looking."""
+        ...
+
+    @property
+    def control(self) -> _Control:
+        """Cancelling and retrying."""
+        ...
+
+    @property
+    def sessions(self) -> _Sessions:
+        """The registry of workers."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is under way."""
+        ...
+
+
+class LoopThread:
+    """An event loop in a daemon thread of its own."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run `work` on the loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """Run `work` on the loop and block until it is done."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("a blocking call on Drumline's own event loop would never end: use its async twin")
+        future = self.start(work)
+        try:
+            return future.result(seconds)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        """End the loop and its thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_forever()
+        finally:
+            left = asyncio.all_tasks(self.loop)
+            for task in left:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.close()
+
+
+class EmbeddedTransport:
+    """Answers asks from an engine that lives on `thread`."""
+
+    def __init__(self, engine: EngineLike, thread: LoopThread, *, home: str = "drumline:") -> None:
+        self.engine = engine
+        self.thread = thread
+        self._home = home
+        self._is_open = True
+        atexit.register(self.close)
+
+    def send(self, ask: Ask[T]) -> T:
+        """Answer, blocking the calling thread."""
+        # The ask's type says what the answer is; `_answer` keeps to it case by case.
+        return cast("T", self.thread.wait(self._answer(ask)))
+
+    async def asend(self, ask: Ask[T]) -> T:
+        """Answer, on any event loop."""
+        return cast("T", await asyncio.wrap_future(self.thread.start(self._answer(ask))))
+
+    def url_of(self, task: TaskId) -> str:
+        """Return the data folder with the task's id: there is no server to look at it through."""
+        return f"{self._home}#{task}"
+
+    def close(self) -> None:
+        """Close the engine and end its loop."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        atexit.unregister(self.close)
+        self.thread.wait(self.engine.close(), 10)
+        self.thread.stop()
+
+    async def _answer(self, ask: Ask[Any]) -> Any:
+        match ask:
+            case SubmitMany(requests):
+                answers = await self.engine.submissions.submit_many(requests)
+                return [answer.id if isinstance(answer, Submitted) else answer for answer in answers]
+            case Get(task, wait):
+                view = await self.engine.queries.wait(task, seconds=wait)
+                return _info_of(view, self.engine.clock.now())
+            case Cancel(task, force):
+                await self.engine.control.cancel(task, force=force)
+            case RetryTask(task):
+                await self.engine.control.retry(task)
+            case ReadLog(task):
+                return (await self.engine.queries.read_log(task)).text
+            case LiveNames():
+                return frozenset(name for view in await self.engine.sessions.list() for name in view.spec.names)
+            case _:
+                raise TypeError(f"cannot answer {ask!r}")
+        return None
+
+
+def open_embedded(data: Path) -> EmbeddedTransport:
+    """Open the engine on a data folder and return the way to ask it."""
+    try:
+        # Wiring is above the SDK and comes with the server's extra: asked for by name, only when there is no server.
+        wiring = import_module("drumline.wiring")
+    except ModuleNotFoundError as error:
+        raise RuntimeError(
+            "no Drumline server was found (DRUMLINE_URL, or a running `drumline dev`), and the embedded engine is not "
+            f"installed: {error}; pip install 'drumline[server]'"
+        ) from error
+    thread = LoopThread("drumline-embedded")
+    try:
+        engine: EngineLike = thread.wait(wiring.embedded_engine(data), OPENING_SECONDS)
+    except BaseException:
+        thread.stop()
+        raise
+    return EmbeddedTransport(engine, thread, home=data.as_uri())
+
+
+def _info_of(view: TaskView, now: Instant) -> TaskInfo:
+    def moment(instant: Instant | None) -> Any:
+        return None if instant is None else to_datetime(instant)
+
+    return TaskInfo(
+        id=view.id,
+        name=view.lane.name,
+        queue=view.lane.queue,
+        status=view.status(now),
+        priority=view.lane.priority,
+        created_at=to_datetime(view.created_at),
+        due_at=moment(view.due_at),
+        started_at=moment(view.started_at),
+        finished_at=moment(view.finished_at),
+        attempt=view.attempt,
+        retries=view.options.retries,
+        tags=view.options.tags,
+        idempotency_key=view.idempotency_key,
+        worker=None if view.worker is None else session_text(view.worker),
+        cancel_requested=view.cancel_requested,
+        payload=view.payload,
+        result=view.result,
+        error=view.error,
+    )

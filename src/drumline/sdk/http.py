@@ -1,0 +1,233 @@
+"""Drumline over HTTP: asks become requests of the public API, problem replies become errors again."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from drumline._version import __version__
+from drumline.core.codec import encode
+from drumline.core.errors import DrumlineError, Overloaded, Unavailable
+from drumline.core.ids import TaskId
+from drumline.core.task import TaskRequest
+from drumline.sdk.problems import Problem, error_of
+from drumline.sdk.threads import DaemonThreads
+from drumline.sdk.transport import Ask, Cancel, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+
+if TYPE_CHECKING:
+    import urllib3
+
+T = TypeVar("T")
+
+PAUSES: Final = (0.1, 0.3, 0.9)
+"""Seconds between tries of a call that may be repeated."""
+CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 30.0
+MOST_TASKS: Final = 5_000
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""What goes into one batch request, well inside the server's limits."""
+CROWDED_WAIT: Final = 0.1
+"""Seconds that a long poll may take while others wait for a thread."""
+
+
+class _Unsent(Unavailable):
+    """No connection came about, so the server cannot have seen the request."""
+
+
+class _Request(Struct, frozen=True, kw_only=True):
+    method: str
+    path: str
+    body: bytes | None = None
+    is_repeatable: bool = False
+    """Whether sending it twice does no more than sending it once."""
+    seconds: float = ANSWER_SECONDS
+    """How long the answer may take."""
+
+
+class _Reference(Struct):
+    id: TaskId | None = None
+    error: Problem | None = None
+
+
+class _Batch(Struct):
+    tasks: list[_Reference]
+
+
+class _WorkerType(Struct):
+    name: str
+
+
+class _Worker(Struct):
+    types: list[_WorkerType] = []
+
+
+class _Workers(Struct):
+    items: list[_Worker]
+
+
+class HttpTransport:
+    """Answers asks through the HTTP API of a server."""
+
+    def __init__(self, url: str, *, api_key: str | None = None) -> None:
+        import urllib3  # noqa: PLC0415 - only those who use HTTP pay for it
+
+        self._urllib3 = urllib3
+        self._url = url.rstrip("/")
+        headers = {"User-Agent": f"drumline-python/{__version__}"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._pool = urllib3.PoolManager(maxsize=64, headers=headers, retries=False)
+        self._calls = DaemonThreads(8, name="drumline-call")
+        self._waits = DaemonThreads(32, name="drumline-wait")
+
+    def send(self, ask: Ask[T]) -> T:
+        """Answer, blocking the calling thread."""
+        # The ask's type says what the answer is; `_answer` keeps to it case by case.
+        return cast("T", self._answer(ask))
+
+    async def asend(self, ask: Ask[T]) -> T:
+        """Answer, on any event loop."""
+        threads = self._calls
+        if isinstance(ask, Get) and ask.wait > 0:
+            threads = self._waits
+        return await asyncio.wrap_future(threads.run(lambda: self.send(ask)))
+
+    def url_of(self, task: TaskId) -> str:
+        """Return the task's address in the API."""
+        return f"{self._url}/api/v1/tasks/{task}"
+
+    def is_answering(self) -> bool:
+        """Tell whether there is a server at all."""
+        try:
+            self._once(_Request(method="GET", path="/livez", seconds=2.0))
+        except DrumlineError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        self._calls.close()
+        self._waits.close()
+        self._pool.clear()
+
+    # -- asks
+
+    def _answer(self, ask: Ask[Any]) -> Any:
+        match ask:
+            case SubmitMany(requests):
+                return self._submit_many(requests)
+            case Get(task, wait):
+                return self._get(task, wait)
+            case Cancel(task, force):
+                body = b'{"force":true}' if force else None
+                self._send(_Request(method="POST", path=f"{_path(task)}/cancel", body=body))
+            case RetryTask(task):
+                self._send(_Request(method="POST", path=f"{_path(task)}/retry"))
+            case ReadLog(task):
+                return self._send(_get(f"{_path(task)}/log")).decode()
+            case LiveNames():
+                workers = _read(self._send(_get("/api/v1/workers")), _Workers)
+                return frozenset(type_.name for worker in workers.items for type_ in worker.types)
+            case _:
+                raise TypeError(f"cannot send {ask!r}")
+        return None
+
+    def _get(self, task: TaskId, wait: float) -> TaskInfo:
+        if wait > 0 and self._waits.is_full:
+            wait = min(wait, CROWDED_WAIT)
+        query = f"?wait={wait:.3f}" if wait > 0 else ""
+        request = _Request(method="GET", path=_path(task) + query, is_repeatable=True, seconds=ANSWER_SECONDS + wait)
+        return _read(self._send(request), TaskInfo)
+
+    def _submit_many(self, requests: Sequence[TaskRequest]) -> list[TaskId | DrumlineError]:
+        if len(requests) == 1:
+            request = requests[0]
+            keyed = request.idempotency_key is not None
+            sent = _Request(method="POST", path="/api/v1/tasks", body=encode(request), is_repeatable=keyed)
+            return [_id_of(_read(self._send(sent), _Reference))]
+        answers: list[TaskId | DrumlineError] = []
+        failure: DrumlineError | None = None
+        is_stored = False
+        for parts, keyed in _chunks(requests):
+            body = b'{"tasks":[' + b",".join(parts) + b"]}"
+            sent = _Request(method="POST", path="/api/v1/tasks/batch", body=body, is_repeatable=keyed)
+            try:
+                answers += [_id_of(item) for item in _read(self._send(sent), _Batch).tasks]
+                is_stored = True
+            except DrumlineError as error:
+                answers += [error] * len(parts)
+                failure = error
+        if failure is not None and not is_stored:
+            raise failure
+        return answers
+
+    # -- the wire
+
+    def _send(self, request: _Request) -> bytes:
+        for pause in PAUSES:
+            try:
+                return self._once(request)
+            except (Unavailable, Overloaded) as error:
+                if not (request.is_repeatable or isinstance(error, _Unsent)):
+                    raise
+            time.sleep(pause)
+        return self._once(request)
+
+    def _once(self, request: _Request) -> bytes:
+        errors = self._urllib3.exceptions
+        headers = dict(self._pool.headers)
+        if request.body is not None:
+            headers["Content-Type"] = "application/json"
+        timeout = self._urllib3.Timeout(connect=CONNECT_SECONDS, read=request.seconds)
+        try:
+            reply: urllib3.BaseHTTPResponse = self._pool.request(
+                request.method, self._url + request.path, body=request.body, headers=headers, timeout=timeout
+            )
+        except (errors.NewConnectionError, errors.ConnectTimeoutError) as error:
+            raise _Unsent(f"there is no Drumline server at {self._url}: {error}") from error
+        except errors.HTTPError as error:
+            raise Unavailable(f"the connection to {self._url} broke: {error}") from error
+        if reply.status >= 400:
+            raise error_of(reply.status, reply.data)
+        return reply.data
+
+
+def _path(task: TaskId) -> str:
+    return f"/api/v1/tasks/{quote(task, safe='')}"
+
+
+def _get(path: str) -> _Request:
+    return _Request(method="GET", path=path, is_repeatable=True)
+
+
+def _read(body: bytes, type_: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=type_)
+    except msgspec.DecodeError as error:
+        raise Unavailable(f"what answered is not a Drumline server: {error}") from error
+
+
+def _id_of(item: _Reference) -> TaskId | DrumlineError:
+    if item.error is not None:
+        return item.error.error()
+    return item.id if item.id is not None else Unavailable("the server's answer has neither id nor error")
+
+
+def _chunks(requests: Sequence[TaskRequest]) -> Iterator[tuple[list[bytes], bool]]:
+    """Yield the requests as JSON in runs that fit into one batch, and whether each run may be sent again."""
+    parts: list[bytes] = []
+    size, keyed = 0, True
+    for request in requests:
+        part = encode(request)
+        if parts and (len(parts) == MOST_TASKS or size + len(part) > MOST_BYTES):
+            yield parts, keyed
+            parts, size, keyed = [], 0, True
+        parts.append(part)
+        size += len(part) + 1
+        keyed = keyed and request.idempotency_key is not None
+    if parts:
+        yield parts, keyed

@@ -1,0 +1,123 @@
+"""What can be said about a task when it is defined, and about one submission of it."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypedDict
+
+import msgspec
+
+from drumline.core.duration import Duration, parse_duration
+from drumline.core.ids import TaskId
+from drumline.core.priority import parse_priority
+from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES, NotifyTarget, TaskRequest, accept
+from drumline.sdk.definition import Defaults, Mode
+
+_NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
+
+
+class TaskSettings(TypedDict, total=False):
+    """What `@app.task(…)` takes."""
+
+    name: str
+    queue: str
+    priority: int | str
+    retries: int
+    max_attempts: int
+    """`retries` plus one; give only one of them."""
+    timeout: Duration
+    backoff: Backoff | float
+    retry_on: tuple[type[BaseException], ...]
+    give_up_on: tuple[type[BaseException], ...]
+    tags: Sequence[str]
+    mode: Mode
+    process: bool
+    """Run in a child process, for functions that compute."""
+
+
+class Options(TypedDict, total=False):
+    """What `.options(…)` takes: how one submission differs from the task's defaults."""
+
+    delay: Duration
+    run_at: datetime
+    queue: str
+    priority: int | str
+    retries: int
+    timeout: Duration
+    backoff: Backoff | float
+    key: str
+    """The idempotency key: the same key and arguments give the same task."""
+    tags: Sequence[str]
+    notify: Sequence[NotifyTarget]
+
+
+def defaults_of(settings: TaskSettings) -> Defaults:
+    """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
+    retries = _retries_of(settings)
+    timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
+    defaults = Defaults(
+        queue=settings.get("queue", DEFAULT_QUEUE),
+        priority=parse_priority(settings.get("priority", 0)),
+        retries=retries,
+        backoff=_backoff_of(settings.get("backoff", DEFAULT_BACKOFF)),
+        timeout=timeout,
+        tags=tuple(settings.get("tags", ())),
+        retry_on=settings.get("retry_on"),
+        give_up_on=settings.get("give_up_on", ()),
+    )
+    accept(request_of("task", defaults), id=_NO_ID)  # so that a mistake shows where it is written
+    return defaults
+
+
+def mode_of(settings: TaskSettings) -> Mode | None:
+    """Return where the task runs, or None to go by its function."""
+    mode = settings.get("mode")
+    if settings.get("process"):
+        if mode not in {None, Mode.PROCESS}:
+            raise TypeError("give either mode or process, not both")
+        return Mode.PROCESS
+    return None if mode is None else Mode(mode)
+
+
+def request_of(name: str, defaults: Defaults) -> TaskRequest:
+    """Return the request that a plain submission of the task makes, still without its payload."""
+    return TaskRequest(
+        name=name,
+        queue=defaults.queue,
+        priority=defaults.priority,
+        retries=defaults.retries,
+        backoff=None if defaults.backoff == DEFAULT_BACKOFF else defaults.backoff,
+        timeout=None if defaults.timeout is None else defaults.timeout.total_seconds(),
+        tags=defaults.tags,
+    )
+
+
+def apply(request: TaskRequest, options: Options) -> TaskRequest:
+    """Return the request with the options said over it."""
+    changes: dict[str, object] = dict(options)
+    if "key" in changes:
+        changes["idempotency_key"] = changes.pop("key")
+    for name in ("delay", "timeout"):
+        if isinstance(changes.get(name), timedelta):
+            changes[name] = parse_duration(options[name], field=name).total_seconds()
+    for name in ("tags", "notify"):
+        if name in changes:
+            changes[name] = tuple(options[name])  # type: ignore[literal-required]
+    # One of the two says when; the later word counts.
+    if "delay" in changes:
+        changes.setdefault("run_at", None)
+    elif "run_at" in changes:
+        changes["delay"] = None
+    return msgspec.structs.replace(request, **changes)
+
+
+def _retries_of(settings: TaskSettings) -> int:
+    if "max_attempts" not in settings:
+        return settings.get("retries", DEFAULT_RETRIES)
+    if "retries" in settings:
+        raise TypeError("give either retries or max_attempts (retries plus one), not both")
+    return settings["max_attempts"] - 1
+
+
+def _backoff_of(backoff: Backoff | float) -> Backoff:
+    return backoff if isinstance(backoff, Backoff) else Backoff(base=backoff)

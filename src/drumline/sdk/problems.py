@@ -1,0 +1,61 @@
+"""Problem replies of the HTTP API, turned back into the errors that they were made of."""
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from drumline.core.errors import (
+    Conflict,
+    DrumlineError,
+    Fenced,
+    Forbidden,
+    Invalid,
+    KeyReused,
+    NotFound,
+    Overloaded,
+    Unauthorized,
+    Unavailable,
+)
+
+_BY_CODE: Final[dict[str, type[DrumlineError]]] = {
+    error.code: error
+    for error in (Conflict, Fenced, Forbidden, KeyReused, NotFound, Overloaded, Unauthorized, Unavailable)
+}
+_BY_STATUS: Final[dict[int, type[DrumlineError]]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    429: Overloaded,
+}
+
+
+class Problem(Struct, frozen=True):
+    """An `application/problem+json` body."""
+
+    title: str = ""
+    status: int = 0
+    code: str = ""
+    detail: str = ""
+    field: str | None = None
+
+    def error(self) -> DrumlineError:
+        """Return the error that the problem tells of."""
+        message = self.detail or self.title or f"the server answered {self.status}"
+        known = _BY_CODE.get(self.code) or _BY_STATUS.get(self.status)
+        if known is not None:
+            return known(message, field=self.field)
+        if self.status >= 500:
+            return Unavailable(message, field=self.field)
+        return Invalid(message, field=self.field, code=self.code or None)
+
+
+def error_of(status: int, body: bytes) -> DrumlineError:
+    """Return the error behind a reply, also when something between us and Drumline wrote it."""
+    try:
+        problem = msgspec.json.decode(body, type=Problem)
+    except msgspec.DecodeError:
+        text = body[:200].decode(errors="replace").strip()
+        problem = Problem(detail=f"the server answered {status}: {text}" if text else "")
+    return msgspec.structs.replace(problem, status=status).error()

@@ -1,0 +1,125 @@
+"""A function as a task: call it as ever, or submit it.
+
+`Task` and `AsyncTask` differ only in what a plain call gives, so that type checkers see the function's own signature;
+everything else is `Submittable`, which is also what `.options(…)` gives.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
+
+import msgspec
+
+from drumline.core.ids import TaskId
+from drumline.core.task import TaskRequest
+from drumline.sdk.client import Client, warn_if_blocking
+from drumline.sdk.context import current_or_none
+from drumline.sdk.definition import TaskDefinition
+from drumline.sdk.handle import TaskHandle
+from drumline.sdk.options import Options, apply, request_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class HasClient(Protocol):
+    """Where a task gets its client when it needs one."""
+
+    @property
+    def client(self) -> Client:
+        """The client, connected on first use."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[R]):
+    """A call that is not submitted yet, for `submit_many`."""
+
+    request: TaskRequest
+    definition: TaskDefinition
+
+    def handle(self, id: TaskId, client: Client) -> TaskHandle[R]:
+        """Return the handle of the task that the call became."""
+        return TaskHandle(id, client, self.definition.decode_result)
+
+
+class Submittable(Generic[P, R]):
+    """A task with what is said about its submissions."""
+
+    def __init__(self, definition: TaskDefinition, app: HasClient, request: TaskRequest) -> None:
+        self.definition = definition
+        self._app = app
+        self._request = request
+
+    @property
+    def name(self) -> str:
+        """The task's name."""
+        return self.definition.name
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
+        """Submit a call; when this returns, the task is durable."""
+        warn_if_blocking("asubmit")
+        request = self._request_for(args, kwargs)
+        client = self._app.client
+        return TaskHandle(client.submit(request), client, self.definition.decode_result)
+
+    async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
+        """Submit a call; concurrent ones on this event loop travel together."""
+        request = self._request_for(args, kwargs)
+        client = self._app.client
+        return TaskHandle(await client.asubmit(request), client, self.definition.decode_result)
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+        """Return a call for `submit_many`."""
+        return Call(self._request_for(args, kwargs), self.definition)
+
+    def options(self, **options: Unpack[Options]) -> "Submittable[P, R]":
+        """Return the task with something else said about its submissions."""
+        return Submittable(self.definition, self._app, apply(self._request, options))
+
+    def handle(self, id: str) -> TaskHandle[R]:
+        """Return the handle of a task that was submitted earlier, or elsewhere."""
+        return TaskHandle(TaskId(id), self._app.client, self.definition.decode_result)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    def _request_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskRequest:
+        return msgspec.structs.replace(self._request, payload=self.definition.arguments.payload(args, kwargs))
+
+
+class _Callable(Submittable[P, R]):
+    """Keeps the function's name and documentation, and calls it in place."""
+
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, definition: TaskDefinition, app: HasClient) -> None:
+        super().__init__(definition, app, request_of(definition.name, definition.defaults))
+        # Tasks are callable; this class leaves to its two kinds what a call gives.
+        update_wrapper(cast("Callable[..., Any]", self), definition.function)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # Inside another task the caller's context serves; elsewhere the function keeps its marker, or gets a fake.
+        context = current_or_none() if self.definition.arguments.injected else None
+        if context is not None:
+            kwargs = dict.fromkeys(self.definition.arguments.injected, context) | kwargs
+        return self.definition.function(*args, **kwargs)
+
+
+class Task(_Callable[P, R]):
+    """A plain function as a task; calling it calls the function, here and now."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function here and now."""
+        result: R = self._call(args, kwargs)
+        return result
+
+
+class AsyncTask(_Callable[P, R]):
+    """An async function as a task; calling it gives the function's coroutine."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Return the function's coroutine, to be awaited here and now."""
+        coroutine: Coroutine[Any, Any, R] = self._call(args, kwargs)
+        return coroutine

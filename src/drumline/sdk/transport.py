@@ -1,0 +1,118 @@
+"""What a client asks of Drumline, as values, and the door through which it asks.
+
+An `Ask` says what is wanted and, by its type, what the answer looks like. A transport answers it over HTTP or from an
+engine in this process, for blocking and for async callers; nobody above it knows which.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Raw, Struct
+
+from drumline.core.errors import DrumlineError
+from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import Status
+from drumline.core.task import TaskRequest
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class TaskInfo(Struct, frozen=True, kw_only=True):
+    """A task as it stands, as the HTTP API shows it."""
+
+    id: TaskId
+    name: str
+    queue: str
+    status: Status
+    priority: int = 0
+    created_at: datetime | None = None
+    due_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    attempt: int = 0
+    retries: int = 0
+    tags: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+    worker: str | None = None
+    cancel_requested: bool = False
+    payload: Raw | None = None
+    result: Raw | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[T_co]):
+    """Something that a client wants; the answer is a `T_co`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitMany(Ask[list[TaskId | DrumlineError]]):
+    """Store tasks; each gets its id or its error, in order. Raises only if nothing was stored."""
+
+    requests: Sequence[TaskRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Ask[TaskInfo]):
+    """Return a task as it stands, waiting up to `wait` seconds for it to end."""
+
+    task: TaskId
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel(Ask[None]):
+    """Cancel a task."""
+
+    task: TaskId
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetryTask(Ask[None]):
+    """Run an ended task again."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLog(Ask[str]):
+    """Return what a task has logged so far."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNames(Ask[frozenset[str]]):
+    """Return the task names that live workers can run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Ask[None]):
+    """Let some seconds pass; clients do this themselves."""
+
+    seconds: float
+
+
+class Transport(Protocol):
+    """Answers asks. `Unavailable` means that nothing is known of what was asked."""
+
+    def send(self, ask: Ask[T]) -> T:
+        """Answer, blocking the calling thread."""
+        ...
+
+    async def asend(self, ask: Ask[T]) -> T:
+        """Answer, on any event loop."""
+        ...
+
+    def url_of(self, task: TaskId) -> str:
+        """Return where the task can be looked at."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        ...
