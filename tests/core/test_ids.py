@@ -1,0 +1,61 @@
+from random import Random
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drumline.core.clock import ManualClock
+from drumline.core.errors import Invalid
+from drumline.core.ids import IdSource, SessionId, created_ms, parse_session_id, parse_task_id, session_text
+
+
+def source(clock: ManualClock | None = None) -> IdSource:
+    return IdSource((clock or ManualClock()).now, Random(1))
+
+
+def test_ids_are_version_7_uuids_that_carry_their_time() -> None:
+    clock = ManualClock()
+
+    made = source(clock).next()
+
+    assert UUID(made).version == 7
+    assert UUID(made).variant == "specified in RFC 4122"
+    assert created_ms(made) == clock.now()
+
+
+def test_ids_rise_within_one_millisecond_and_beyond_its_counter() -> None:
+    ids = source()
+
+    made = [ids.next() for _ in range(10_000)]
+
+    assert made == sorted(set(made))
+
+
+def test_ids_rise_when_the_clock_steps_back() -> None:
+    clock = ManualClock()
+    ids = source(clock)
+    before = ids.next()
+
+    clock.advance(-60)
+
+    assert ids.next() > before
+
+
+@pytest.mark.parametrize("text", ["", "1", "01890a5d-ac96-774b-bcce-b302099a805", "g" * 36, "x" * 10_000])
+def test_what_is_no_uuid_is_refused_by_field(text: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        parse_task_id(text, field="task_id")
+
+    assert caught.value.field == "task_id"
+
+
+def test_a_uuid_in_capitals_is_the_same_task() -> None:
+    made = source().next()
+
+    assert parse_task_id(made.upper()) == made
+
+
+@given(st.integers(0, (1 << 63) - 1))
+def test_session_ids_survive_their_public_form(number: int) -> None:
+    assert parse_session_id(session_text(SessionId(number))) == number
