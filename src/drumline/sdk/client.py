@@ -94,11 +94,12 @@ class Client:
         return await self.transport.asend(SubmitMany(requests))
 
 
-def warn_if_blocking(twin: str) -> None:
+def warn_if_blocking(twin: str, *, level: int = 3) -> None:
     """Warn when a blocking call is made on an event loop; inside an async task refuse it.
 
     The loop of an async task is the worker's: blocking it stops every other task, and may stop the very server that
     should answer. Elsewhere (a notebook has a loop, too) it is only slow.
+    `level` is how many frames away the caller's line is.
     """
     try:
         asyncio.get_running_loop()
@@ -107,7 +108,7 @@ def warn_if_blocking(twin: str) -> None:
     message = f"this call blocks the running event loop; use `await ….{twin}(…)` instead"
     if current_or_none() is not None:
         raise RuntimeError(message)
-    warnings.warn(message, RuntimeWarning, stacklevel=4)
+    warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
 def _id_or_raise(answer: TaskId | DrumlineError) -> TaskId:

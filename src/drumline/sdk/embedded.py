@@ -14,16 +14,20 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from drumline.core.clock import Clock, Instant, to_datetime
-from drumline.core.errors import DrumlineError
+from drumline.core.errors import Conflict, DrumlineError
 from drumline.core.ids import TaskId, session_text
 from drumline.core.session import SessionView
+from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
-from drumline.sdk.transport import Ask, Cancel, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+from drumline.sdk.transport import Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
 
 T = TypeVar("T")
 
 OPENING_SECONDS = 60.0
 """How long the engine may take to open: it may have to wait for another process to migrate the store."""
+CLOSING_SECONDS = 10.0
+MOST_TASKS = 5_000
+"""What is handed to the engine in one call, well inside its limit."""
 
 
 class _Log(Protocol):
@@ -134,7 +138,9 @@ class EmbeddedTransport:
         self.thread = thread
         self._home = home
         self._is_open = True
-        atexit.register(self.close)
+        # The store needs no farewell: all that was acknowledged is durable. The loop must not run into the
+        # interpreter's own end, that is all; by then no thread pool works any more, so a full close would fail.
+        atexit.register(thread.stop)
 
     def send(self, ask: Ask[T]) -> T:
         """Answer, blocking the calling thread."""
@@ -154,20 +160,21 @@ class EmbeddedTransport:
         if not self._is_open:
             return
         self._is_open = False
-        atexit.unregister(self.close)
-        self.thread.wait(self.engine.close(), 10)
-        self.thread.stop()
+        atexit.unregister(self.thread.stop)
+        try:
+            self.thread.wait(self.engine.close(), CLOSING_SECONDS)
+        finally:
+            self.thread.stop()
 
     async def _answer(self, ask: Ask[Any]) -> Any:
         match ask:
             case SubmitMany(requests):
-                answers = await self.engine.submissions.submit_many(requests)
-                return [answer.id if isinstance(answer, Submitted) else answer for answer in answers]
+                return await self._submit_many(requests)
             case Get(task, wait):
                 view = await self.engine.queries.wait(task, seconds=wait)
                 return _info_of(view, self.engine.clock.now())
             case Cancel(task, force):
-                await self.engine.control.cancel(task, force=force)
+                await self._cancel(task, force=force)
             case RetryTask(task):
                 await self.engine.control.retry(task)
             case ReadLog(task):
@@ -177,6 +184,26 @@ class EmbeddedTransport:
             case _:
                 raise TypeError(f"cannot answer {ask!r}")
         return None
+
+    async def _submit_many(self, requests: Sequence[TaskRequest]) -> list[TaskId | DrumlineError]:
+        gathered = Gathered()
+        for start in range(0, len(requests), MOST_TASKS):
+            part = requests[start : start + MOST_TASKS]
+            try:
+                answers = await self.engine.submissions.submit_many(part)
+            except DrumlineError as error:
+                gathered.fail(error, len(part))
+            else:
+                gathered.add([answer.id if isinstance(answer, Submitted) else answer for answer in answers])
+        return gathered.answers()
+
+    async def _cancel(self, task: TaskId, *, force: bool) -> None:
+        try:
+            await self.engine.control.cancel(task, force=force)
+        except Conflict:
+            view = await self.engine.queries.wait(task, seconds=0)
+            if view.state is not State.CANCELLED:
+                raise
 
 
 def open_embedded(data: Path) -> EmbeddedTransport:
@@ -214,6 +241,7 @@ def _info_of(view: TaskView, now: Instant) -> TaskInfo:
         finished_at=moment(view.finished_at),
         attempt=view.attempt,
         retries=view.options.retries,
+        timeout=None if view.options.timeout_ms is None else view.options.timeout_ms / 1000,
         tags=view.options.tags,
         idempotency_key=view.idempotency_key,
         worker=None if view.worker is None else session_text(view.worker),

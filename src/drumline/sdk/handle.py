@@ -118,7 +118,7 @@ class TaskHandle(Generic[R]):
     # -- steps
 
     def _run(self, steps: Steps[T], twin: str) -> T:
-        warn_if_blocking(twin)
+        warn_if_blocking(twin, level=4)
         return self._client.run(steps)
 
     def _info(self) -> Steps[TaskInfo]:

@@ -16,7 +16,7 @@ from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.problems import Problem, error_of
 from drumline.sdk.threads import DaemonThreads
-from drumline.sdk.transport import Ask, Cancel, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+from drumline.sdk.transport import Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
 
 if TYPE_CHECKING:
     import urllib3
@@ -57,12 +57,8 @@ class _Batch(Struct):
     tasks: list[_Reference]
 
 
-class _WorkerType(Struct):
-    name: str
-
-
 class _Worker(Struct):
-    types: list[_WorkerType] = []
+    types: list[str]
 
 
 class _Workers(Struct):
@@ -124,14 +120,14 @@ class HttpTransport:
                 return self._get(task, wait)
             case Cancel(task, force):
                 body = b'{"force":true}' if force else None
-                self._send(_Request(method="POST", path=f"{_path(task)}/cancel", body=body))
+                self._send(_Request(method="POST", path=f"{_path(task)}/cancel", body=body, is_repeatable=True))
             case RetryTask(task):
                 self._send(_Request(method="POST", path=f"{_path(task)}/retry"))
             case ReadLog(task):
                 return self._send(_get(f"{_path(task)}/log")).decode()
             case LiveNames():
                 workers = _read(self._send(_get("/api/v1/workers")), _Workers)
-                return frozenset(type_.name for worker in workers.items for type_ in worker.types)
+                return frozenset(name for worker in workers.items for name in worker.types)
             case _:
                 raise TypeError(f"cannot send {ask!r}")
         return None
@@ -149,21 +145,15 @@ class HttpTransport:
             keyed = request.idempotency_key is not None
             sent = _Request(method="POST", path="/api/v1/tasks", body=encode(request), is_repeatable=keyed)
             return [_id_of(_read(self._send(sent), _Reference))]
-        answers: list[TaskId | DrumlineError] = []
-        failure: DrumlineError | None = None
-        is_stored = False
+        gathered = Gathered()
         for parts, keyed in _chunks(requests):
             body = b'{"tasks":[' + b",".join(parts) + b"]}"
             sent = _Request(method="POST", path="/api/v1/tasks/batch", body=body, is_repeatable=keyed)
             try:
-                answers += [_id_of(item) for item in _read(self._send(sent), _Batch).tasks]
-                is_stored = True
+                gathered.add([_id_of(item) for item in _read(self._send(sent), _Batch).tasks])
             except DrumlineError as error:
-                answers += [error] * len(parts)
-                failure = error
-        if failure is not None and not is_stored:
-            raise failure
-        return answers
+                gathered.fail(error, len(parts))
+        return gathered.answers()
 
     # -- the wire
 

@@ -35,6 +35,8 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     finished_at: datetime | None = None
     attempt: int = 0
     retries: int = 0
+    timeout: float | None = None
+    """Seconds that one attempt may take."""
     tags: tuple[str, ...] = ()
     idempotency_key: str | None = None
     worker: str | None = None
@@ -56,6 +58,31 @@ class SubmitMany(Ask[list[TaskId | DrumlineError]]):
     requests: Sequence[TaskRequest]
 
 
+class Gathered:
+    """The answer to a `SubmitMany` that is sent in several parts."""
+
+    def __init__(self) -> None:
+        self._answers: list[TaskId | DrumlineError] = []
+        self._failure: DrumlineError | None = None
+        self._is_stored = False
+
+    def add(self, answers: Sequence[TaskId | DrumlineError]) -> None:
+        """Take the answers to the next part."""
+        self._answers += answers
+        self._is_stored = True
+
+    def fail(self, error: DrumlineError, count: int) -> None:
+        """Note that the next part, of so many tasks, could not be sent."""
+        self._answers += [error] * count
+        self._failure = error
+
+    def answers(self) -> list[TaskId | DrumlineError]:
+        """Return all answers in order, or raise what went wrong if no part was taken."""
+        if self._failure is not None and not self._is_stored:
+            raise self._failure
+        return self._answers
+
+
 @dataclass(frozen=True, slots=True)
 class Get(Ask[TaskInfo]):
     """Return a task as it stands, waiting up to `wait` seconds for it to end."""
@@ -66,7 +93,7 @@ class Get(Ask[TaskInfo]):
 
 @dataclass(frozen=True, slots=True)
 class Cancel(Ask[None]):
-    """Cancel a task."""
+    """Cancel a task; one that is cancelled already is no conflict, so that the act can be repeated."""
 
     task: TaskId
     force: bool = False
