@@ -1,0 +1,30 @@
+"""Puts the API together from what is handed in."""
+
+import asyncio
+
+from starlette.routing import Router
+from starlette.types import ASGIApp
+
+from drumline.api.front import Front, no_such_path
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Desk, Info
+from drumline.api.routes import OPEN_PATHS, OPERATIONS, routes
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+
+
+def create_app(engine: Engine, *, keys: KeyRing, info: Info, stop: asyncio.Event | None = None) -> ASGIApp:
+    """Return the API on an engine.
+
+    `stop` ends long polls and followed logs when it is set; set it when the server begins to stop.
+    """
+    desk = Desk(
+        engine=engine,
+        gateway=LocalGateway(engine),
+        info=info,
+        limits=engine.limits,
+        stop=stop or asyncio.Event(),
+        operations=OPERATIONS,
+    )
+    router = Router(routes(desk), redirect_slashes=False, default=no_such_path)
+    return Front(router, keys=keys, open_paths=OPEN_PATHS)

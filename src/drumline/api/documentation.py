@@ -1,0 +1,176 @@
+"""The API's own description: OpenAPI for programs, a page for people. Nothing is loaded from anywhere else."""
+
+import html
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+from drumline.api.openapi import document, operation_id
+from drumline.api.operation import HTML, JSON, PAGE, Call, NoQuery, Operation, Reply, Tag
+from drumline.api.problems import PROBLEMS, Refused
+from drumline.core.codec import encode
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>{title}</title><link rel="stylesheet" href="/docs/style.css"></head>
+<body>{body}</body></html>
+"""
+
+
+async def openapi(call: Call[None, NoQuery]) -> Reply:
+    """Return the OpenAPI 3.1 document."""
+    described = document(call.desk.operations, info=call.desk.info, limits=call.desk.limits)
+    return Reply(encode(described))
+
+
+async def docs(call: Call[None, NoQuery]) -> Reply:
+    """Return the page that describes every path."""
+    described = document(call.desk.operations, info=call.desk.info, limits=call.desk.limits)
+    chapters = groupby(
+        sorted((op for op in call.desk.operations if not op.is_hidden), key=lambda op: list(Tag).index(op.tag)),
+        key=lambda op: op.tag,
+    )
+    sections = "".join(_chapter(tag, list(operations), described) for tag, operations in chapters)
+    body = (
+        f"<header><h1>Drumline <small>{_text(call.desk.info.version)}</small></h1>"
+        "<p>Send your key as <code>X-API-Key</code> or <code>Authorization: Bearer</code>. Bodies are JSON, times "
+        'ISO 8601 in UTC, durations seconds or text such as <code>1h30m</code>. The same in <a href="/openapi.json">'
+        "OpenAPI 3.1</a>.</p></header>"
+        f"<nav>{_contents()}</nav><main>{sections}{_errors()}{_types(described)}</main>"
+    )
+    return _page("Drumline API", body)
+
+
+async def style(_call: Call[None, NoQuery]) -> Reply:
+    """Return the pages' style sheet."""
+    return Reply(files("drumline.api").joinpath("style.css").read_bytes(), media=b"text/css; charset=utf-8")
+
+
+async def error_page(call: Call[None, NoQuery]) -> Reply:
+    """Explain a problem's type."""
+    code = call.params["code"]
+    if code not in PROBLEMS:
+        raise Refused(f"there is no problem called {code}", code="not_found", field="code")
+    status, title = PROBLEMS[code]
+    return _page(
+        title, f'<main><h1>{_text(title)}</h1><p><code>{code}</code>, HTTP {status}. <a href="/docs">API</a></p></main>'
+    )
+
+
+async def greeting(_call: Call[None, NoQuery]) -> Reply:
+    """Greet whoever opens the start URL."""
+    body = (
+        "<main><h1>Drumline is running</h1><p>Submit a task with <code>POST /api/v1/tasks</code>. "
+        '<a href="/docs">All paths</a> · <a href="/actuator/health">Health</a></p></main>'
+    )
+    return _page("Drumline", body)
+
+
+def _page(title: str, body: str) -> Reply:
+    return Reply(_PAGE.format(title=_text(title), body=body).encode(), media=HTML, policy=PAGE)
+
+
+def _text(text: str) -> str:
+    return html.escape(text)
+
+
+def _contents() -> str:
+    links = "".join(f'<a href="#{_anchor(tag)}">{_text(tag.value.capitalize())}</a>' for tag in Tag)
+    return links + '<a href="#errors">Errors</a><a href="#types">Types</a>'
+
+
+def _anchor(tag: Tag) -> str:
+    return tag.value.replace(" ", "-")
+
+
+def _chapter(tag: Tag, operations: list[Operation], described: dict[str, Any]) -> str:
+    parts = "".join(_operation(op, described["paths"][op.path][op.method.lower()]) for op in operations)
+    return f'<section id="{_anchor(tag)}"><h2>{_text(tag.value.capitalize())}</h2>{parts}</section>'
+
+
+def _operation(operation: Operation, described: dict[str, Any]) -> str:
+    path = _text(operation.path)
+    rows = "".join(_parameter(parameter) for parameter in described.get("parameters", []))
+    table = f"<table><caption>Parameters</caption>{rows}</table>" if rows else ""
+    content = described.get("requestBody", {}).get("content", {})
+    body = "".join(f"<p>Body: {_shape(media['schema'])}</p>" for media in content.values())
+    answers = "".join(
+        _answer(status, answer) for status, answer in described["responses"].items() if "content" in answer
+    )
+    return (
+        f'<article id="{operation_id(operation)}"><h3><b class="{operation.method.lower()}">{operation.method}</b> '
+        f"<code>{path}</code>{' <em>open</em>' if operation.is_open else ''}</h3>"
+        f"<p>{_text(described.get('description', operation.summary))}</p>{table}{body}{answers}</article>"
+    )
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    return (
+        f"<tr><th scope=row><code>{_text(parameter['name'])}</code></th><td>{parameter['in']}</td>"
+        f"<td>{_shape(parameter['schema'])}</td><td>{_text(parameter.get('description', ''))}</td></tr>"
+    )
+
+
+def _answer(status: str, answer: dict[str, Any]) -> str:
+    (media,) = answer["content"]
+    return f"<p>Answer {status}: {_shape(answer['content'][media]['schema'])} <small>{_text(media)}</small></p>"
+
+
+def _shape(schema: dict[str, Any]) -> str:
+    """Return a schema in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f'<a href="#type-{name}">{name}</a>'
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_shape(choice) for choice in schema["anyOf"]))
+    if "enum" in schema:
+        return " ".join(f"<code>{_text(str(word))}</code>" for word in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_shape(schema.get('items', {}))}"
+    words = [str(schema.get("const", schema.get("type", "any JSON"))), schema.get("format", "")]
+    words += [f"{word} {schema[word]}" for word in ("minimum", "maximum", "default") if word in schema]
+    return _text(" ".join(word for word in words if word))
+
+
+def _errors() -> str:
+    rows = "".join(
+        f'<tr id="error-{code}"><th scope=row><code>{code}</code></th><td>{status}</td><td>{_text(title)}</td></tr>'
+        for code, (status, title) in PROBLEMS.items()
+    )
+    about = "<p>Every error is <code>application/problem+json</code>.</p>"
+    return f'<section id="errors"><h2>Errors</h2>{about}<table>{rows}</table></section>'
+
+
+def _types(described: dict[str, Any]) -> str:
+    parts = "".join(_type(name, schema) for name, schema in described["components"]["schemas"].items())
+    return f'<section id="types"><h2>Types</h2>{parts}</section>'
+
+
+def _type(name: str, schema: dict[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><th scope=row><code>{_text(field)}</code>{'' if field in schema.get('required', ()) else ' ?'}</th>"
+        f"<td>{_shape(inner)}</td><td>{_text(inner.get('description', ''))}</td></tr>"
+        for field, inner in schema.get("properties", {}).items()
+    )
+    words = f"<p>{_shape(schema)}</p>" if "enum" in schema else ""
+    about = _text(schema.get("description", ""))
+    return f'<article id="type-{name}"><h3>{name}</h3><p>{about}</p>{words}<table>{rows}</table></article>'
+
+
+def _operations() -> tuple[Operation, ...]:
+    def page(path: str, handler: Any, summary: str, media: bytes = HTML, *, hidden: bool = True) -> Operation:
+        return Operation(
+            method="GET", path=path, handler=handler, summary=summary, tag=Tag.DOCS, media=media,
+            answer=dict[str, Any] if media == JSON else str, is_open=True, is_hidden=hidden,
+        )  # fmt: skip
+
+    return (
+        page("/openapi.json", openapi, "The OpenAPI 3.1 document", JSON, hidden=False),
+        page("/docs", docs, "This page", hidden=False),
+        page("/docs/style.css", style, "The pages' style sheet"),
+        page("/errors/{code}", error_page, "What a problem's type means"),
+        page("/", greeting, "The start page"),
+    )
+
+
+OPERATIONS = _operations()

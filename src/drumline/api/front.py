@@ -1,0 +1,91 @@
+"""What every request passes: a request id, the key, and the place where errors become problem replies."""
+
+import itertools
+import secrets
+
+import structlog
+from msgspec import UNSET
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from drumline.api.endpoint import CALLER, REQUEST_ID, STARTED, send_reply
+from drumline.api.keys import KeyRing, presented_key
+from drumline.api.operation import Reply
+from drumline.api.problems import Refused, headers_of, to_problem
+from drumline.api.reading import ClientGone
+from drumline.core.codec import encode
+from drumline.core.errors import DrumlineError, Unauthorized
+
+log = structlog.get_logger()
+
+PROBLEM = b"application/problem+json"
+
+
+class Front:
+    """The outermost ASGI application. Query strings are never logged: a start URL may carry a key."""
+
+    def __init__(self, inner: ASGIApp, *, keys: KeyRing, open_paths: frozenset[str]) -> None:
+        self._inner = inner
+        self._keys = keys
+        self._open = open_paths
+        self._prefix = secrets.token_hex(4).encode()
+        self._numbers = itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or the server's own lifespan."""
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _live(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[REQUEST_ID] = b"%b-%x" % (self._prefix, next(self._numbers))
+        try:
+            self._admit(scope)
+            await self._inner(scope, receive, send)
+        except DrumlineError as error:
+            await send_reply(_problem_reply(error), scope, send)
+        except ClientGone:
+            return
+        except Exception:  # whatever it is, the caller gets a problem and the log the rest
+            request_id = scope[REQUEST_ID].decode()
+            log.exception("request.failed", request_id=request_id, method=scope["method"], path=scope["path"])
+            if scope.get(STARTED):
+                raise
+            await send_reply(_failure_reply(request_id), scope, send)
+
+    def _admit(self, scope: Scope) -> None:
+        key = presented_key(scope["headers"])
+        caller = None if key is None else self._keys.caller(key)
+        if caller is None and scope["path"] not in self._open:
+            raise Unauthorized(
+                "send your API key as the header X-API-Key or Authorization: Bearer"
+                if key is None
+                else "the API key is not valid"
+            )
+        scope[CALLER] = caller
+
+
+async def no_such_path(scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Refuse a path that no operation has."""
+    raise Refused(f"there is nothing at {scope['path']}; /docs lists all paths", code="unknown_path")
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+def _problem_reply(error: DrumlineError) -> Reply:
+    problem = to_problem(error)
+    return Reply(encode(problem), problem.status, PROBLEM, headers_of(error))
+
+
+def _failure_reply(request_id: str) -> Reply:
+    error = Refused(f"the error is in the server's log under request {request_id}", code="internal")
+    problem = to_problem(error, request_id=request_id or UNSET)
+    return Reply(encode(problem), problem.status, PROBLEM)

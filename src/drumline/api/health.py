@@ -1,0 +1,108 @@
+"""Whether the server lives, is ready, and what its parts say."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable
+from typing import Any, Literal
+
+import structlog
+from msgspec import UNSET, Struct, UnsetType
+
+from drumline.api.operation import Call, Info, NoQuery, Operation, Reply, Tag
+from drumline.core.codec import encode
+from drumline.core.errors import DrumlineError
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+PATIENCE = 3.0
+"""Seconds after which a part that does not answer counts as down."""
+
+Word = Literal["UP", "DOWN"]
+
+
+class Component(Struct, frozen=True):
+    """One part of the system. Details are for those with a key."""
+
+    status: Word
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+class Health(Struct, frozen=True):
+    """The state of the whole: DOWN if tasks cannot be stored, DEGRADED if they only run slower."""
+
+    status: Literal["UP", "DEGRADED", "DOWN"]
+    components: dict[str, Component]
+
+
+class Alive(Struct, frozen=True):
+    """The state of this process."""
+
+    status: Word
+
+
+async def health(call: Call[None, NoQuery]) -> Reply:
+    """Tell how each part is; 503 when tasks cannot be stored."""
+    db, redis, disk = await asyncio.gather(
+        _component(call.engine.store.check(), "db"),
+        _component(call.engine.queue.check(), "redis"),
+        _component(_disk(call.desk.info), "diskSpace"),
+    )
+    components = {"db": db, "redis": redis, "diskSpace": disk}
+    named = {name: component for name, component in components.items() if component is not None}
+    away = {name for name, component in named.items() if component.status == "DOWN"}
+    # The queue only holds hints: without it tasks are still accepted, and run a little later.
+    status: Literal["UP", "DEGRADED", "DOWN"] = "UP" if not away else "DEGRADED" if away == {"redis"} else "DOWN"
+    if call.caller is None:
+        named = {name: Component(component.status) for name, component in named.items()}
+    return Reply(encode(Health(status, named)), 503 if status == "DOWN" else 200)
+
+
+async def alive(_call: Call[None, NoQuery]) -> Reply:
+    """Answer: whoever can answer makes progress."""
+    return Reply(encode(Alive("UP")))
+
+
+async def ready(call: Call[None, NoQuery]) -> Reply:
+    """Tell whether requests should be sent here: the store answers, and the server is not stopping."""
+    store = await _component(call.engine.store.check(), "db")
+    is_ready = store is not None and store.status == "UP" and not call.desk.stop.is_set()
+    return Reply(encode(Alive("UP" if is_ready else "DOWN")), 200 if is_ready else 503)
+
+
+async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Component | None:
+    """Return how a part is; None for one that this system does not have."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            details = await check
+    except (DrumlineError, TimeoutError, OSError) as error:
+        log.warning("health.down", component=name, error=repr(error))
+        return Component("DOWN", {"error": str(error) or type(error).__name__})
+    if details is None:
+        return None
+    return Component("DOWN" if details.pop("is_down", False) else "UP", details)
+
+
+async def _disk(info: Info) -> dict[str, Any]:
+    usage = await asyncio.to_thread(shutil.disk_usage, info.disk)
+    return {
+        "total": usage.total,
+        "free": usage.free,
+        "threshold": info.least_free,
+        "is_down": usage.free < info.least_free,
+    }
+
+
+OPERATIONS = (
+    Operation(
+        method="GET", path="/actuator/health", handler=health, tag=Tag.HEALTH,
+        summary="Tell how each part is; details only with a key", answer=Health, also=(503,), is_open=True,
+    ),
+    Operation(
+        method="GET", path="/livez", handler=alive, tag=Tag.HEALTH, summary="Tell whether the process lives",
+        answer=Alive, is_open=True,
+    ),
+    Operation(
+        method="GET", path="/readyz", handler=ready, tag=Tag.HEALTH,
+        summary="Tell whether requests should be sent here", answer=Alive, also=(503,), is_open=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,146 @@
+"""What the Python types of requests cannot say: ranges, patterns, and a sentence on each field."""
+
+from drumline.api.schema import Schema
+from drumline.core.limits import Limits
+from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, MOST_TAGS
+from drumline.core.retry import MOST_RETRIES
+
+_LINE = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
+_LONGEST_SECONDS = 3_162_240_000
+_DURATION = (
+    r"^([0-9]{1,9}(\.[0-9]{1,3})?|([0-9]{1,3}(\.[0-9]{1,3})?(ms|[wdhms])){1,4}"
+    r"|P([0-9]{1,3}D)?T([0-9]{1,4}H)?([0-9]{1,4}M)?[0-9]{1,4}S)$"
+)
+_NUMBER_OR_NAME: list[Schema] = [
+    {"type": "integer", "minimum": -100, "maximum": 100},
+    {"type": "string", "pattern": r"^([+-]?[0-9]{1,2}|critical|high|normal|low)$"},
+]
+_YEAR = 31_622_400
+
+
+def _line(longest: int, **more: object) -> Schema:
+    return {"type": "string", "minLength": 1, "maxLength": longest, "pattern": _LINE, **more}
+
+
+def _duration(description: str, *, least: float = 0) -> Schema:
+    return {
+        "anyOf": [
+            {"type": "number", "minimum": least, "maximum": _LONGEST_SECONDS},
+            {"type": "string", "pattern": _DURATION},
+            {"type": "null"},
+        ],
+        "description": description + ' Seconds, or text such as "1h30m" or "PT1H30M".',
+        "examples": [1.5, "1h30m"],
+    }
+
+
+def _time(description: str) -> Schema:
+    return {
+        "anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}],
+        "description": description,
+        "examples": ["2030-01-02T03:04:05Z"],
+    }
+
+
+def _key() -> Schema:
+    return {
+        "anyOf": [_line(LONGEST_NAME), {"type": "null"}],
+        "description": "Submitted twice under one key, a task is stored once; another body under it is refused.",
+    }
+
+
+def notes(limits: Limits) -> dict[str, Schema]:
+    """Return the notes for a server with these limits."""
+    priority = {
+        "anyOf": _NUMBER_OR_NAME,
+        "default": 0,
+        "description": "From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting.",
+    }
+    return {
+        "TaskRequest.name": _line(LONGEST_NAME, description="What kind of task it is; workers say which they run."),
+        "FlowRequest.name": _line(LONGEST_NAME, description="The same as type."),
+        "FlowRequest.type": _line(LONGEST_NAME, description="What kind of task it is; the same as name."),
+        "FlowRequest": {"anyOf": [{"required": ["type"]}, {"required": ["name"]}]},
+        "TaskRequest.payload": {"description": f"Any JSON, at most {limits.payload:,} bytes."},
+        "TaskRequest.queue": {
+            "maxLength": LONGEST_QUEUE,
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$",
+            "description": "The queue that workers take it from.",
+        },
+        "TaskRequest.priority": priority,
+        "TaskRequest.delay": _duration("Run it so much later than now; not together with run_at."),
+        "TaskRequest.run_at": _time("Run it at this time; not together with delay."),
+        "TaskRequest.retries": {
+            "minimum": 0,
+            "maximum": MOST_RETRIES,
+            "description": "How often to try again after a failure.",
+        },
+        "TaskRequest.backoff": {
+            "anyOf": [
+                {"$ref": "#/components/schemas/Backoff"},
+                {"type": "number", "minimum": 0, "maximum": _YEAR},
+                {"type": "null"},
+            ],
+            "description": "How long to wait before each retry; a number is the base of the default 2, 4, 8 s.",
+        },
+        "TaskRequest.timeout": _duration("Stop an attempt that takes longer.", least=0.001),
+        "TaskRequest.idempotency_key": _key(),
+        "TaskRequest.idempotencyKey": {**_key(), "description": "The same as idempotency_key."},
+        "TaskRequest.tags": {"items": _line(LONGEST_TAG), "maxItems": MOST_TAGS, "description": "Words to find it by."},
+        "TaskRequest.notify": {"description": "Whom to tell when it ends."},
+        "NotifyTarget": {
+            "oneOf": [
+                {"required": ["webhook"], "properties": {"webhook": {"type": "string"}, "email": {"type": "null"}}},
+                {"required": ["email"], "properties": {"email": {"type": "string"}, "webhook": {"type": "null"}}},
+            ]
+        },
+        "Backoff.base": {"minimum": 0, "maximum": _YEAR},
+        "Backoff.factor": {"minimum": 1, "maximum": 100},
+        "Backoff.cap": {"minimum": 0, "maximum": _YEAR},
+        "Backoff.jitter": {"minimum": 0, "maximum": 1},
+        "BatchRequest.tasks": {
+            "items": {"$ref": "#/components/schemas/TaskRequest"},
+            "maxItems": limits.batch,
+            "description": "The tasks; an item that is not valid is answered with its problem.",
+        },
+        "RescheduleRequest.priority": {"anyOf": [*_NUMBER_OR_NAME, {"type": "null"}]},
+        "RescheduleRequest.delay": _duration("Run it so much later than now; not together with run_at."),
+        "RescheduleRequest.run_at": _time("Run it at this time; not together with delay."),
+        "ScheduleRequest.task_name": _line(LONGEST_NAME),
+        "ScheduleRequest.priority": priority,
+        "PauseRequest.reason": {"anyOf": [_line(500), {"type": "null"}]},
+        "ListQuery.limit": {"maximum": limits.page, "description": "Items in one page."},
+        "ListQuery.cursor": {"type": "string", "format": "uuid", "description": "`next_cursor` of the page before."},
+        "ListQuery.status": {"description": "Repeat it, or separate by commas, for several."},
+        "ListQuery.queue": {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+        "ListQuery.name": _line(LONGEST_NAME),
+        "ListQuery.tag": _line(LONGEST_TAG),
+        "ListQuery.idempotency_key": _line(LONGEST_NAME),
+        "ListQuery.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
+        "ListQuery.payload": {"description": "Whether to include payloads."},
+        "GetQuery.wait": {"description": "Seconds to wait for the task to end."},
+        "LogQuery.attempt": {"type": "integer", "minimum": 1, "description": "Only this attempt's log."},
+        "LogQuery.follow": {"description": "Go on as the log grows, until the task has ended."},
+        "CancelQuery.force": {"description": "End a running task now; its worker is shut out."},
+        "WorkersQuery.closed": {"description": "List workers that left lately too."},
+        "OpenRequest.queues": {"items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"}},
+        "TaskType.name": _line(LONGEST_NAME),
+    }
+
+
+PATH_PARAMETERS: dict[str, Schema] = {
+    "id": {"type": "string", "format": "uuid"},
+    "task_id": {"type": "string", "format": "uuid"},
+    "task": {"type": "string", "format": "uuid"},
+    "session": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
+    "worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
+    "queue": {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": r"^[A-Za-z0-9 _.+-]*[A-Za-z0-9_+-][A-Za-z0-9 _.+-]*$",
+    },
+    "code": {"type": "string"},
+}
+"""What stands in the braces of a path, by its name."""

@@ -1,0 +1,152 @@
+"""What an operation of the API is: one row of the table that makes the routes, the OpenAPI document and the docs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+from starlette.types import Receive
+
+from drumline.api.keys import Caller
+from drumline.api.problems import Headers
+from drumline.core.limits import Limits
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+
+Body = TypeVar("Body")
+Query = TypeVar("Query")
+
+JSON = b"application/json"
+TEXT = b"text/plain; charset=utf-8"
+HTML = b"text/html; charset=utf-8"
+
+SANDBOX = b"default-src 'none'; frame-ancestors 'none'; sandbox"
+"""The content policy of data: a browser that opens it runs and loads nothing."""
+PAGE = (
+    b"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    b"frame-ancestors 'none'"
+)
+"""The content policy of a page for people: it may have a style sheet of ours."""
+
+
+class Tag(StrEnum):
+    """The chapters of the API."""
+
+    TASKS = "tasks"
+    QUEUES = "queues"
+    WORKERS = "workers"
+    PROTOCOL = "worker protocol"
+    SHORT = "short paths"
+    HEALTH = "health"
+    DOCS = "documentation"
+
+
+class Info(Struct, frozen=True, kw_only=True):
+    """What the API says of the server it runs in."""
+
+    version: str
+    disk: str = "."
+    """A path on the disk whose free space the health page tells."""
+    least_free: int = 64 * 1024 * 1024
+    """Bytes of free space under which the disk counts as down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What handlers work with; handed in once, the same for every request."""
+
+    engine: Engine
+    gateway: LocalGateway
+    info: Info
+    limits: Limits
+    stop: asyncio.Event
+    operations: "tuple[Operation, ...]" = ()
+
+
+class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """No query parameters."""
+
+
+@dataclass(slots=True)
+class Call(Generic[Body, Query]):
+    """One request, read and checked."""
+
+    desk: Desk
+    caller: Caller | None
+    params: Mapping[str, str]
+    query: Query
+    body: Body
+    headers: list[tuple[bytes, bytes]]
+    receive: Receive
+
+    @property
+    def engine(self) -> Engine:
+        """The engine."""
+        return self.desk.engine
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant whose tasks the caller may see; None is everybody's."""
+        return None if self.caller is None else self.caller.tenant
+
+    @property
+    def home(self) -> str:
+        """The tenant under which the caller's own tasks and queues are kept."""
+        assert self.caller is not None, "only operations that need a key ask for a home"  # noqa: S101
+        return self.caller.home
+
+    def header(self, name: bytes) -> bytes | None:
+        """Return a header by its lower-case name."""
+        return next((value for given, value in self.headers if given == name), None)
+
+
+class Reply(Struct, frozen=True):
+    """An answer that is there as a whole."""
+
+    body: bytes
+    status: int = 200
+    media: bytes = JSON
+    headers: Headers = ()
+    policy: bytes = SANDBOX
+
+
+class Stream(Struct, frozen=True):
+    """An answer that comes bit by bit."""
+
+    chunks: AsyncIterator[bytes]
+    media: bytes = TEXT
+
+
+Handler = Callable[[Call[Any, Any]], Awaitable[Reply | Stream]]
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One method of one path, with everything that its route and its documentation need."""
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    tag: Tag
+    body: Any = None
+    """The type that the body is decoded to; `bytes` takes it as it comes."""
+    body_required: bool = True
+    largest: Callable[[Limits], int] = lambda limits: limits.body
+    """The largest body, in bytes."""
+    bulk: str = "body"
+    """The field that is to blame when a body is too large."""
+    query: type[Struct] = NoQuery
+    answer: Any = None
+    """The type that describes a JSON answer; None for an answer without a body."""
+    media: bytes = JSON
+    status: int = 200
+    also: tuple[int, ...] = ()
+    """Other statuses with the same answer."""
+    idempotent: bool = False
+    """Whether it takes the header `Idempotency-Key`."""
+    is_open: bool = False
+    """Whether it is served without a key."""
+    is_hidden: bool = False
+    """Whether it is left out of the documentation."""

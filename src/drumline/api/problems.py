@@ -1,0 +1,89 @@
+"""Every error as a problem reply (RFC 9457): one table from stable codes to status and title."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from drumline.core.errors import DrumlineError, Invalid
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+PROBLEMS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {
+        "malformed": (400, "The request cannot be read"),
+        "unauthorized": (401, "A valid API key is needed"),
+        "forbidden": (403, "This key may not do that"),
+        "not_found": (404, "There is no such thing"),
+        "unknown_path": (404, "There is no such path"),
+        "method_not_allowed": (405, "This path does not take that method"),
+        "conflict": (409, "The state does not allow it"),
+        "fenced": (409, "The lease is not current"),
+        "too_large": (413, "The request is too large"),
+        "unsupported_media_type": (415, "The content type is not taken"),
+        "invalid": (422, "A field is not valid"),
+        "too_deep": (422, "The JSON nests too deeply"),
+        "idempotency_key_reused": (422, "The idempotency key belongs to another request"),
+        "internal": (500, "Something went wrong here"),
+        "overloaded": (503, "Too much is waiting"),
+        "unavailable": (503, "A part of the system is away"),
+    }
+)
+
+_EXTRA: Final[Mapping[str, Headers]] = MappingProxyType(
+    {
+        "unauthorized": ((b"www-authenticate", b'Bearer realm="drumline"'),),
+        "overloaded": ((b"retry-after", b"1"),),
+        "unavailable": ((b"retry-after", b"2"),),
+    }
+)
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Why a request was refused. `code` is stable; `field` names the input at fault, where there is one."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    field: str | None = None
+    request_id: str | UnsetType = UNSET
+
+
+class Refused(DrumlineError):
+    """The request cannot be served as it came, whatever the engine would say to it."""
+
+    def __init__(self, message: str, *, code: str, field: str | None = None, headers: Headers = ()) -> None:
+        super().__init__(message, field=field)
+        self.code = code
+        self.headers = headers
+
+
+def to_problem(error: DrumlineError, *, request_id: str | UnsetType = UNSET) -> Problem:
+    """Return the problem that tells a caller of `error`."""
+    code = _known_code(error)
+    status, title = PROBLEMS[code]
+    detail = f"{error.field}: {error.message}" if error.field and isinstance(error, Invalid) else error.message
+    return Problem(
+        type=f"/errors/{code}",
+        title=title,
+        status=status,
+        code=code,
+        detail=detail,
+        field=error.field,
+        request_id=request_id,
+    )
+
+
+def headers_of(error: DrumlineError) -> Headers:
+    """Return the headers that an error's reply carries besides the usual ones."""
+    own = error.headers if isinstance(error, Refused) else ()
+    return own + _EXTRA.get(_known_code(error), ())
+
+
+def _known_code(error: DrumlineError) -> str:
+    """Return the error's code, or the nearest one up its tree that the table knows."""
+    codes = [error.code, *(getattr(parent, "code", "") for parent in type(error).__mro__)]
+    return next((code for code in codes if code in PROBLEMS), "internal")

@@ -1,0 +1,204 @@
+"""The remote worker protocol: open a session, claim by long poll, beat, settle, log, leave.
+
+What a worker anywhere needs, in any language, with nothing but an address and a key. The public description is
+`docs/reference/worker-protocol.md`.
+"""
+
+import sys
+from typing import Any
+
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.outputs import check_file_media, check_file_name
+from drumline.api.problems import to_problem
+from drumline.api.stopping import unless_stopped
+from drumline.api.wire import (
+    BeatBody,
+    BeatRequest,
+    ClaimBody,
+    ClaimBodyRequest,
+    LogRequest,
+    OpenBody,
+    OpenRequest,
+    RefusedBody,
+    ReportBody,
+    SettleBody,
+    SettledBody,
+    SettleRequest,
+    SucceededReport,
+    claimed_body,
+    lease_of,
+    nonce_of,
+    outcome_of,
+    without_nul,
+)
+from drumline.core.codec import check_json, encode
+from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
+from drumline.core.ids import SessionId, parse_session_id, parse_task_id, session_text
+from drumline.core.limits import Limits
+from drumline.core.names import check_name, check_queue, check_text
+from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec
+from drumline.core.state import State
+from drumline.ports.gateway import Report
+from drumline.ports.store import Artifact, LogChunk
+
+LONGEST_WORD = 255
+MOST_TYPES = 10_000
+MOST_CHUNKS = 1_000
+_SESSIONS = "/api/v1/worker/sessions"
+
+
+async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
+    """Register a worker, and return the session to use in all that follows."""
+    body = call.body
+    if len(body.types) > MOST_TYPES:
+        raise Invalid(f"must be at most {MOST_TYPES:,}", field="types")
+    for number, type_ in enumerate(body.types):
+        check_name(type_.name, field=f"types[{number}].name")
+    for field, word in (("host", body.host), ("version", body.version), ("label", body.label)):
+        if word:
+            check_text(word, field=field, longest=LONGEST_WORD)
+    spec = SessionSpec(
+        host=body.host,
+        pid=body.pid,
+        version=body.version,
+        queues=tuple(check_queue(queue, field=f"queues[{number}]") for number, queue in enumerate(body.queues)),
+        types=body.types,
+        capacity=body.capacity,
+        tenant=call.tenant,
+        label=body.label,
+    )
+    session = await call.desk.gateway.open_session(spec)
+    return Reply(encode(OpenBody(session_text(session), BEAT_EVERY, SESSION_TTL)), 201)
+
+
+async def claim(call: Call[ClaimBodyRequest, NoQuery]) -> Reply:
+    """Lease up to `limit` tasks to a session, waiting for the first."""
+    session = _session(call)
+    wanted = call.body
+    nonce = None if wanted.claim_id is None else nonce_of(wanted.claim_id, field="claim_id")
+    if wanted.again and nonce is None:
+        raise Invalid("needs the claim_id of the claim to repeat", field="again")
+    spec = await call.engine.sessions.spec(session)
+    claiming = call.engine.claims.claim(
+        session, spec, limit=wanted.limit, wait=wanted.wait, nonce=nonce, again=wanted.again
+    )
+    if wanted.wait == 0:
+        tasks = await claiming
+    else:
+        found = await unless_stopped(claiming, stop=call.desk.stop, receive=call.receive)
+        if found is None:
+            # The claim may have been written already: only its repetition tells, so "nothing" would be a lie.
+            raise Unavailable("the server is stopping; repeat the claim with its claim_id and again: true")
+        tasks = found
+    return Reply(encode(ClaimBody([claimed_body(task) for task in tasks])))
+
+
+async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
+    """Note a sign of life, and tell what was lost and what should stop."""
+    held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
+    reply = await call.desk.gateway.beat(Beat(session=_session(call), held=held))
+    body = BeatBody(is_open=reply.is_open, lost=reply.lost, cancelled=reply.cancelled, should_drain=reply.should_drain)
+    return Reply(encode(body))
+
+
+async def settle(call: Call[SettleRequest, NoQuery]) -> Reply:
+    """Record how attempts ended; each report gets its own answer, in order."""
+    _session(call)
+    limits = call.desk.limits
+    checked = [_report_of(report, f"reports[{number}]", limits) for number, report in enumerate(call.body.reports)]
+    settled = iter(await call.desk.gateway.settle([report for report in checked if isinstance(report, Report)]))
+    answers = [next(settled) if isinstance(report, Report) else report for report in checked]
+    return Reply(encode(SettleBody([_settled_body(answer) for answer in answers])))
+
+
+async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
+    """Keep pieces of logs."""
+    _session(call)
+    if len(call.body.chunks) > MOST_CHUNKS:
+        raise Invalid(f"must be at most {MOST_CHUNKS:,}", field="chunks")
+    chunks = []
+    for number, chunk in enumerate(call.body.chunks):
+        if len(chunk.text) > call.desk.limits.log:
+            raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
+        task = parse_task_id(chunk.task, field=f"chunks[{number}].task")
+        chunks.append(LogChunk(task=task, epoch=chunk.epoch, seq=chunk.seq, text=without_nul(chunk.text)))
+    if chunks:
+        await call.desk.gateway.append_log(chunks)
+    return Reply(b"", 204)
+
+
+async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
+    """Keep a file that a task made; only while this session runs the task."""
+    session = _session(call)
+    task = parse_task_id(call.params["task"], field="task")
+    view = await call.engine.queries.get(task, tenant=call.tenant)
+    if view.worker != session or view.state is not State.RUNNING:
+        raise Fenced(f"worker {session_text(session)} does not hold task {task}", field="task")
+    media = (call.header(b"content-type") or b"").decode("latin-1")
+    artifact = Artifact(
+        task=task,
+        name=check_file_name(call.params["name"]),
+        content_type=check_file_media(media),
+        data=call.body,
+    )
+    await call.desk.gateway.put_artifact(artifact)
+    return Reply(b"", 204)
+
+
+async def close_session(call: Call[None, NoQuery]) -> Reply:
+    """Note that a worker has left in order."""
+    await call.desk.gateway.close_session(_session(call))
+    return Reply(b"", 204)
+
+
+def _session(call: Call[Any, Any]) -> SessionId:
+    return parse_session_id(call.params["session"], field="session")
+
+
+def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | Invalid:
+    try:
+        if isinstance(report, SucceededReport):
+            # Its size is judged where results are decided; here it only has to be JSON that can be kept.
+            check_json(bytes(report.result), field=f"{field}.result", largest=sys.maxsize, deepest=limits.nesting)
+        return Report(lease_of(report.lease, field=f"{field}.lease"), outcome_of(report))
+    except Invalid as error:
+        return error
+
+
+def _settled_body(answer: State | DrumlineError) -> SettledBody | RefusedBody:
+    if isinstance(answer, DrumlineError):
+        return RefusedBody(to_problem(answer))
+    return SettledBody(answer.name.lower())
+
+
+OPERATIONS = (
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/claim", handler=claim, tag=Tag.PROTOCOL,
+        summary="Lease tasks, waiting for the first", body=ClaimBodyRequest, body_required=False, answer=ClaimBody,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/settle", handler=settle, tag=Tag.PROTOCOL,
+        summary="Report how attempts ended", body=SettleRequest, answer=SettleBody,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/beat", handler=beat, tag=Tag.PROTOCOL,
+        summary="Give a sign of life", body=BeatRequest, body_required=False, answer=BeatBody,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
+        summary="Append to logs", body=LogRequest, status=204,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",
+        body=OpenRequest, answer=OpenBody, status=201,
+    ),
+    Operation(
+        method="DELETE", path=_SESSIONS + "/{session}", handler=close_session, tag=Tag.PROTOCOL,
+        summary="Leave in order", status=204,
+    ),
+    Operation(
+        method="PUT", path=_SESSIONS + "/{session}/artifacts/{task}/{name}", handler=put_artifact, tag=Tag.PROTOCOL,
+        summary="Keep a file that a task made", body=bytes, largest=lambda limits: limits.artifact, bulk="artifact",
+        status=204,
+    ),
+)  # fmt: skip

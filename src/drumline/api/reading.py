@@ -1,0 +1,147 @@
+"""Reading requests: bodies with a hard limit, queries by name, and errors that name the field at fault."""
+
+import difflib
+import functools
+import re
+from collections.abc import Iterable
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+from starlette.types import Receive
+
+from drumline.api.locate import path_at, path_of_deepest
+from drumline.api.problems import Refused
+from drumline.core.codec import explain
+from drumline.core.errors import Invalid
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_UNKNOWN = re.compile(r"unknown field `(.+?)`")
+_TAKEN = frozenset({b"", b"application/json", b"text/json", b"text/plain", b"application/octet-stream"})
+_MOST_PARAMETERS = 100
+
+
+class ClientGone(Exception):
+    """The client hung up before its request was read; nobody is left to answer."""
+
+
+async def read_body(receive: Receive, *, length: bytes | None, largest: int, field: str = "body") -> bytes:
+    """Return the body, or refuse it as soon as it is known to be larger than `largest`."""
+    if length is not None and length.isdigit() and int(length) > largest:
+        raise _too_large(largest, field)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > largest:
+            raise _too_large(largest, field)
+        if not message.get("more_body", False):
+            return b"".join((*parts, part)) if parts else part
+        parts.append(part)
+
+
+def check_media(media: bytes | None) -> None:
+    """Refuse what is surely not JSON, such as a form; a missing type is taken for JSON."""
+    essence = (media or b"").partition(b";")[0].strip().lower()
+    if essence in _TAKEN or essence.endswith(b"+json"):
+        return
+    raise Refused(
+        f"{essence.decode('latin-1')} is not taken; send JSON with Content-Type: application/json",
+        code="unsupported_media_type",
+        field="Content-Type",
+    )
+
+
+def decode_body(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """Return the body as the decoder's type, or raise `Invalid` naming the field at fault."""
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise explain_body(error, body, known=_names_of(decoder.type)) from error
+
+
+def explain_body(error: Exception, body: bytes, *, known: tuple[str, ...] = ()) -> Invalid:
+    """Return the `Invalid` for a body that could not be decoded."""
+    if not body.strip():
+        return Invalid("is empty; a JSON object is needed", field="body", code="malformed")
+    invalid = explain(error)
+    if isinstance(error, RecursionError):
+        return Invalid(invalid.message, field=path_of_deepest(body) or "body", code=invalid.code)
+    if invalid.code == "malformed":
+        return Invalid(invalid.message, field=_place(error, body) or "body", code=invalid.code)
+    unknown = _UNKNOWN.search(str(error))
+    if unknown and invalid.field == unknown[1]:
+        return Invalid("is not a known field" + suggestion(unknown[1], known), field=unknown[1])
+    return Invalid(invalid.message, field=invalid.field or "body", code=invalid.code)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean …?` if there is something near to suggest."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def read_query(text: bytes, type: type[S]) -> S:
+    """Return a query string as its struct, or raise `Invalid` naming the parameter at fault."""
+    if not text:
+        return type()
+    many = _repeatable(type)
+    values: dict[str, Any] = {}
+    for name, value in _pairs(text):
+        if name in many:
+            values.setdefault(name, []).extend(part for part in value.split(",") if part)
+        elif name in values:
+            raise Invalid("is given more than once", field=name)
+        else:
+            values[name] = value
+    known = type.__struct_encode_fields__
+    for name in values:
+        if name not in known:
+            raise Invalid("is not a parameter of this path" + suggestion(name, known), field=name)
+    try:
+        return msgspec.convert(values, type, strict=False)
+    except msgspec.ValidationError as error:
+        raise explain(error) from error
+
+
+def _pairs(text: bytes) -> list[tuple[str, str]]:
+    try:
+        pairs = parse_qsl(
+            text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except ValueError as error:  # bytes that are no UTF-8, or far too many parameters
+        raise Invalid("cannot be read", field="query", code="malformed") from error
+    return pairs
+
+
+@functools.cache
+def _repeatable(type: type[Struct]) -> frozenset[str]:
+    fields = msgspec.structs.fields(type)
+    return frozenset(field.encode_name for field in fields if getattr(field.type, "__origin__", None) is tuple)
+
+
+def _names_of(type: Any) -> tuple[str, ...]:
+    return getattr(type, "__struct_encode_fields__", ())
+
+
+def _place(error: Exception, body: bytes) -> str | None:
+    byte = _BYTE.search(str(error))
+    if byte:
+        return path_at(body, int(byte[1]))
+    try:
+        body.decode()
+    except UnicodeDecodeError as wrong:
+        return path_at(body, wrong.start)
+    return None
+
+
+def _too_large(largest: int, field: str) -> Invalid:
+    return Invalid(f"is too large; at most {largest:,} bytes are accepted", field=field, code="too_large")

@@ -1,0 +1,142 @@
+"""JSON Schema of our types, from what msgspec knows of them; `msgspec.Raw` is any JSON."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import inspect as kinds
+
+Schema = dict[str, Any]
+
+_SIMPLE: Mapping[type[kinds.Type], Schema] = {
+    kinds.AnyType: {},
+    kinds.RawType: {},
+    kinds.NoneType: {"type": "null"},
+    kinds.BoolType: {"type": "boolean"},
+    kinds.DateTimeType: {"type": "string", "format": "date-time"},
+    kinds.BytesType: {"type": "string", "format": "binary"},
+}
+_BOUNDS = {
+    "ge": "minimum",
+    "le": "maximum",
+    "gt": "exclusiveMinimum",
+    "lt": "exclusiveMaximum",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "pattern": "pattern",
+}
+
+
+class Schemas:
+    """Writes schemas, and gathers the named ones as components.
+
+    `notes` adds to single fields (`"TaskRequest.delay"`) or whole types what their Python type cannot say.
+    """
+
+    def __init__(self, notes: Mapping[str, Schema]) -> None:
+        self.components: dict[str, Schema] = {}
+        self._notes = notes
+
+    def of(self, type_: Any) -> Schema:
+        """Return the schema of a type; structs and enums become references."""
+        return self._of(kinds.type_info(type_))
+
+    def fields(self, struct: type[msgspec.Struct]) -> list[tuple[str, Schema, bool]]:
+        """Return name, schema and whether it is required, for each field of a struct."""
+        info = kinds.type_info(struct)
+        if not isinstance(info, kinds.StructType):
+            raise TypeError(f"{struct.__name__} is not a struct")
+        return [(field.encode_name, self._field(info, field), field.required) for field in info.fields]
+
+    def _of(self, info: kinds.Type) -> Schema:
+        simple = _SIMPLE.get(type(info))
+        if simple is not None:
+            return dict(simple)
+        if isinstance(info, kinds.Metadata):
+            return {**self._of(info.type), **(info.extra_json_schema or {})}
+        return self._writer(info)(info)
+
+    def _writer(self, info: kinds.Type) -> Callable[[Any], Schema]:
+        writers: dict[type[kinds.Type], Callable[[Any], Schema]] = {
+            kinds.StrType: lambda it: {"type": "string", **_bounds(it)},
+            kinds.IntType: lambda it: {"type": "integer", **_bounds(it)},
+            kinds.FloatType: lambda it: {"type": "number", **_bounds(it)},
+            kinds.ListType: self._array,
+            kinds.VarTupleType: self._array,
+            kinds.DictType: lambda it: {"type": "object", "additionalProperties": self._of(it.value_type)},
+            kinds.LiteralType: lambda it: {"enum": list(it.values)},
+            kinds.EnumType: self._enum,
+            kinds.UnionType: self._union,
+            kinds.StructType: self._struct,
+        }
+        try:
+            return writers[type(info)]
+        except KeyError:
+            raise TypeError(f"no schema is known for {info}") from None
+
+    def _array(self, info: kinds.ListType | kinds.VarTupleType) -> Schema:
+        return {"type": "array", "items": self._of(info.item_type)}
+
+    def _enum(self, info: kinds.EnumType) -> Schema:
+        name = info.cls.__name__
+        self.components[name] = {"enum": [member.value for member in info.cls], **_described(info.cls)}
+        return _reference(name)
+
+    def _union(self, info: kinds.UnionType) -> Schema:
+        choices = [self._of(choice) for choice in info.types]
+        if {} in choices:
+            return {}
+        return choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+    def _struct(self, info: kinds.StructType) -> Schema:
+        name = info.cls.__name__
+        if name not in self.components:
+            self.components[name] = {}  # stands in while its own fields are written, should they refer to it
+            self.components[name] = self._object(info)
+        return _reference(name)
+
+    def _object(self, info: kinds.StructType) -> Schema:
+        properties = {field.encode_name: self._field(info, field) for field in info.fields}
+        required = [field.encode_name for field in info.fields if field.required]
+        if info.tag_field is not None:
+            properties = {info.tag_field: {"const": info.tag}, **properties}
+            required = [info.tag_field, *required]
+        schema: Schema = {"type": "object", **_described(info.cls), "properties": properties}
+        if required:
+            schema["required"] = required
+        if info.forbid_unknown_fields:
+            schema["additionalProperties"] = False
+        return {**schema, **self._notes.get(info.cls.__name__, {})}
+
+    def _field(self, info: kinds.StructType, field: kinds.Field) -> Schema:
+        schema = self._of(field.type)
+        if not field.required and field.default not in (None, msgspec.UNSET, msgspec.NODEFAULT):
+            schema = {**schema, "default": _plain(field.default)}
+        note = self._note(info.cls, field.encode_name)
+        return {**schema, **note} if "anyOf" not in note else note
+
+    def _note(self, cls: type, field: str) -> Schema:
+        for parent in cls.__mro__:
+            note = self._notes.get(f"{parent.__name__}.{field}")
+            if note is not None:
+                return note
+        return {}
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.json.decode(bytes(value)) if isinstance(value, msgspec.Raw) else msgspec.to_builtins(value)
+
+
+def _bounds(info: kinds.StrType | kinds.IntType | kinds.FloatType) -> Schema:
+    found = {word: getattr(info, name, None) for name, word in _BOUNDS.items()}
+    return {word: bound for word, bound in found.items() if bound is not None}
+
+
+def _described(cls: type) -> Schema:
+    text = inspect.getdoc(cls)
+    return {"description": text} if text else {}
+
+
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,0 +1,270 @@
+"""What tasks, attempts, queues and workers look like in JSON, and how they get there."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from drumline.core.attempt import AttemptOutcome, AttemptView
+from drumline.core.clock import Instant
+from drumline.core.ids import session_text
+from drumline.core.outcome import ErrorInfo
+from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.session import SessionView
+from drumline.core.state import Status
+from drumline.core.task import NotifyTarget, TaskView
+from drumline.ports.store import ArtifactView, QueueView
+
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""A time in UTC with milliseconds, such as 2026-01-02T03:04:05.678Z."""
+TaskIdText = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+OutcomeWord = Annotated[str, Meta(extra_json_schema={"enum": [outcome.word for outcome in AttemptOutcome]})]
+WorkerIdText = Annotated[str, Meta(extra_json_schema={"pattern": "^w-[0-9a-f]{16}$"})]
+
+
+class ErrorBody(Struct, frozen=True):
+    """What went wrong in an attempt."""
+
+    kind: str
+    message: str
+    traceback: str
+
+
+class BackoffBody(Struct, frozen=True):
+    """How long to wait before each retry, in seconds: base, base * factor, … at most cap."""
+
+    base: float
+    factor: float
+    cap: float
+    jitter: float
+
+
+class NotifyBody(Struct, frozen=True):
+    """Whom to tell when the task ends, and on which outcomes."""
+
+    on: tuple[str, ...]
+    webhook: str | None
+    email: str | None
+
+
+class TaskBody(Struct, frozen=True, kw_only=True):
+    """A task as it stands. Times are UTC, durations seconds."""
+
+    id: TaskIdText
+    name: str
+    queue: str
+    status: Status
+    priority: int
+    payload: Raw | UnsetType = UNSET
+    created_at: Moment
+    due_at: Moment | None
+    started_at: Moment | None
+    finished_at: Moment | None
+    attempt: int
+    retries: int
+    backoff: BackoffBody
+    timeout: float | None
+    tags: tuple[str, ...]
+    notify: tuple[NotifyBody, ...]
+    idempotency_key: str | None
+    worker: WorkerIdText | None
+    cancel_requested: bool
+    result: Raw | UnsetType = UNSET
+    error: ErrorBody | None
+
+
+class TaskList(Struct, frozen=True):
+    """A page of tasks, newest first."""
+
+    items: tuple[TaskBody, ...]
+    next_cursor: str | None
+
+
+class AttemptBody(Struct, frozen=True, kw_only=True):
+    """One execution of a task. `epoch` rises with each; `attempt` counts those that matter for retries."""
+
+    attempt: int
+    epoch: int
+    outcome: OutcomeWord
+    worker: WorkerIdText | None
+    started_at: Moment | None
+    finished_at: Moment | None
+    error: ErrorBody | None
+
+
+class AttemptList(Struct, frozen=True):
+    """A task's executions, oldest first."""
+
+    items: tuple[AttemptBody, ...]
+    next_cursor: str | None = None
+
+
+class ArtifactBody(Struct, frozen=True, kw_only=True):
+    """A file that a task made."""
+
+    name: str
+    content_type: str
+    size: int
+    created_at: Moment
+
+
+class ArtifactList(Struct, frozen=True):
+    """The files that a task made."""
+
+    items: tuple[ArtifactBody, ...]
+    next_cursor: str | None = None
+
+
+class QueueBody(Struct, frozen=True, kw_only=True):
+    """A queue as it stands."""
+
+    name: str
+    tenant: str
+    pending: int
+    queued: int
+    processing: int
+    oldest_due_at: Moment | None
+    is_paused: bool
+    reason: str | None
+
+
+class QueueList(Struct, frozen=True):
+    """The queues that have tasks or are paused."""
+
+    items: tuple[QueueBody, ...]
+    next_cursor: str | None = None
+
+
+class WorkerBody(Struct, frozen=True, kw_only=True):
+    """A worker as it stands. `types` are the names of the tasks that it can run."""
+
+    id: WorkerIdText
+    host: str
+    pid: int
+    version: str
+    label: str
+    queues: tuple[str, ...]
+    types: tuple[str, ...]
+    capacity: int
+    held: int
+    opened_at: Moment
+    beat_at: Moment
+    should_drain: bool
+    closed_at: Moment | None
+
+
+class WorkerList(Struct, frozen=True):
+    """The workers there are."""
+
+    items: tuple[WorkerBody, ...]
+    next_cursor: str | None = None
+
+
+def moment(instant: Instant | None) -> str | None:
+    """Return an instant as text; nothing stays nothing."""
+    return None if instant is None else moment_of(instant)
+
+
+def moment_of(instant: Instant) -> str:
+    """Return an instant as ISO 8601 in UTC with milliseconds."""
+    seconds, millis = divmod(instant, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{millis:03}Z"
+
+
+def task_body(view: TaskView, *, now: Instant) -> TaskBody:
+    """Return a task as JSON shows it."""
+    options = view.options
+    return TaskBody(
+        id=view.id,
+        name=view.lane.name,
+        queue=view.lane.queue,
+        status=view.status(now),
+        priority=view.lane.priority,
+        payload=UNSET if view.payload is None else view.payload,
+        created_at=moment_of(view.created_at),
+        due_at=moment(view.due_at),
+        started_at=moment(view.started_at),
+        finished_at=moment(view.finished_at),
+        attempt=view.attempt,
+        retries=options.retries,
+        backoff=_DEFAULT_BACKOFF if options.backoff is DEFAULT_BACKOFF else backoff_body(options.backoff),
+        timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
+        tags=options.tags,
+        notify=tuple(notify_body(target) for target in options.notify),
+        idempotency_key=view.idempotency_key,
+        worker=None if view.worker is None else session_text(view.worker),
+        cancel_requested=view.cancel_requested,
+        result=UNSET if view.result is None else view.result,
+        error=error_body(view.error),
+    )
+
+
+def backoff_body(backoff: Backoff) -> BackoffBody:
+    """Return a backoff with all its parts."""
+    return BackoffBody(backoff.base, backoff.factor, backoff.cap, backoff.jitter)
+
+
+_DEFAULT_BACKOFF = backoff_body(DEFAULT_BACKOFF)
+
+
+def notify_body(target: NotifyTarget) -> NotifyBody:
+    """Return a notification target with all its parts."""
+    return NotifyBody(target.on, target.webhook, target.email)
+
+
+def error_body(error: ErrorInfo | None) -> ErrorBody | None:
+    """Return an error with all its parts."""
+    return None if error is None else ErrorBody(error.kind, error.message, error.traceback)
+
+
+def attempt_body(view: AttemptView) -> AttemptBody:
+    """Return an execution as JSON shows it."""
+    return AttemptBody(
+        attempt=view.attempt,
+        epoch=view.epoch,
+        outcome=view.outcome.word,
+        worker=None if view.worker is None else session_text(view.worker),
+        started_at=moment(view.started_at),
+        finished_at=moment(view.finished_at),
+        error=error_body(view.error),
+    )
+
+
+def artifact_body(view: ArtifactView) -> ArtifactBody:
+    """Return what is known of a file as JSON shows it."""
+    return ArtifactBody(
+        name=view.name, content_type=view.content_type, size=view.size, created_at=moment_of(view.created_at)
+    )
+
+
+def queue_body(view: QueueView) -> QueueBody:
+    """Return a queue as JSON shows it."""
+    return QueueBody(
+        name=view.name,
+        tenant=view.tenant,
+        pending=view.pending,
+        queued=view.queued,
+        processing=view.processing,
+        oldest_due_at=moment(view.oldest_due_at),
+        is_paused=view.is_paused,
+        reason=view.reason,
+    )
+
+
+def worker_body(view: SessionView) -> WorkerBody:
+    """Return a worker as JSON shows it."""
+    return WorkerBody(
+        id=session_text(view.id),
+        host=view.spec.host,
+        pid=view.spec.pid,
+        version=view.spec.version,
+        label=view.spec.label,
+        queues=view.spec.queues,
+        types=view.spec.names,
+        capacity=view.spec.capacity,
+        held=view.held,
+        opened_at=moment_of(view.opened_at),
+        beat_at=moment_of(view.beat_at),
+        should_drain=view.should_drain,
+        closed_at=moment(view.closed_at),
+    )

@@ -1,0 +1,123 @@
+"""The paths of the original flow document and low-level design, answering in exactly their shapes."""
+
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.shapes import Moment, TaskIdText, moment_of
+from drumline.api.tasks import SubmittedBody, cancelled, submit_request, task_limit, with_header_key
+from drumline.core.codec import encode
+from drumline.core.errors import Invalid
+from drumline.core.ids import parse_task_id
+from drumline.core.state import State
+from drumline.core.task import EMPTY_PAYLOAD, TaskRequest
+
+WORDS: Final = MappingProxyType(
+    {
+        State.BLOCKED: "Scheduled",
+        State.QUEUED: "Scheduled",
+        State.RUNNING: "Running",
+        State.COMPLETED: "Completed",
+        State.FAILED: "Failed",
+        State.CANCELLED: "Cancelled",
+        State.SKIPPED: "Skipped",
+    }
+)
+
+
+class FlowRequest(TaskRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A task as the flow document writes it: with `type` for its name. All other fields are taken too."""
+
+    name: str = ""
+    type: str = ""
+
+
+class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task as the low-level design writes it."""
+
+    task_name: str
+    execution_time: datetime
+    priority: int | str = 0
+    payload: Raw = EMPTY_PAYLOAD
+
+
+class ScheduledBody(Struct, frozen=True):
+    """The low-level design's answer to a submission or a cancellation."""
+
+    task_id: TaskIdText
+    status: str
+
+
+class TaskStatusBody(Struct, frozen=True):
+    """The low-level design's answer to a look."""
+
+    task_id: TaskIdText
+    status: str
+    execution_time: Moment
+
+
+async def submit_flow(call: Call[FlowRequest, NoQuery]) -> Reply:
+    """Store a task written with `type` or `name`."""
+    request = call.body
+    if request.type and request.name and request.type != request.name:
+        raise Invalid("differs from name; give one of them", field="type")
+    name = request.type or request.name
+    if not name:
+        raise Invalid("is missing; it names the task", field="type")
+    named = msgspec.structs.replace(request, name=name)
+    return await submit_request(call, with_header_key(named, call.header(b"idempotency-key")))
+
+
+async def schedule_task(call: Call[ScheduleRequest, NoQuery]) -> Reply:
+    """Store a task to run at a time."""
+    wanted = call.body
+    request = TaskRequest(
+        name=wanted.task_name, run_at=wanted.execution_time, priority=wanted.priority, payload=wanted.payload
+    )
+    try:
+        stored = await call.engine.submissions.submit(request, tenant=call.home)
+    except Invalid as error:
+        # The engine speaks of its own fields; this caller knows them by other names.
+        field = {"name": "task_name", "run_at": "execution_time"}.get(error.field or "", error.field)
+        raise Invalid(error.message, field=field, code=error.code) from error
+    return Reply(encode(ScheduledBody(stored.id, WORDS[State.QUEUED])), 201)
+
+
+async def task_status(call: Call[None, NoQuery]) -> Reply:
+    """Tell where a task stands."""
+    task = parse_task_id(call.params["task_id"], field="task_id")
+    view = await call.engine.queries.get(task, tenant=call.tenant)
+    time = next(time for time in (view.due_at, view.started_at, view.created_at) if time is not None)
+    return Reply(encode(TaskStatusBody(view.id, WORDS[view.state], moment_of(time))))
+
+
+async def cancel_task(call: Call[None, NoQuery]) -> Reply:
+    """Cancel a task now, running or not: the answer says that it is cancelled, so it must be."""
+    task = parse_task_id(call.params["task_id"], field="task_id")
+    view = await cancelled(call, task, force=True)
+    return Reply(encode(ScheduledBody(view.id, WORDS[view.state])))
+
+
+OPERATIONS = (
+    Operation(
+        method="POST", path="/tasks", handler=submit_flow, tag=Tag.SHORT, summary="Submit a task by its type",
+        body=FlowRequest, largest=task_limit, bulk="payload", answer=SubmittedBody, status=201, also=(200,),
+        idempotent=True,
+    ),
+    Operation(
+        method="POST", path="/scheduleTask", handler=schedule_task, tag=Tag.SHORT, summary="Schedule a task",
+        body=ScheduleRequest, largest=task_limit, bulk="payload", answer=ScheduledBody, status=201,
+    ),
+    Operation(
+        method="GET", path="/taskStatus/{task_id}", handler=task_status, tag=Tag.SHORT,
+        summary="Tell where a task stands", answer=TaskStatusBody,
+    ),
+    Operation(
+        method="DELETE", path="/cancelTask/{task_id}", handler=cancel_task, tag=Tag.SHORT,
+        summary="Cancel a task, running or not", answer=ScheduledBody,
+    ),
+)  # fmt: skip

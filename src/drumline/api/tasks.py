@@ -1,0 +1,287 @@
+"""Tasks: submit, look, reschedule, cancel, retry."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.problems import Problem, to_problem
+from drumline.api.reading import decode_body
+from drumline.api.shapes import AttemptList, Moment, TaskBody, TaskIdText, TaskList, attempt_body, moment_of, task_body
+from drumline.api.stopping import unless_stopped
+from drumline.core.codec import encode
+from drumline.core.errors import Conflict, DrumlineError, Invalid
+from drumline.core.ids import TaskId, parse_session_id, parse_task_id
+from drumline.core.limits import Limits
+from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
+from drumline.core.state import State, Status, status_of
+from drumline.core.task import Submitted, TaskRequest, TaskView
+from drumline.ports.store import TaskFilter
+
+SLACK = 64 * 1024
+"""Bytes that a task's request may have besides its payload."""
+LONGEST_WAIT = 60.0
+_SLICE = 500
+"""Items of a batch decoded between two turns of the event loop."""
+
+_TASK = msgspec.json.Decoder(TaskRequest)
+
+
+def task_limit(limits: Limits) -> int:
+    """Return the largest body of a single submission."""
+    return limits.payload + SLACK
+
+
+class SubmittedBody(Struct, frozen=True, kw_only=True):
+    """A task that is stored durably. `created` is false if its idempotency key brought back an earlier one."""
+
+    id: TaskIdText
+    status: Status
+    due_at: Moment | None
+    created: bool
+
+
+class BatchRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Many tasks; each is read on its own, so that a bad one does not hold up the others."""
+
+    tasks: list[Raw]
+
+
+class BatchItem(Struct, frozen=True, kw_only=True):
+    """The answer to one task of a batch: its id, or the problem with it."""
+
+    id: TaskIdText | UnsetType = UNSET
+    created: bool | UnsetType = UNSET
+    error: Problem | UnsetType = UNSET
+
+
+class BatchBody(Struct, frozen=True):
+    """The answers to a batch, in its order."""
+
+    tasks: list[BatchItem]
+
+
+class ListQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which tasks to list."""
+
+    status: tuple[Status, ...] = ()
+    queue: str | None = None
+    name: str | None = None
+    tag: str | None = None
+    idempotency_key: str | None = None
+    worker: str | None = None
+    limit: Annotated[int, Meta(ge=1)] = 100
+    cursor: str | None = None
+    payload: bool = False
+
+
+class GetQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long to wait for the task to end, in seconds."""
+
+    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0
+
+
+class CancelQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether to end a running task now."""
+
+    force: bool = False
+
+
+class CancelRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether to end a running task now, without waiting for its worker to stop it."""
+
+    force: bool = False
+
+
+class RescheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to change of a waiting task; what is absent stays."""
+
+    run_at: datetime | None = None
+    delay: float | str | None = None
+    priority: int | str | None = None
+
+
+async def submit(call: Call[TaskRequest, NoQuery]) -> Reply:
+    """Store a task, and answer once it is durable."""
+    return await submit_request(call, with_header_key(call.body, call.header(b"idempotency-key")))
+
+
+async def submit_request(call: Call[Any, Any], request: TaskRequest) -> Reply:
+    """Store a task, however it was written, and answer 201; 200 if its key brought back an earlier one."""
+    stored = await call.engine.submissions.submit(request, tenant=call.home)
+    location = ((b"location", f"/api/v1/tasks/{stored.id}".encode()),)
+    if stored.created:
+        status = status_of(State.QUEUED, stored.due_at, call.engine.clock.now())
+        body = SubmittedBody(id=stored.id, status=status, due_at=moment_of(stored.due_at), created=True)
+        return Reply(encode(body), 201, headers=location)
+    view = await call.engine.queries.get(stored.id)
+    now = call.engine.clock.now()
+    due_at = None if view.due_at is None else moment_of(view.due_at)
+    body = SubmittedBody(id=stored.id, status=view.status(now), due_at=due_at, created=False)
+    return Reply(encode(body), 200, headers=location)
+
+
+def with_header_key(request: TaskRequest, header: bytes | None) -> TaskRequest:
+    """Return the request with the key of its `Idempotency-Key` header, which must not contradict the body."""
+    if header is None:
+        return request
+    try:
+        key = header.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid("is not valid UTF-8", field="Idempotency-Key") from error
+    written = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+    if written is not None and written != key:
+        raise Invalid("differs from the idempotency_key in the body", field="Idempotency-Key")
+    return request if written is not None else msgspec.structs.replace(request, idempotency_key=key)
+
+
+async def submit_batch(call: Call[BatchRequest, NoQuery]) -> Reply:
+    """Store many tasks; each gets its own answer, in order."""
+    raws = call.body.tasks
+    if len(raws) > call.desk.limits.batch:
+        most = call.desk.limits.batch
+        raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks", code="too_large")
+    requests: list[TaskRequest | Invalid] = []
+    for start in range(0, len(raws), _SLICE):
+        requests += [_decoded(raw) for raw in raws[start : start + _SLICE]]
+        await asyncio.sleep(0)
+    answers = await call.engine.submissions.submit_many(requests, tenant=call.home)
+    return Reply(encode(BatchBody(_batch_items(answers))))
+
+
+def _decoded(raw: Raw) -> TaskRequest | Invalid:
+    try:
+        return decode_body(_TASK, bytes(raw))
+    except Invalid as error:
+        return error
+
+
+def _batch_items(answers: Sequence[Submitted | DrumlineError]) -> list[BatchItem]:
+    return [
+        BatchItem(id=answer.id, created=answer.created)
+        if isinstance(answer, Submitted)
+        else BatchItem(error=to_problem(answer))
+        for answer in answers
+    ]
+
+
+async def list_tasks(call: Call[None, ListQuery]) -> Reply:
+    """Return a page of tasks, newest first."""
+    query = call.query
+    which = TaskFilter(
+        tenant=call.tenant,
+        statuses=frozenset(query.status),
+        queue=None if query.queue is None else check_queue(query.queue),
+        name=None if query.name is None else check_name(query.name),
+        tag=None if query.tag is None else check_text(query.tag, field="tag", longest=LONGEST_TAG),
+        idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
+        worker=None if query.worker is None else parse_session_id(query.worker, field="worker"),
+    )
+    page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
+    now = call.engine.clock.now()
+    return Reply(encode(TaskList(tuple(task_body(view, now=now) for view in page.items), page.next_cursor)))
+
+
+async def get(call: Call[None, GetQuery]) -> Reply:
+    """Return a task, at once or when it has ended."""
+    task = task_of(call)
+    view: TaskView | None = None
+    if call.query.wait > 0:
+        waiting = call.engine.queries.wait(task, seconds=min(call.query.wait, LONGEST_WAIT), tenant=call.tenant)
+        view = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
+    return await task_reply(call, task, view)
+
+
+async def reschedule(call: Call[RescheduleRequest, NoQuery]) -> Reply:
+    """Change when a waiting task is due, or its priority."""
+    task = task_of(call)
+    change = call.body
+    await call.engine.control.reschedule(
+        task, run_at=change.run_at, delay=change.delay, priority=change.priority, tenant=call.tenant
+    )
+    return await task_reply(call, task)
+
+
+async def cancel(call: Call[CancelRequest, CancelQuery]) -> Reply:
+    """Cancel a waiting task at once; ask a running one to stop, or with force end it now."""
+    task = task_of(call)
+    view = await cancelled(call, task, force=call.body.force or call.query.force)
+    return await task_reply(call, task, view)
+
+
+async def cancelled(call: Call[Any, Any], task: TaskId, *, force: bool) -> TaskView:
+    """Cancel a task and return it; one that is cancelled already is no conflict, so that the act can be repeated."""
+    try:
+        await call.engine.control.cancel(task, tenant=call.tenant, force=force)
+    except Conflict:
+        view = await call.engine.queries.get(task, tenant=call.tenant)
+        if view.state is not State.CANCELLED:
+            raise
+        return view
+    return await call.engine.queries.get(task, tenant=call.tenant)
+
+
+async def retry(call: Call[None, NoQuery]) -> Reply:
+    """Run a failed, cancelled or skipped task again."""
+    task = task_of(call)
+    await call.engine.control.retry(task, tenant=call.tenant)
+    return await task_reply(call, task)
+
+
+async def attempts(call: Call[None, NoQuery]) -> Reply:
+    """Return a task's executions, oldest first."""
+    views = await call.engine.queries.attempts(task_of(call), tenant=call.tenant)
+    return Reply(encode(AttemptList(tuple(attempt_body(view) for view in views))))
+
+
+def task_of(call: Call[Any, Any]) -> TaskId:
+    """Return the task that the path names."""
+    return parse_task_id(call.params["id"])
+
+
+async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None = None) -> Reply:
+    """Answer with a task as it stands."""
+    if view is None:
+        view = await call.engine.queries.get(task, tenant=call.tenant)
+    return Reply(encode(task_body(view, now=call.engine.clock.now())))
+
+
+OPERATIONS = (
+    Operation(
+        method="POST", path="/api/v1/tasks", handler=submit, tag=Tag.TASKS, summary="Submit a task",
+        body=TaskRequest, largest=task_limit, bulk="payload", answer=SubmittedBody, status=201, also=(200,),
+        idempotent=True,
+    ),
+    Operation(
+        method="POST", path="/api/v1/tasks/batch", handler=submit_batch, tag=Tag.TASKS, summary="Submit many tasks",
+        body=BatchRequest, answer=BatchBody,
+    ),
+    Operation(
+        method="GET", path="/api/v1/tasks", handler=list_tasks, tag=Tag.TASKS, summary="List tasks, newest first",
+        query=ListQuery, answer=TaskList,
+    ),
+    Operation(
+        method="GET", path="/api/v1/tasks/{id}", handler=get, tag=Tag.TASKS,
+        summary="Look at a task, or wait for its end", query=GetQuery, answer=TaskBody,
+    ),
+    Operation(
+        method="PATCH", path="/api/v1/tasks/{id}", handler=reschedule, tag=Tag.TASKS,
+        summary="Change when a waiting task runs, or its priority", body=RescheduleRequest, answer=TaskBody,
+    ),
+    Operation(
+        method="POST", path="/api/v1/tasks/{id}/cancel", handler=cancel, tag=Tag.TASKS, summary="Cancel a task",
+        body=CancelRequest, body_required=False, query=CancelQuery, answer=TaskBody,
+    ),
+    Operation(
+        method="POST", path="/api/v1/tasks/{id}/retry", handler=retry, tag=Tag.TASKS,
+        summary="Run a failed, cancelled or skipped task again", answer=TaskBody,
+    ),
+    Operation(
+        method="GET", path="/api/v1/tasks/{id}/attempts", handler=attempts, tag=Tag.TASKS,
+        summary="List a task's executions, oldest first", answer=AttemptList,
+    ),
+)  # fmt: skip

@@ -1,0 +1,233 @@
+"""The worker protocol's words in JSON. 64-bit numbers are hex text, so that JavaScript can carry them."""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Raw, Struct
+
+from drumline.api.problems import Problem
+from drumline.api.shapes import BackoffBody, NotifyBody, TaskIdText, WorkerIdText, backoff_body, notify_body
+from drumline.core.errors import Invalid
+from drumline.core.ids import parse_task_id
+from drumline.core.lease import Lease
+from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
+from drumline.core.session import TaskType
+from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask
+
+_HEX = re.compile(r"[0-9a-f]{16}")
+_63_BITS = (1 << 63) - 1
+
+HexText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{16}$"})]
+Count = Annotated[int, Meta(ge=0, le=_63_BITS)]
+
+
+class LeaseBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The right to one attempt of a task. Send it back as it came."""
+
+    task: TaskIdText
+    epoch: Count
+    nonce: HexText
+
+
+class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a worker says of itself when it starts. No `queues` means all queues."""
+
+    types: tuple[TaskType, ...]
+    capacity: Annotated[int, Meta(ge=1, le=100_000)]
+    queues: tuple[str, ...] = ()
+    host: str = ""
+    pid: Count = 0
+    version: str = ""
+    label: str = ""
+
+
+class OpenBody(Struct, frozen=True):
+    """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death."""
+
+    session: WorkerIdText
+    beat_every: float
+    ttl: float
+
+
+class ClaimBodyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ask for up to `limit` tasks, waiting up to `wait` seconds for the first.
+
+    `claim_id`, 16 random hex digits, names the claim; if its answer is lost, the same again with `again` true
+    returns the same tasks.
+    """
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 1
+    wait: Annotated[float, Meta(ge=0, le=60)] = 0.0
+    claim_id: HexText | None = None
+    again: bool = False
+
+
+class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task to run once. What is absent has its default: priority 0, no timeout, 3 retries, and so on."""
+
+    lease: LeaseBody
+    name: str
+    queue: str
+    payload: Raw
+    attempt: int
+    priority: int = 0
+    tenant: str = DEFAULT_TENANT
+    retries: int = DEFAULT_OPTIONS.retries
+    backoff: BackoffBody | None = None
+    timeout: float | None = None
+    tags: tuple[str, ...] = ()
+    notify: tuple[NotifyBody, ...] = ()
+
+
+class ClaimBody(Struct, frozen=True):
+    """The tasks that the worker now holds, best first."""
+
+    tasks: list[ClaimedBody]
+
+
+class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every lease that the worker believes it holds: from the claim's answer until its settlement is answered."""
+
+    held: list[LeaseBody] = []
+
+
+class BeatBody(Struct, frozen=True, kw_only=True):
+    """What the server knows better: leases lost, tasks to stop, whether to take no more."""
+
+    is_open: bool
+    lost: tuple[TaskIdText, ...]
+    cancelled: tuple[TaskIdText, ...]
+    should_drain: bool
+
+
+class SucceededReport(Struct, frozen=True, tag="succeeded", tag_field="outcome", forbid_unknown_fields=True):
+    """The attempt did its work."""
+
+    lease: LeaseBody
+    result: Raw = Raw(b"null")
+
+
+class FailedReport(Struct, frozen=True, tag="failed", tag_field="outcome", forbid_unknown_fields=True):
+    """The attempt failed; `retry_after` seconds override the task's own backoff."""
+
+    lease: LeaseBody
+    error: ErrorInfo
+    permanent: bool = False
+    retry_after: float | None = None
+
+
+class SnoozedReport(Struct, frozen=True, tag="snoozed", tag_field="outcome", forbid_unknown_fields=True):
+    """The attempt wants to run again later; it does not count."""
+
+    lease: LeaseBody
+    seconds: float
+
+
+class ReleasedReport(Struct, frozen=True, tag="released", tag_field="outcome", forbid_unknown_fields=True):
+    """The worker gives the task back unfinished; the attempt does not count."""
+
+    lease: LeaseBody
+
+
+class StoppedReport(Struct, frozen=True, tag="stopped", tag_field="outcome", forbid_unknown_fields=True):
+    """The worker saw the cancellation and stopped the attempt."""
+
+    lease: LeaseBody
+
+
+ReportBody = SucceededReport | FailedReport | SnoozedReport | ReleasedReport | StoppedReport
+
+
+class SettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """How attempts ended. A report may be sent again until it is answered."""
+
+    reports: list[ReportBody]
+
+
+class SettledBody(Struct, frozen=True):
+    """A report that holds: the task's state after it."""
+
+    state: str
+
+
+class RefusedBody(Struct, frozen=True):
+    """A report that does not hold, and why: mostly `fenced`, another attempt owns the task now."""
+
+    error: Problem
+
+
+class SettleBody(Struct, frozen=True):
+    """The answers to reports, in their order."""
+
+    reports: list[SettledBody | RefusedBody]
+
+
+class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0."""
+
+    task: TaskIdText
+    epoch: Count
+    seq: Count
+    text: str
+
+
+class LogRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Pieces of logs. A piece sent twice is kept once."""
+
+    chunks: list[ChunkBody]
+
+
+def lease_body(lease: Lease) -> LeaseBody:
+    """Return a lease as JSON carries it."""
+    return LeaseBody(lease.task, lease.epoch, f"{lease.nonce:016x}")
+
+
+def lease_of(body: LeaseBody, *, field: str) -> Lease:
+    """Return the lease behind its JSON form, or raise `Invalid`."""
+    task = parse_task_id(body.task, field=f"{field}.task")
+    return Lease(task, body.epoch, nonce_of(body.nonce, field=f"{field}.nonce"))
+
+
+def nonce_of(text: str, *, field: str) -> int:
+    """Return the number behind 16 hex digits; the highest bit is left out, as stores keep signed numbers."""
+    if _HEX.fullmatch(text) is None:
+        raise Invalid("must be 16 hex digits", field=field)
+    return int(text, 16) & _63_BITS
+
+
+def claimed_body(task: ClaimedTask) -> ClaimedBody:
+    """Return a claimed task as JSON carries it."""
+    options = task.options
+    if options is DEFAULT_OPTIONS:
+        return ClaimedBody(
+            lease=lease_body(task.lease), name=task.name, queue=task.queue, payload=task.payload,
+            attempt=task.attempt, priority=task.priority, tenant=task.tenant,
+        )  # fmt: skip
+    return ClaimedBody(
+        lease=lease_body(task.lease), name=task.name, queue=task.queue, payload=task.payload,
+        attempt=task.attempt, priority=task.priority, tenant=task.tenant, retries=options.retries,
+        backoff=None if options.backoff == DEFAULT_OPTIONS.backoff else backoff_body(options.backoff),
+        timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
+        tags=options.tags, notify=tuple(notify_body(target) for target in options.notify),
+    )  # fmt: skip
+
+
+def outcome_of(report: ReportBody) -> Outcome:
+    """Return how the attempt ended, in the engine's words."""
+    match report:
+        case SucceededReport(result=result):
+            return Succeeded(result)
+        case FailedReport(error=error, permanent=permanent, retry_after=retry_after):
+            clean = ErrorInfo(without_nul(error.kind), without_nul(error.message), without_nul(error.traceback))
+            return Failed(clean, permanent=permanent, retry_after=retry_after)
+        case SnoozedReport(seconds=seconds):
+            return Snoozed(seconds)
+        case ReleasedReport():
+            return Released()
+        case StoppedReport():
+            return Stopped()
+
+
+def without_nul(text: str) -> str:
+    """Return text that every store can keep: NUL becomes the replacement character."""
+    return text.replace("\0", "\ufffd") if "\0" in text else text

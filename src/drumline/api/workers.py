@@ -1,0 +1,43 @@
+"""Workers, as people see them: look, drain."""
+
+from msgspec import Struct
+
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.shapes import WorkerBody, WorkerList, worker_body
+from drumline.core.codec import encode
+from drumline.core.errors import NotFound
+from drumline.core.ids import parse_session_id
+
+
+class WorkersQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether to list workers that left lately too."""
+
+    closed: bool = False
+
+
+async def list_workers(call: Call[None, WorkersQuery]) -> Reply:
+    """Return the workers there are."""
+    views = await call.engine.sessions.list(closed=call.query.closed)
+    return Reply(encode(WorkerList(tuple(worker_body(view) for view in views))))
+
+
+async def drain_worker(call: Call[None, NoQuery]) -> Reply:
+    """Ask a worker to finish what it holds and take nothing more; it hears of it at its next beat."""
+    session = parse_session_id(call.params["id"])
+    await call.engine.sessions.drain(session)
+    for view in await call.engine.sessions.list(closed=True):
+        if view.id == session:
+            return Reply(encode(worker_body(view)))
+    raise NotFound(f"there is no worker {call.params['id']}", field="id")
+
+
+OPERATIONS = (
+    Operation(
+        method="GET", path="/api/v1/workers", handler=list_workers, tag=Tag.WORKERS, summary="List the workers",
+        query=WorkersQuery, answer=WorkerList,
+    ),
+    Operation(
+        method="POST", path="/api/v1/workers/{id}/drain", handler=drain_worker, tag=Tag.WORKERS,
+        summary="Ask a worker to finish and leave", answer=WorkerBody,
+    ),
+)  # fmt: skip
