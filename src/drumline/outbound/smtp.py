@@ -1,0 +1,174 @@
+"""Sending mail: a message that cannot be forged by its fields, and one SMTP conversation under a deadline."""
+
+import asyncio
+import re
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import formatdate, parseaddr
+from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+
+from drumline.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from aiosmtplib import SMTP
+
+LONGEST_HEADER: Final = 998
+MOST_RECIPIENTS: Final = 100
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_ADDRESS: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[^\s@<>,;:\"()\\]+")
+
+
+class SmtpSettings(Struct, frozen=True, kw_only=True):
+    """Where mail is handed over, and as whom."""
+
+    host: str
+    port: int = 587
+    username: str | None = None
+    password: str | None = None
+    tls: Literal["none", "starttls", "tls"] = "starttls"
+    """`tls` encrypts from the first byte (port 465), `starttls` after a greeting (587), `none` not at all."""
+    sender: str = "drumline@localhost"
+    """The address that mail comes from unless it says otherwise."""
+    timeout: float = 30.0
+    """Seconds for the whole conversation."""
+
+
+class Mail(Struct, frozen=True, kw_only=True):
+    """A message to people; it has a text, an HTML form, or both."""
+
+    to: tuple[str, ...]
+    subject: str
+    text: str | None = None
+    html: str | None = None
+    sender: str | None = None
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    reply_to: str | None = None
+    message_id: str | None = None
+    """The same for every try, so that a mail sent twice is recognised as one."""
+
+
+class MailFailed(Exception):
+    """The mail was not accepted; `permanent` tells whether trying again is of any use."""
+
+    def __init__(self, message: str, *, permanent: bool, code: int | None = None) -> None:
+        super().__init__(message)
+        self.permanent = permanent
+        self.code = code
+
+
+def recipients_of(mail: Mail) -> list[str]:
+    """Return everyone who gets the mail, each once, or raise `Invalid` naming the field."""
+    named = {"to": mail.to, "cc": mail.cc, "bcc": mail.bcc}
+    if not mail.to:
+        raise Invalid("must have at least one address", field="to")
+    addresses = [
+        _address(text, field=f"{field}[{number}]").addr_spec
+        for field, texts in named.items()
+        for number, text in enumerate(texts)
+    ]
+    unique = list(dict.fromkeys(addresses))
+    if len(unique) > MOST_RECIPIENTS:
+        raise Invalid(f"must be at most {MOST_RECIPIENTS} addresses together with cc and bcc", field="to")
+    return unique
+
+
+def compose(mail: Mail, *, sender: str) -> EmailMessage:
+    """Return the mail as a message, or raise `Invalid` naming the field; no field can add a header of its own."""
+    if mail.text is None and mail.html is None:
+        raise Invalid("must be given, or html", field="text")
+    message = EmailMessage()
+    message["Subject"] = _line(mail.subject, field="subject")
+    message["From"] = _address(mail.sender or sender, field="from")
+    message["To"] = [_address(text, field=f"to[{number}]") for number, text in enumerate(mail.to)]
+    if mail.cc:
+        message["Cc"] = [_address(text, field=f"cc[{number}]") for number, text in enumerate(mail.cc)]
+    if mail.reply_to is not None:
+        message["Reply-To"] = _address(mail.reply_to, field="reply_to")
+    message["Date"] = formatdate(usegmt=True)
+    if mail.message_id is not None:
+        message["Message-ID"] = f"<{_line(mail.message_id, field='message_id')}>"
+    if mail.text is not None:
+        message.set_content(_body(mail.text))
+        if mail.html is not None:
+            message.add_alternative(_body(mail.html), subtype="html")
+    elif mail.html is not None:
+        message.set_content(_body(mail.html), subtype="html")
+    return message
+
+
+async def send(mail: Mail, settings: SmtpSettings) -> dict[str, str]:
+    """Hand the mail over and return the recipients that were refused, with the reasons.
+
+    Raises `Invalid` for a mail that makes no sense, and `MailFailed` if nobody was accepted.
+    """
+    recipients = recipients_of(mail)
+    message = compose(mail, sender=settings.sender)
+    try:
+        async with asyncio.timeout(settings.timeout):
+            return await _converse(message, recipients, settings)
+    except TimeoutError as error:
+        raise MailFailed(f"{settings.host} did not answer in {settings.timeout:g} s", permanent=False) from error
+
+
+async def _converse(message: EmailMessage, recipients: list[str], settings: SmtpSettings) -> dict[str, str]:
+    import aiosmtplib  # noqa: PLC0415 - imported when the first mail is sent: most processes never send one
+
+    client = aiosmtplib.SMTP(
+        hostname=settings.host,
+        port=settings.port,
+        username=settings.username,
+        password=settings.password,
+        use_tls=settings.tls == "tls",
+        start_tls=settings.tls == "starttls",
+        timeout=settings.timeout,
+    )
+    try:
+        await client.connect()
+        refused, _ = await client.send_message(message, recipients=recipients)
+    except aiosmtplib.SMTPRecipientsRefused as error:
+        reasons = [f"{one.recipient}: {one.code} {one.message}" for one in error.recipients]
+        permanent = all(one.code >= 500 for one in error.recipients)
+        raise MailFailed("; ".join(reasons), permanent=permanent, code=error.recipients[0].code) from error
+    except aiosmtplib.SMTPResponseException as error:
+        raise MailFailed(f"{error.code} {error.message}", permanent=error.code >= 500, code=error.code) from error
+    except (aiosmtplib.SMTPException, OSError) as error:
+        raise MailFailed(f"{settings.host}:{settings.port}: {error}", permanent=False) from error
+    finally:
+        await _leave(client)
+    return {address: f"{response.code} {response.message}" for address, response in refused.items()}
+
+
+async def _leave(client: "SMTP") -> None:
+    """Say goodbye if the server still listens; the mail's fate is known already."""
+    import aiosmtplib  # noqa: PLC0415
+
+    try:
+        await client.quit()
+    except (aiosmtplib.SMTPException, OSError):
+        client.close()
+
+
+def _line(text: str, *, field: str) -> str:
+    if _CONTROL.search(text):
+        raise Invalid("must be one line without control characters", field=field)
+    if len(text) > LONGEST_HEADER:
+        raise Invalid(f"must be at most {LONGEST_HEADER} characters", field=field)
+    return text
+
+
+def _address(text: str, *, field: str) -> Address:
+    name, spec = parseaddr(_line(text, field=field))
+    if _ADDRESS.fullmatch(spec) is None:
+        raise Invalid("must be one address such as ada@example.org or Ada <ada@example.org>", field=field)
+    try:
+        return Address(display_name=name, addr_spec=spec)
+    except (ValueError, IndexError) as error:
+        raise Invalid(f"is no mail address: {error}", field=field) from error
+
+
+def _body(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,210 @@
+"""The life of one attempt: execute within its time, decide what that means, record it. Each step is one method."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from msgspec import Raw
+
+from drumline.core.codec import check_json
+from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
+from drumline.core.ids import SessionId
+from drumline.core.lease import Lease
+from drumline.core.outcome import Failed, Outcome, Released, Succeeded
+from drumline.core.task import ClaimedTask
+from drumline.ports.gateway import Gateway
+from drumline.sdk.arguments import ENCODER
+from drumline.sdk.signals import Cancelled
+from drumline.worker.executors.executor import Call
+from drumline.worker.executors.registry import Entry
+from drumline.worker.failures import failure, outcome_of_error, refusal
+from drumline.worker.holdings import Holdings
+from drumline.worker.link import Link
+from drumline.worker.logs import CURRENT_LOG, LogBook
+from drumline.worker.reports import Reports
+from drumline.worker.settings import WorkerSettings
+from drumline.worker.stopping import StopReason, outcome_of
+
+ARTIFACT_SECONDS: Final = 60.0
+
+_log = logging.getLogger("drumline.worker")
+
+
+class Desk:
+    """What every attempt of a worker works with."""
+
+    def __init__(self, gateway: Gateway, settings: WorkerSettings) -> None:
+        self.gateway = gateway
+        self.limits = settings.limits
+        self.stop_grace = settings.stop_grace
+        self.link = Link()
+        self.holdings = Holdings(settings.capacity)
+        self.logs = LogBook(gateway, self.link, every=settings.log_every, largest=settings.limits.log)
+        self.reports = Reports(gateway, self.link)
+
+
+class Attempt:
+    """One execution of a task, from the claim's answer until its report is acknowledged."""
+
+    __slots__ = ("_call", "_desk", "_entry", "_is_executing", "_running", "lease", "session")
+
+    def __init__(self, task: ClaimedTask, entry: Entry | None, desk: Desk, *, session: SessionId) -> None:
+        self.lease: Lease = task.lease
+        self.session = session
+        self._desk = desk
+        self._entry = entry
+        self._call = Call(task, desk.logs.open(task.lease), limits=desk.limits, stop_grace=desk.stop_grace)
+        self._is_executing = False
+        self._running: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin; from here on the attempt ends by itself."""
+        self._desk.holdings.add(self)
+        self._running = asyncio.get_running_loop().create_task(self._live())
+        self._running.add_done_callback(self._ended)
+
+    def stop(self, reason: StopReason) -> None:
+        """Make the attempt end, for the first reason given; being lost beats every other."""
+        stopping = self._call.stopping
+        if stopping is StopReason.LOST or (stopping is not None and reason is not StopReason.LOST):
+            return
+        self._call.stopping = reason
+        self.press()
+
+    def press(self) -> None:
+        """Interrupt what is executed, again if need be: the second time executors kill instead of asking."""
+        if self._is_executing and self._running is not None:
+            self._running.cancel()
+
+    async def leave(self) -> None:
+        """Give the task back although its code has not ended: the process is about to."""
+        if self._is_executing and self._call.stopping is not StopReason.LOST:
+            self._call.stopping = StopReason.LOST
+            await self._desk.reports.report(self.lease, Released())
+
+    # -- the steps
+
+    async def _live(self) -> None:
+        outcome = await self._execute()
+        self._free_slot()
+        # What follows is the worker's own doing, and must not end up in the task's log.
+        CURRENT_LOG.set(None)
+        if outcome is not None:
+            outcome = await self._keep_artifacts(outcome)
+        if not self._call.log.is_silent:
+            await self._desk.logs.close(self._call.log)
+        if outcome is not None:
+            await self._report(outcome)
+
+    async def _execute(self) -> Outcome | None:
+        """Run the executor and decide what its end means; None if there is nothing to report."""
+        CURRENT_LOG.set(self._call.log)
+        outcome: Outcome | None = None
+        self._is_executing = True
+        try:
+            if not self._call.is_stopping:  # it may have been stopped before its first step
+                outcome = await self._execute_entry()
+        except asyncio.CancelledError:
+            outcome = self._interrupted()
+        except (Exception, Cancelled, SystemExit) as error:  # noqa: BLE001 - anything may come out of user code
+            outcome = outcome_of_error(error)
+        finally:
+            self._is_executing = False
+        reason = self._call.stopping
+        if reason is None:
+            return outcome
+        self._forget_interruptions()
+        # Whoever was told to stop and has ended was stopped, whatever it returned or raised on the way.
+        return outcome_of(reason, timeout=self._call.timeout)
+
+    async def _execute_entry(self) -> Outcome:
+        entry, call = self._entry, self._call
+        if entry is None:
+            raise failure("UnknownTask", f"this worker has no task named {call.task.name!r}")
+        gate = entry.gate
+        if gate is not None:
+            await gate.acquire()
+        timer = self._start_timer(entry.timeout)
+        try:
+            return self._succeeded(await entry.executor.execute(call))
+        finally:
+            if timer is not None:
+                timer.cancel()
+            if gate is not None:
+                self._when_over(gate.release)
+
+    def _start_timer(self, default: float | None) -> asyncio.TimerHandle | None:
+        timeout_ms = self._call.task.options.timeout_ms
+        timeout = default if timeout_ms is None else timeout_ms / 1000
+        if timeout is None:
+            return None
+        self._call.timeout = timeout
+        return asyncio.get_running_loop().call_later(timeout, self.stop, StopReason.TIMED_OUT)
+
+    def _succeeded(self, value: Any) -> Outcome:
+        if value is None:
+            return Succeeded()
+        limits = self._desk.limits
+        try:
+            raw = ENCODER.encode(value)
+            if len(raw) > limits.result or raw.count(b"[") + raw.count(b"{") > limits.nesting:
+                check_json(raw, field="result", largest=limits.result, deepest=limits.nesting)
+        except Invalid as error:
+            raise refusal(error) from error
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise refusal(Invalid(f"cannot be written as JSON: {error}", field="result")) from error
+        return Succeeded(Raw(raw))
+
+    def _interrupted(self) -> Outcome | None:
+        if self._call.stopping is not None:
+            return None  # `stop` is the one who cancelled, and its reason decides
+        if self._running is not None and self._running.cancelling():
+            raise asyncio.CancelledError  # the whole process is ending
+        return failure("CancelledError", "the task cancelled itself").outcome
+
+    def _forget_interruptions(self) -> None:
+        while self._running is not None and self._running.cancelling():
+            self._running.uncancel()
+
+    def _free_slot(self) -> None:
+        self._when_over(self._desk.holdings.free_slot)
+
+    def _when_over(self, act: Callable[[], None]) -> None:
+        """Do `act` when nothing of the execution runs any more: usually now."""
+        lingering = self._call.lingering
+        if lingering is None or lingering.done():
+            act()
+        else:
+            lingering.add_done_callback(lambda _: act())
+
+    async def _keep_artifacts(self, outcome: Outcome) -> Outcome:
+        """Store the files; a success whose files cannot be stored is none."""
+        desk = self._desk
+        for artifact in self._call.artifacts.values():
+            put = partial(desk.gateway.put_artifact, artifact)
+            try:
+                await desk.link.ask(put, seconds=ARTIFACT_SECONDS)
+            except DrumlineError as error:
+                if isinstance(outcome, Succeeded):
+                    permanent = isinstance(error, Invalid)
+                    message = f"the artifact {artifact.name} could not be stored: {error}"
+                    return failure("ArtifactNotStored", message, permanent=permanent).outcome
+        return outcome
+
+    async def _report(self, outcome: Outcome) -> None:
+        try:
+            answer = await self._desk.reports.report(self.lease, outcome)
+        except Unavailable as error:
+            _log.warning("report.given_up: task %s: %s", self.lease.task, error)
+            return
+        if isinstance(answer, Fenced):
+            _log.warning("report.fenced: task %s was taken over by another attempt", self.lease.task)
+        elif isinstance(outcome, Failed):
+            _log.debug("attempt.failed: task %s: %s", self.lease.task, outcome.error.kind)
+
+    def _ended(self, running: "asyncio.Task[None]") -> None:
+        self._desk.holdings.drop(self)
+        if not running.cancelled() and (error := running.exception()) is not None:
+            _log.error("attempt.broken: task %s", self.lease.task, exc_info=error)

@@ -1,0 +1,104 @@
+"""Routes what tasks log and print to the log of their attempt, told apart by a context variable."""
+
+import io
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TextIO
+
+from drumline.worker.logs import CURRENT_LOG
+
+FORMAT: Final = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
+TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
+
+
+def formatter() -> logging.Formatter:
+    """Return the form of log lines in attempts' logs: UTC, level, logger, message."""
+    made = logging.Formatter(FORMAT, TIME_FORMAT)
+    made.converter = time.gmtime
+    return made
+
+
+class AttemptHandler(logging.Handler):
+    """Gives records that are made inside an attempt to the attempt's log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(formatter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record where it belongs."""
+        log = CURRENT_LOG.get()
+        if log is not None:
+            log.write(self.format(record) + "\n")
+        elif record.levelno >= logging.WARNING and logging.root.handlers == [self] and logging.lastResort:
+            # With no handler but ours, logging would have shown warnings by itself: do not make it silent.
+            logging.lastResort.handle(record)
+
+
+class Tee(io.TextIOBase):
+    """A standard stream that also writes to the log of the attempt in which it is written to."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write to the stream, and to the attempt's log if there is one."""
+        log = CURRENT_LOG.get()
+        if log is not None:
+            log.write(text)
+        return self.stream.write(text)
+
+    def flush(self) -> None:
+        """Flush the stream itself."""
+        self.stream.flush()
+
+    def fileno(self) -> int:
+        """Return the stream's own file number."""
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        """Tell whether the stream itself is a terminal."""
+        return self.stream.isatty()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The stream's own encoding."""
+        return self.stream.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        """How the stream treats what it cannot encode."""
+        return self.stream.errors
+
+    @property
+    def buffer(self) -> io.BufferedIOBase:
+        """The stream's bytes; what is written there goes past the attempt's log."""
+        return self.stream.buffer  # type: ignore[return-value]
+
+
+@contextmanager
+def captured() -> Iterator[None]:
+    """Route logging, stdout and stderr inside the block."""
+    root = logging.getLogger()
+    level = root.level
+    if not root.handlers and level > logging.INFO:
+        # Nobody has configured logging: then a task's log.info should be seen in its log.
+        root.setLevel(logging.INFO)
+    handler = AttemptHandler()
+    root.addHandler(handler)
+    out, err = sys.stdout, sys.stderr
+    tees = Tee(out), Tee(err)
+    sys.stdout, sys.stderr = tees
+    try:
+        yield
+    finally:
+        # Somebody else may have replaced the streams meanwhile; only our own are taken back.
+        if sys.stdout is tees[0]:
+            sys.stdout = out
+        if sys.stderr is tees[1]:
+            sys.stderr = err
+        root.removeHandler(handler)
+        root.setLevel(level)

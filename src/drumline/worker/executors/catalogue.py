@@ -1,0 +1,142 @@
+"""Puts a worker's executors together: an app's functions, and the built-in kinds that are enabled."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from drumline.outbound.smtp import SmtpSettings
+from drumline.sdk.definition import Mode, TaskDefinition
+from drumline.sdk.registry import Registry
+from drumline.worker.executors.email import EmailExecutor
+from drumline.worker.executors.executor import Executor
+from drumline.worker.executors.function import AsyncFunction, ProcessFunction, ThreadFunction
+from drumline.worker.executors.http import HttpExecutor
+from drumline.worker.executors.pdf import PdfExecutor
+from drumline.worker.executors.processes import Processes
+from drumline.worker.executors.registry import Executors
+from drumline.worker.executors.shell import ShellExecutor
+from drumline.worker.executors.threads import Threads
+from drumline.worker.guardian import Guardian
+from drumline.worker.settings import WorkerSettings
+
+Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class App(Protocol):
+    """What a worker needs of an app; `sdk.app.Drumline` is one."""
+
+    @property
+    def registry(self) -> Registry:
+        """Its tasks."""
+        ...
+
+    @property
+    def lifespan(self) -> Lifespan | None:
+        """What it opens once per worker process and shows its tasks as `ctx.state`."""
+        ...
+
+
+class BuiltIn(Struct, frozen=True, kw_only=True):
+    """Which built-in kinds of task a worker runs."""
+
+    shell: bool = False
+    """Whoever may submit tasks may then run any program on the worker's machine."""
+    http: bool = True
+    smtp: SmtpSettings | None = None
+    """Without it, the worker does not offer `send-email`."""
+    pdf: bool = True
+
+
+class Pools:
+    """Where functions of every app run: threads and child processes, so many at once."""
+
+    def __init__(self, settings: WorkerSettings, guardian: Guardian) -> None:
+        self.threads = Threads()
+        self.processes = Processes(guardian)
+        self.thread_gate = asyncio.Semaphore(settings.threads)
+        self.process_gate = asyncio.Semaphore(settings.processes)
+
+
+class AppState:
+    """What an app's lifespan yielded in this process; None while it is not open, or without one."""
+
+    def __init__(self, lifespan: Lifespan) -> None:
+        self._lifespan = lifespan
+        self._value: Any = None
+
+    def get(self) -> Any:
+        """Return the state as it is now."""
+        return self._value
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Keep the state for the time of the block."""
+        async with self._lifespan() as value:
+            self._value = value
+            try:
+                yield
+            finally:
+                self._value = None
+
+
+def assemble(settings: WorkerSettings, apps: Iterable[App] = (), *, built_in: BuiltIn | None = None) -> Executors:
+    """Return everything that a worker with these settings runs; an app's own task wins over a built-in name."""
+    executors = Executors()
+    guardian = Guardian()
+    pools = Pools(settings, guardian)
+    for resource in (guardian, pools.threads, pools.processes):
+        executors.keep(resource)
+    for app in apps:
+        add_app(executors, pools, app)
+    add_built_in(executors, guardian, built_in or BuiltIn())
+    return executors
+
+
+def add_app(executors: Executors, pools: Pools, app: App) -> None:
+    """Run an app's functions, each where its definition says."""
+    get_state: Callable[[], Any] = _no_state
+    if app.lifespan is not None:
+        state = AppState(app.lifespan)
+        executors.keep(state.opened())
+        get_state = state.get
+    for definition in app.registry:
+        add_function(executors, pools, definition, get_state)
+
+
+def add_function(executors: Executors, pools: Pools, definition: TaskDefinition, get_state: Callable[[], Any]) -> None:
+    """Run a function as a task."""
+    timeout = None if definition.defaults.timeout is None else definition.defaults.timeout.total_seconds()
+    match definition.mode:
+        case Mode.ASYNC:
+            executors.add(AsyncFunction(definition, get_state), timeout=timeout)
+        case Mode.THREAD:
+            in_thread = ThreadFunction(definition, get_state, pools.threads)
+            executors.add(in_thread, gate=pools.thread_gate, timeout=timeout)
+        case Mode.PROCESS:
+            in_process = ProcessFunction(definition, pools.processes)
+            executors.add(in_process, gate=pools.process_gate, timeout=timeout)
+
+
+def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) -> None:
+    """Run the built-in kinds that are enabled and whose names are free."""
+    kinds: list[Executor] = []
+    if built_in.shell:
+        kinds.append(ShellExecutor(guardian))
+    if built_in.http:
+        http = HttpExecutor()
+        executors.keep(http)
+        kinds.append(http)
+    if built_in.smtp is not None:
+        kinds.append(EmailExecutor(built_in.smtp))
+    if built_in.pdf:
+        kinds.append(PdfExecutor(guardian))
+    for kind in kinds:
+        if executors.get(kind.type.name) is None:
+            executors.add(kind)
+
+
+def _no_state() -> None:
+    return None

@@ -1,0 +1,107 @@
+"""What an executor is, and what it gets: the whole contract for adding a kind of task."""
+
+import asyncio
+import re
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from drumline.core.codec import decode
+from drumline.core.errors import Invalid
+from drumline.core.limits import Limits
+from drumline.core.names import check_text
+from drumline.core.session import TaskType
+from drumline.core.task import ClaimedTask
+from drumline.ports.store import Artifact
+from drumline.worker.failures import refusal
+from drumline.worker.logs import AttemptLog
+from drumline.worker.stopping import StopReason
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+MOST_ARTIFACTS: Final = 100
+_SEPARATOR: Final = re.compile(r"[/\\]")
+
+
+class Call:
+    """One attempt, as its executor sees it."""
+
+    __slots__ = ("_limits", "_stop_grace", "artifacts", "lingering", "log", "stopping", "task", "timeout")
+
+    def __init__(self, task: ClaimedTask, log: AttemptLog, *, limits: Limits, stop_grace: float) -> None:
+        self.task = task
+        self.log = log
+        self.timeout: float | None = None
+        """Seconds that this attempt may take."""
+        self.stopping: StopReason | None = None
+        """Set before the executor is cancelled; read from any thread."""
+        self.lingering: asyncio.Future[Any] | None = None
+        """What still runs although the attempt was given up: its slot stays taken until it ends."""
+        self.artifacts: dict[str, Artifact] = {}
+        self._limits = limits
+        self._stop_grace = stop_grace
+
+    @property
+    def grace(self) -> float:
+        """Seconds to let a stopped attempt end by itself; none if somebody else may be running the task already."""
+        return 0.0 if self.stopping is StopReason.LOST else self._stop_grace
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the attempt should end."""
+        return self.stopping is not None
+
+    def payload_as(self, type: type[T]) -> T:
+        """Return the payload as a struct; one that does not fit fails the task for good, naming the field."""
+        try:
+            return decode(self.task.payload, type, field="payload")
+        except Invalid as error:
+            raise refusal(error) from error
+
+    def put_artifact(self, name: str, data: bytes, content_type: str) -> None:
+        """Keep a file; it is stored before the attempt is reported. Safe from any thread."""
+        check_artifact_name(name)
+        if len(data) > self._limits.artifact:
+            raise Invalid(
+                f"is {len(data):,} bytes; at most {self._limits.artifact:,} are kept", field=name, code="too_large"
+            )
+        if len(self.artifacts) >= MOST_ARTIFACTS and name not in self.artifacts:
+            raise Invalid(f"must be at most {MOST_ARTIFACTS} files", field="artifact")
+        self.artifacts[name] = Artifact(task=self.task.lease.task, name=name, content_type=content_type, data=data)
+
+
+class Executor(Protocol):
+    """Runs one kind of task."""
+
+    @property
+    def type(self) -> TaskType:
+        """The task's name, what it does, and the JSON Schema of its payload, as published by workers."""
+        ...
+
+    async def execute(self, call: Call) -> Any:
+        """Do the work and return the result, anything that can be written as JSON.
+
+        An error raised is a failure: `Permanent` is not retried, everything else is. When the attempt is to stop,
+        this is cancelled: end whatever runs outside the loop within `call.grace` and let the cancellation through.
+        """
+        ...
+
+
+def published(name: str, payload: type[msgspec.Struct], *, doc: str) -> TaskType:
+    """Return the type of a task whose payload is a struct."""
+    described = msgspec.json.schema(payload)
+    definitions = described.pop("$defs", {})
+    schema: dict[str, object] = dict(definitions.pop(payload.__name__))
+    schema.pop("description", None)
+    schema["title"] = name
+    if definitions:
+        schema["$defs"] = definitions
+    return TaskType(name=name, doc=doc, schema=schema)
+
+
+def check_artifact_name(name: str, *, field: str = "artifact") -> str:
+    """Return a file name, or raise `Invalid` if it is a path or cannot stand in a URL or a header."""
+    check_text(name, field=field, longest=255)
+    if _SEPARATOR.search(name) or name.strip(". ") == "":
+        raise Invalid("must be a plain file name, without folders", field=field)
+    return name

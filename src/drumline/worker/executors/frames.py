@@ -1,0 +1,51 @@
+"""What a worker and its child processes say to each other: frames of a length and a MessagePack struct. No pickle."""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+HEADER: Final = 4
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """Call this function. The payload is JSON, as the task carries it."""
+
+    module: str
+    qualname: str
+    path: tuple[str, ...]
+    """The worker's `sys.path`, so that the child finds the same modules."""
+    task: str
+    name: str
+    queue: str
+    attempt: int
+    deadline: float | None
+    payload: bytes
+
+
+class File(Struct, frozen=True, tag="file"):
+    """The function has made an artifact."""
+
+    name: str
+    data: bytes
+    content_type: str
+
+
+class Ended(Struct, frozen=True, tag="ended"):
+    """The function has ended; the outcome is JSON."""
+
+    outcome: bytes
+
+
+Reply = File | Ended
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+decode_order: Final[Callable[[bytes], Order]] = msgspec.msgpack.Decoder(Order).decode
+decode_reply: Final[Callable[[bytes], Reply]] = msgspec.msgpack.Decoder(Reply).decode
+
+
+def frame(message: Order | Reply) -> bytes:
+    """Return a message as it travels."""
+    body = _encode(message)
+    return len(body).to_bytes(HEADER, "big") + body

@@ -1,0 +1,146 @@
+"""Python functions: async ones on the loop, sync ones in threads, CPU-bound ones in child processes."""
+
+import asyncio
+from collections.abc import Callable
+from contextvars import copy_context
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from drumline.core.errors import Invalid
+from drumline.core.outcome import Failed
+from drumline.core.session import TaskType
+from drumline.sdk.context import Context, activated
+from drumline.sdk.definition import TaskDefinition
+from drumline.sdk.signals import Signal
+from drumline.worker.executors.executor import Call
+from drumline.worker.executors.processes import Processes
+from drumline.worker.executors.threads import Ran, Threads
+from drumline.worker.failures import Failure, describe, refusal
+
+GetState = Callable[[], Any]
+"""Gives what the app's lifespan yielded."""
+
+
+class AsyncFunction:
+    """Runs an async function on the worker's loop."""
+
+    def __init__(self, definition: TaskDefinition, get_state: GetState) -> None:
+        self._definition = definition
+        self._get_state = get_state
+
+    @property
+    def type(self) -> TaskType:
+        """The function as a task."""
+        return self._definition.published()
+
+    async def execute(self, call: Call) -> Any:
+        """Await the function."""
+        definition = self._definition
+        bound = _bind(definition, call)
+        context = context_of(call, self._get_state())
+        with activated(context):
+            try:
+                coroutine = definition.invoke(bound, context)
+            except TypeError as error:
+                # The function's body has not begun: its arguments do not fit, now or ever.
+                raise refusal(Invalid(str(error), field="payload")) from error
+            try:
+                return await coroutine
+            except Exception as error:
+                raise judged(error, definition) from error
+
+
+class ThreadFunction:
+    """Runs a sync function in a thread, inside a copy of the attempt's context."""
+
+    def __init__(self, definition: TaskDefinition, get_state: GetState, threads: Threads) -> None:
+        self._definition = definition
+        self._get_state = get_state
+        self._threads = threads
+
+    @property
+    def type(self) -> TaskType:
+        """The function as a task."""
+        return self._definition.published()
+
+    async def execute(self, call: Call) -> Any:
+        """Call the function and wait for it.
+
+        A thread cannot be stopped from outside. A function that is to stop is told through its context; if it has not
+        ended by the end of the grace it is left behind, and its slot stays taken until it ends.
+        """
+        definition = self._definition
+        bound = _bind(definition, call)
+        context = context_of(call, self._get_state())
+
+        def invoke() -> Any:
+            with activated(context):
+                return definition.invoke(bound, context)
+
+        inside = copy_context()
+        running = self._threads.run(lambda: inside.run(invoke))
+        try:
+            await asyncio.wait((running,))
+        except asyncio.CancelledError:
+            await self._let_end(running, call)
+            raise
+        ran = running.result()
+        if isinstance(ran.error, Exception):
+            raise judged(ran.error, definition) from ran.error
+        if ran.error is not None:
+            raise ran.error
+        return ran.value
+
+    async def _let_end(self, running: "asyncio.Future[Ran]", call: Call) -> None:
+        try:
+            await asyncio.wait((running,), timeout=call.grace)
+        finally:
+            if not running.done():
+                call.lingering = running
+
+
+class ProcessFunction:
+    """Runs a CPU-bound function in a child process, which can be killed."""
+
+    def __init__(self, definition: TaskDefinition, processes: Processes) -> None:
+        self._definition = definition
+        self._processes = processes
+
+    @property
+    def type(self) -> TaskType:
+        """The function as a task."""
+        return self._definition.published()
+
+    async def execute(self, call: Call) -> Any:
+        """Have a child process call the function and wait for its answer."""
+        _bind(self._definition, call)  # a payload that does not fit need not travel
+        return await self._processes.call(self._definition, call)
+
+
+def context_of(call: Call, state: Any) -> Context[Any]:
+    """Return what the function may know of its attempt."""
+    task = call.task
+    return Context(
+        id=task.lease.task,
+        state=state,
+        name=task.name,
+        attempt=task.attempt,
+        queue=task.queue,
+        deadline=None if call.timeout is None else datetime.now(UTC) + timedelta(seconds=call.timeout),
+        on_artifact=call.put_artifact,
+        on_look=lambda: call.stopping is not None,
+    )
+
+
+def judged(error: Exception, definition: TaskDefinition) -> Exception:
+    """Return an error as what the definition makes of it."""
+    if isinstance(error, Signal) or not definition.is_permanent(error):
+        return error
+    return Failure(Failed(describe(error), permanent=True))
+
+
+def _bind(definition: TaskDefinition, call: Call) -> dict[str, Any]:
+    try:
+        return definition.bind(call.task.payload)
+    except Invalid as error:
+        raise refusal(error) from error

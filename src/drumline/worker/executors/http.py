@@ -1,0 +1,181 @@
+"""HTTP requests: `http`. What the server says decides whether a failure is worth a retry."""
+
+import asyncio
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+import msgspec
+from msgspec import Raw, Struct
+
+from drumline.core.errors import Invalid
+from drumline.core.session import TaskType
+from drumline.worker.executors.executor import Call, published
+from drumline.worker.failures import Failure, failure, refusal
+
+if TYPE_CHECKING:
+    import httpx
+
+NAME: Final = "http"
+DOC: Final = """Make an HTTP request.
+
+2xx is success, or the statuses in `expect`. 408, 425, 429, 5xx and network errors are retried, after `Retry-After`
+where the server says so; other 4xx and redirects are permanent failures. The result has the status, a few headers and
+the first 64 KB of the body.
+"""
+KEPT_BODY: Final = 64 * 1024
+KEPT_IN_ERROR: Final = 500
+LONGEST_TIMEOUT: Final = 3600.0
+LONGEST_RETRY_AFTER: Final = 86_400.0
+KEPT_HEADERS: Final = frozenset(
+    ("content-type", "content-length", "date", "etag", "last-modified", "location", "retry-after", "x-request-id")
+)
+RETRYABLE: Final = frozenset((408, 425, 429))
+
+
+class HttpPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an `http` task is given."""
+
+    url: str
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "GET"
+    headers: dict[str, str] = {}
+    body: str | None = None
+    json: Raw = Raw()
+    timeout: float = 30.0
+    expect: tuple[int, ...] = ()
+    follow_redirects: bool = False
+
+
+class HttpExecutor:
+    """Makes requests over connections that are kept while the worker lives. Proxies of the environment are not used."""
+
+    def __init__(self) -> None:
+        self._client: httpx.AsyncClient | None = None
+        schema = published(NAME, _HttpSchema, doc=DOC)
+        self.type: TaskType = schema
+
+    async def execute(self, call: Call) -> Any:
+        """Make the request and judge the answer."""
+        payload = call.payload_as(HttpPayload)
+        import httpx  # noqa: PLC0415 - imported when the first request is made: most workers never make one
+
+        try:
+            request = self._request(payload)
+            async with asyncio.timeout(payload.timeout):
+                response = await self._open().send(request, stream=True, follow_redirects=payload.follow_redirects)
+                try:
+                    body, is_cut = await _read(response)
+                finally:
+                    await response.aclose()
+        except Invalid as error:
+            raise refusal(error) from error
+        except TimeoutError as error:
+            raise failure("timeout", f"{payload.url} did not answer in {payload.timeout:g} s") from error
+        except httpx.LocalProtocolError as error:
+            raise refusal(Invalid(str(error), field="payload.headers")) from error
+        except (httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+            raise refusal(Invalid(str(error), field="payload.url")) from error
+        except httpx.HTTPError as error:
+            raise failure(type(error).__name__, f"{payload.url}: {error}") from error
+        return _result(payload, response, body, is_cut=is_cut)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _open(self) -> "httpx.AsyncClient":
+        if self._client is None:
+            import httpx  # noqa: PLC0415
+
+            # The whole exchange is under the payload's own timeout.
+            self._client = httpx.AsyncClient(trust_env=False, timeout=None)  # noqa: S113
+        return self._client
+
+    def _request(self, payload: HttpPayload) -> "httpx.Request":
+        import httpx  # noqa: PLC0415
+
+        _check(payload)
+        headers = dict(payload.headers)
+        content: bytes | None = None if payload.body is None else payload.body.encode()
+        if bytes(payload.json):
+            content = bytes(payload.json)
+            headers.setdefault("content-type", "application/json")
+        try:
+            return self._open().build_request(payload.method, payload.url, headers=headers, content=content)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise Invalid(f"is no URL: {error}", field="payload.url") from error
+
+
+class _HttpSchema(HttpPayload, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The payload as it is published: JSON of any kind where it is kept as it came."""
+
+    json: Any = None
+
+
+def _check(payload: HttpPayload) -> None:
+    if not payload.url.lower().startswith(("http://", "https://")):
+        raise Invalid("must start with http:// or https://", field="payload.url")
+    if payload.body is not None and bytes(payload.json):
+        raise Invalid("cannot be given together with json", field="payload.body")
+    if not 0 < payload.timeout <= LONGEST_TIMEOUT:
+        raise Invalid(f"must be more than 0 and at most {LONGEST_TIMEOUT:g} seconds", field="payload.timeout")
+
+
+async def _read(response: "httpx.Response") -> tuple[bytes, bool]:
+    """Return the start of the body, and whether there was more: nobody can fill the worker's memory."""
+    body = bytearray()
+    async for part in response.aiter_bytes(KEPT_BODY):
+        body += part
+        if len(body) > KEPT_BODY:
+            return bytes(body[:KEPT_BODY]), True
+    return bytes(body), False
+
+
+def _result(payload: HttpPayload, response: "httpx.Response", body: bytes, *, is_cut: bool) -> dict[str, Any]:
+    text = body.decode(response.charset_encoding or "utf-8", "replace")
+    status = response.status_code
+    if not (status in payload.expect if payload.expect else response.is_success):
+        raise _judged(status, response, text)
+    return {
+        "status": status,
+        "headers": {name: value for name, value in response.headers.items() if name in KEPT_HEADERS},
+        "body": _as_json(response, text),
+        "is_cut": is_cut,
+    }
+
+
+def _as_json(response: "httpx.Response", text: str) -> Any:
+    if "json" in response.headers.get("content-type", ""):
+        try:
+            return msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return text
+    return text
+
+
+def _judged(status: int, response: "httpx.Response", text: str) -> Failure:
+    """Return the failure that an unexpected status means."""
+    message = f"{response.request.method} {response.request.url} answered {status}: {text[:KEPT_IN_ERROR]}"
+    if response.is_redirect:
+        message = f"{response.request.url} redirects to {response.headers.get('location', '')}; set follow_redirects"
+    permanent = status < 500 and status not in RETRYABLE
+    retry_after = None if permanent else _retry_after(response.headers.get("retry-after"))
+    return failure(f"HTTP {status}", message, permanent=permanent, retry_after=retry_after)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Return the seconds that a server asks to wait, given as a number or a date."""
+    if value is None:
+        return None
+    if value.strip().isascii() and value.strip().isdigit():
+        return min(float(value), LONGEST_RETRY_AFTER)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return min(max((aware - datetime.now(UTC)).total_seconds(), 0.0), LONGEST_RETRY_AFTER)

@@ -1,0 +1,111 @@
+"""Documents: `generate-pdf`. A Typst template and data become a PDF, kept as the task's artifact."""
+
+import json
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Raw, Struct
+
+from drumline.core.errors import Invalid
+from drumline.core.session import TaskType
+from drumline.worker.executors.executor import Call, check_artifact_name, published
+from drumline.worker.executors.programs import (
+    Output,
+    Program,
+    Tail,
+    describe_exit,
+    inherited_environment,
+    run_program,
+)
+from drumline.worker.executors.typesetting import DATA, DOCUMENT, REFUSED, TEMPLATE
+from drumline.worker.failures import failure, refusal
+from drumline.worker.guardian import Guardian
+
+NAME: Final = "generate-pdf"
+DOC: Final = """Make a PDF from a Typst template and data.
+
+`template` is Typst source or the name of a built-in template (`invoice`, `letter`, `report`). The template reads the
+data with `json("data.json")`; it can read nothing else, and no network. The PDF is the task's artifact `filename`.
+"""
+TEMPLATES: Final = Path(__file__).with_name("templates")
+LONGEST_TEMPLATE: Final = 512 * 1024
+KEPT_ERROR: Final = 8 * 1024
+
+
+class PdfPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a `generate-pdf` task is given."""
+
+    template: str
+    data: Raw = Raw(b"{}")
+    filename: str = "document.pdf"
+
+
+class _PdfSchema(PdfPayload, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The payload as it is published: data of any kind where it is kept as it came."""
+
+    data: Any = {}
+
+
+class PdfExecutor:
+    """Sets documents in a child process of their own, which sees one private folder and can be killed."""
+
+    def __init__(self, guardian: Guardian) -> None:
+        self._guardian = guardian
+        self.type: TaskType = published(NAME, _PdfSchema, doc=DOC)
+
+    async def execute(self, call: Call) -> Any:
+        """Set the document and keep it; a template that does not compile is a permanent failure."""
+        payload = call.payload_as(PdfPayload)
+        try:
+            filename = check_artifact_name(payload.filename, field="payload.filename")
+            source = source_of(payload.template)
+        except Invalid as error:
+            raise refusal(error) from error
+        with tempfile.TemporaryDirectory(prefix="drumline-pdf-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            folder.joinpath(TEMPLATE).write_text(source, encoding="utf-8")
+            folder.joinpath(DATA).write_bytes(bytes(payload.data))
+            await self._typeset(folder, call)
+            document = folder.joinpath(DOCUMENT).read_bytes()
+        try:
+            call.put_artifact(filename, document, "application/pdf")
+        except Invalid as error:
+            raise refusal(error) from error
+        return {"artifact": filename, "size": len(document), "content_type": "application/pdf"}
+
+    async def _typeset(self, folder: Path, call: Call) -> None:
+        errors = Tail(KEPT_ERROR)
+        program = Program(
+            argv=(sys.executable, "-I", "-m", "drumline.worker.executors.typesetting"),
+            cwd=folder,
+            env=inherited_environment(),
+        )
+        code = await run_program(
+            program,
+            out=Output(call.log.write),
+            err=Output(call.log.write, errors),
+            grace=lambda: 0.0,  # there is nothing to tidy up
+            guardian=self._guardian,
+        )
+        if code == REFUSED:
+            raise refusal(Invalid(f"does not compile: {errors.text.strip()}", field="payload.template"))
+        if code != 0:
+            raise failure("TypesettingFailed", f"{describe_exit(code)}\n{errors.text}".rstrip())
+
+
+@cache
+def built_in() -> dict[str, str]:
+    """Return the built-in templates by name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.typ"))}
+
+
+def source_of(template: str) -> str:
+    """Return the Typst source of a template: a built-in one by its name, any other as it is."""
+    if len(template) > LONGEST_TEMPLATE:
+        raise Invalid(f"must be at most {LONGEST_TEMPLATE:,} characters", field="payload.template")
+    if not template.strip():
+        raise Invalid(f"must be Typst source, or one of {json.dumps(list(built_in()))}", field="payload.template")
+    return built_in().get(template.strip(), template)

@@ -1,0 +1,113 @@
+"""Commands: `shell`. A program with its arguments, or, said explicitly, a text for the shell."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from drumline.core.errors import Invalid
+from drumline.core.session import TaskType
+from drumline.worker.executors.executor import Call, published
+from drumline.worker.executors.programs import (
+    Output,
+    Program,
+    Tail,
+    describe_exit,
+    inherited_environment,
+    run_program,
+)
+from drumline.worker.failures import failure, refusal
+from drumline.worker.guardian import Guardian
+
+NAME: Final = "shell"
+DOC: Final = """Run a program in a process group of its own.
+
+Give `command`, a list of the program and its arguments, which no shell touches; or `shell`, a text for `/bin/sh`.
+Output goes to the task's log; the result has the exit code and the end of the standard output. An exit code other than
+0 is a failure and is retried.
+"""
+KEPT_OUTPUT: Final = 16 * 1024
+KEPT_LINES: Final = 20
+
+
+class ShellPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a `shell` task is given."""
+
+    command: tuple[str, ...] | None = None
+    shell: str | None = None
+    cwd: str | None = None
+    env: dict[str, str] = {}
+    stdin: str | None = None
+
+
+class ShellExecutor:
+    """Runs commands. Whoever may submit tasks may run anything on the worker's machine: enable it knowingly."""
+
+    def __init__(self, guardian: Guardian) -> None:
+        self._guardian = guardian
+        self.type: TaskType = published(NAME, ShellPayload, doc=DOC)
+
+    async def execute(self, call: Call) -> Any:
+        """Run the command; without a folder of its own choice, in an empty one that is removed afterwards."""
+        payload = call.payload_as(ShellPayload)
+        try:
+            argv = argv_of(payload)
+            env = environment_of(payload)
+            cwd = folder_of(payload)
+        except Invalid as error:
+            raise refusal(error) from error
+        if cwd is not None:
+            return await self._run(argv, env, cwd, call, payload.stdin)
+        with tempfile.TemporaryDirectory(prefix="drumline-shell-", ignore_cleanup_errors=True) as fresh:
+            return await self._run(argv, env, Path(fresh), call, payload.stdin)
+
+    async def _run(self, argv: tuple[str, ...], env: dict[str, str], cwd: Path, call: Call, stdin: str | None) -> Any:
+        out, both = Tail(KEPT_OUTPUT), Tail(KEPT_OUTPUT)
+        program = Program(argv=argv, cwd=cwd, env=env, stdin=None if stdin is None else stdin.encode())
+        try:
+            code = await run_program(
+                program,
+                out=Output(call.log.write, out, both),
+                err=Output(call.log.write, both),
+                grace=lambda: call.grace,
+                guardian=self._guardian,
+            )
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            raise refusal(Invalid(f"cannot be run: {error.strerror}: {argv[0]}", field="payload.command")) from error
+        if code != 0:
+            last = "\n".join(both.text.splitlines()[-KEPT_LINES:])
+            raise failure("ExitCode", f"{describe_exit(code)}\n{last}".rstrip())
+        return {"exit_code": code, "stdout": out.text, "is_cut": out.is_cut}
+
+
+def argv_of(payload: ShellPayload) -> tuple[str, ...]:
+    """Return the program and its arguments, or raise `Invalid` unless exactly one way was chosen."""
+    if (payload.command is None) == (payload.shell is None):
+        reason = "must be a list of the program and its arguments; or give shell, a text for /bin/sh, instead"
+        raise Invalid(reason, field="payload.command")
+    argv = payload.command if payload.command is not None else ("/bin/sh", "-c", payload.shell or "")
+    if not argv or not argv[0]:
+        raise Invalid("must name a program", field="payload.command")
+    if any("\x00" in part for part in argv):
+        raise Invalid("must not contain NUL", field="payload.command" if payload.command else "payload.shell")
+    return argv
+
+
+def environment_of(payload: ShellPayload) -> dict[str, str]:
+    """Return the command's whole environment: a few harmless variables of the worker's, and those it was given."""
+    for name, value in payload.env.items():
+        if not name or "=" in name or "\x00" in name + value:
+            raise Invalid("must be a name without = and a value without NUL", field=f"payload.env.{name}")
+    return {**inherited_environment(), **payload.env}
+
+
+def folder_of(payload: ShellPayload) -> Path | None:
+    """Return the folder that the command asked to run in; None if it did not."""
+    if payload.cwd is None:
+        return None
+    folder = Path(payload.cwd)
+    if not folder.is_absolute() or not os.access(folder, os.X_OK) or not folder.is_dir():
+        raise Invalid("must be the absolute path of a folder on the worker's machine", field="payload.cwd")
+    return folder

@@ -1,0 +1,102 @@
+"""What a worker holds: attempts from the claim's answer until their report is acknowledged, and the free slots."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from drumline.core.ids import SessionId
+from drumline.core.lease import Lease
+from drumline.worker.link import happens
+from drumline.worker.stopping import StopReason
+
+if TYPE_CHECKING:
+    from drumline.worker.attempt import Attempt
+
+GATHER: Final = 0.01
+"""Seconds that a busy worker waits for a few more free slots before it claims."""
+
+
+class Holdings:
+    """The attempts of one worker.
+
+    A slot is free again when execution ends; the lease is held a little longer, until the report is acknowledged, so
+    that the next claim can be under way together with the report.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._executing = 0
+        self._held: dict[Lease, Attempt] = {}
+        self._wanted = 1
+        self._roomy = asyncio.Event()
+        self._roomy.set()
+        self.empty = asyncio.Event()
+        self.empty.set()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> "Iterator[Attempt]":
+        return iter(tuple(self._held.values()))
+
+    @property
+    def free(self) -> int:
+        """How many tasks may be claimed now; fewer when reports pile up, so that they stay bounded."""
+        return min(self._capacity - self._executing, 2 * self._capacity - len(self._held))
+
+    def leases(self, session: SessionId) -> tuple[Lease, ...]:
+        """Return what is held in a session."""
+        return tuple(lease for lease, attempt in self._held.items() if attempt.session == session)
+
+    def get(self, lease: Lease) -> "Attempt | None":
+        """Return the attempt of a lease, if it is held."""
+        return self._held.get(lease)
+
+    def add(self, attempt: "Attempt") -> None:
+        """Take a slot and a lease."""
+        self._held[attempt.lease] = attempt
+        self._executing += 1
+        self.empty.clear()
+
+    def free_slot(self) -> None:
+        """Give a slot back: an execution has ended."""
+        self._executing -= 1
+        self._look()
+
+    def drop(self, attempt: "Attempt") -> None:
+        """Let a lease go: its report was acknowledged, or it is lost."""
+        self._held.pop(attempt.lease, None)
+        self._look()
+        if not self._held:
+            self.empty.set()
+
+    def stop_all(self, reason: StopReason) -> None:
+        """Stop every attempt."""
+        for attempt in self:
+            attempt.stop(reason)
+
+    async def room(self) -> int:
+        """Wait until claiming is worth while, and return for how many tasks there is room.
+
+        At once when there are many free slots or nothing runs; otherwise a moment later, so that a busy worker
+        claims in batches.
+        """
+        await self._room_for(1, within=None)
+        useful = max(1, self._capacity // 4)
+        if self.free < useful and self._executing:
+            await self._room_for(useful, within=GATHER)
+        return max(self.free, 1)
+
+    async def _room_for(self, wanted: int, *, within: float | None) -> None:
+        self._wanted = wanted
+        self._roomy.clear()
+        self._look()
+        if within is None:
+            await self._roomy.wait()
+        else:
+            await happens(self._roomy, within=within)
+
+    def _look(self) -> None:
+        free = self.free
+        if free >= self._wanted or (free > 0 and not self._executing):
+            self._roomy.set()

@@ -1,0 +1,85 @@
+"""The line to the engine: calls are repeated until they are answered, and an outage is told once, not per call."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from random import SystemRandom
+from typing import Final, TypeVar
+
+from drumline.core.errors import Overloaded, Unavailable
+
+T = TypeVar("T")
+
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 5.0
+PASSING: Final = (Unavailable, Overloaded, OSError)  # TimeoutError is an OSError
+"""Errors that go away by themselves."""
+
+_log = logging.getLogger("drumline.worker")
+_random = SystemRandom()
+
+
+class Link:
+    """Repeats calls to the gateway with growing pauses, until they are answered or the worker hangs up."""
+
+    def __init__(self, *, first_pause: float = FIRST_PAUSE, longest_pause: float = LONGEST_PAUSE) -> None:
+        self._first_pause = first_pause
+        self._longest_pause = longest_pause
+        self._failures = 0
+        self._hung_up = asyncio.Event()
+
+    async def ask(self, call: Callable[[], Awaitable[T]], *, seconds: float) -> T:
+        """Return the answer to `call`, each try of which may take `seconds`; repeat it through outages.
+
+        Raises `Unavailable` only after `hang_up`, and at once whatever will not pass by itself.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    answer = await call()
+            except PASSING as error:
+                if self._hung_up.is_set():
+                    raise Unavailable(f"the worker is leaving and the engine does not answer: {error}") from error
+                await happens(self._hung_up, within=self.failed(error))
+            else:
+                self.answered()
+                return answer
+
+    def hang_up(self) -> None:
+        """Repeat nothing any more: each call under way gets its last try."""
+        self._hung_up.set()
+
+    def failed(self, error: Exception) -> float:
+        """Note a call that failed, and return how long to pause before the next."""
+        if not self._failures:
+            _log.warning("engine.unavailable: %s: %s", type(error).__name__, error)
+        self._failures += 1
+        pause = min(self._first_pause * 2.0 ** min(self._failures - 1, 16), self._longest_pause)
+        return float(pause * (0.5 + _random.random() / 2))
+
+    def answered(self) -> None:
+        """Note a call that was answered."""
+        if self._failures:
+            _log.warning("engine.available: after %d failed calls", self._failures)
+            self._failures = 0
+
+
+async def happens(event: asyncio.Event, *, within: float) -> bool:
+    """Wait for an event, at most this many seconds; tell whether it came."""
+    try:
+        async with asyncio.timeout(within):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def any_of(*events: asyncio.Event, within: float | None = None) -> None:
+    """Wait for the first of several events, or for the time to pass."""
+    waits = [asyncio.create_task(event.wait(), name="wait for an event") for event in events]
+    try:
+        await asyncio.wait(waits, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)

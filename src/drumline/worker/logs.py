@@ -1,0 +1,140 @@
+"""The log of each attempt: gathered as it is written, sent about twice a second and before the attempt is settled.
+
+Written to from the loop, from threads and from readers of child processes; sent by the loop only. What is beyond the
+limit is counted, not kept.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextvars import ContextVar
+from threading import Lock
+from typing import Final
+
+from drumline.core.errors import DrumlineError
+from drumline.core.lease import Lease
+from drumline.ports.gateway import Gateway
+from drumline.ports.store import LogChunk
+from drumline.sdk.batcher import Batcher
+from drumline.worker.link import Link
+from drumline.worker.texts import size_of, storable
+
+SEND_SECONDS: Final = 30.0
+
+CURRENT_LOG: Final[ContextVar["AttemptLog | None"]] = ContextVar("drumline_attempt_log", default=None)
+"""The log of the attempt that is running here; threads that the worker starts inherit it."""
+
+_log = logging.getLogger("drumline.worker")
+
+
+class AttemptLog:
+    """What one attempt has written and what of it was taken to be sent."""
+
+    __slots__ = ("_book", "_cut", "_lease", "_parts", "_room", "_seq")
+
+    def __init__(self, book: "LogBook", lease: Lease, room: int) -> None:
+        self._book = book
+        self._lease = lease
+        self._room = room
+        self._cut = 0
+        self._seq = 0
+        self._parts: list[str] = []
+
+    def write(self, text: str) -> None:
+        """Add output; safe from any thread, and never waits for the network."""
+        if not text:
+            return
+        text = storable(text)
+        with self._book.lock:
+            size = size_of(text)
+            if size > self._room:
+                kept = text.encode()[: self._room].decode("utf-8", "ignore")
+                self._cut += size - size_of(kept)
+                self._room = 0
+                text = kept
+            else:
+                self._room -= size
+            if not text:
+                return
+            is_first = not self._parts
+            self._parts.append(text)
+        if is_first:
+            self._book.note(self)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is nothing to send."""
+        return not self._parts and not self._cut
+
+    def take(self, *, closing: bool = False) -> LogChunk | None:
+        """Return what was written since the last take as the next chunk; when closing, with a note of what was cut."""
+        with self._book.lock:
+            if closing and self._cut:
+                self._parts.append(f"\n[{self._cut:,} bytes of log were cut here: the limit of one attempt]\n")
+                self._cut = 0
+            if not self._parts:
+                return None
+            text = "".join(self._parts)
+            self._parts.clear()
+            chunk = LogChunk(task=self._lease.task, epoch=self._lease.epoch, seq=self._seq, text=text)
+            self._seq += 1
+            return chunk
+
+
+class LogBook:
+    """The logs of all attempts of a worker, and their way to the engine."""
+
+    def __init__(self, gateway: Gateway, link: Link, *, every: float, largest: int) -> None:
+        self.lock = Lock()
+        self._gateway = gateway
+        self._link = link
+        self._every = every
+        self._largest = largest
+        self._noted: set[AttemptLog] = set()
+        self._written = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        # One flight at a time: when a batch is acknowledged, so is every one that joined before it.
+        self._batcher: Batcher[LogChunk, None] = Batcher(self._send, name="logs", largest=200, most_waiting=1_000_000)
+
+    def open(self, lease: Lease) -> AttemptLog:
+        """Return the log of a new attempt."""
+        return AttemptLog(self, lease, self._largest)
+
+    def note(self, log: AttemptLog) -> None:
+        """Remember that `log` has something to send; safe from any thread."""
+        with self.lock:
+            self._noted.add(log)
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._written.set)
+
+    async def run(self) -> None:
+        """Send what is written, about every half second, until cancelled; sleep while nothing is."""
+        self._loop = asyncio.get_running_loop()
+        while True:
+            await self._written.wait()
+            await asyncio.sleep(self._every)
+            await self.pass_once()
+
+    async def pass_once(self) -> int:
+        """Send what every attempt has written so far; return how many chunks that were."""
+        self._written.clear()
+        with self.lock:
+            noted, self._noted = self._noted, set()
+        chunks = [chunk for log in noted if (chunk := log.take())]
+        await self._batcher.join_many(chunks)
+        return len(chunks)
+
+    async def close(self, log: AttemptLog) -> None:
+        """Send the rest of an attempt's log; when this returns, all of it is stored (or cannot be)."""
+        self._noted.discard(log)
+        chunk = log.take(closing=True)
+        if chunk is not None:
+            await self._batcher.join(chunk)
+
+    async def _send(self, chunks: list[LogChunk]) -> Sequence[None]:
+        try:
+            await self._link.ask(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
+        except DrumlineError as error:
+            # The log is for people; losing a piece of it must not fail the task.
+            _log.warning("log.dropped: %d chunks: %s", len(chunks), error)
+        return [None] * len(chunks)

@@ -1,0 +1,58 @@
+"""Reporting how attempts ended: joined into batches, repeated until the engine has acknowledged each one."""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from drumline.core.errors import DrumlineError, Fenced, Unavailable
+from drumline.core.lease import Lease
+from drumline.core.outcome import ErrorInfo, Failed, Outcome
+from drumline.core.state import State
+from drumline.ports.gateway import Gateway, Report
+from drumline.sdk.batcher import Batcher
+from drumline.worker.link import Link
+
+SETTLE_SECONDS: Final = 30.0
+LARGEST_BATCH: Final = 500
+
+_log = logging.getLogger("drumline.worker")
+
+
+class Reports:
+    """The way back: an attempt is over for the worker when its report is acknowledged."""
+
+    def __init__(self, gateway: Gateway, link: Link) -> None:
+        self._gateway = gateway
+        self._link = link
+        self._batcher: Batcher[Report, State | Fenced] = Batcher(
+            self._flush, name="reports", largest=LARGEST_BATCH, most_waiting=1_000_000
+        )
+
+    async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
+        """Return the task's state after the outcome was recorded, or `Fenced` if the lease was not current."""
+        return await self._batcher.join(Report(lease, outcome))
+
+    async def _flush(self, reports: list[Report]) -> Sequence[State | Fenced]:
+        try:
+            return await self._settle(reports)
+        except Unavailable:
+            raise
+        except DrumlineError as error:
+            if len(reports) == 1:
+                return [await self._settle_refused(reports[0], error)]
+            # One bad report must not hold up its neighbours.
+            return [(await self._flush([report]))[0] for report in reports]
+
+    async def _settle(self, reports: list[Report]) -> Sequence[State | Fenced]:
+        # Repeating is safe: the same settlement gets the first answer again.
+        return await self._link.ask(lambda: self._gateway.settle(reports), seconds=SETTLE_SECONDS)
+
+    async def _settle_refused(self, report: Report, error: DrumlineError) -> State | Fenced:
+        """Fail a task whose outcome the engine will not take, so that it does not stay running for ever."""
+        _log.error("report.refused: task %s: %s", report.lease.task, error)
+        info = ErrorInfo("OutcomeRefused", f"the engine did not take the outcome: {error}")
+        try:
+            (answer,) = await self._settle([Report(report.lease, Failed(info, permanent=True))])
+        except DrumlineError as again:
+            return Fenced(f"the outcome was refused twice: {again}")
+        return answer

@@ -1,0 +1,35 @@
+"""How a worker behaves: one frozen struct. Durations are seconds."""
+
+import os
+
+from msgspec import Struct
+
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.session import BEAT_EVERY, SESSION_TTL
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True):
+    """What an operator may choose about one worker process."""
+
+    capacity: int = 64
+    """Attempts executed at once."""
+    threads: int = 64
+    """Sync functions run at once."""
+    processes: int = os.cpu_count() or 1
+    """CPU-bound functions run at once, each in a child process."""
+    queues: tuple[str, ...] = ()
+    """The queues to serve; empty means all."""
+    tenant: str | None = None
+    label: str = ""
+    grace: float = 30.0
+    """How long attempts may go on when the worker is told to stop."""
+    stop_grace: float = 5.0
+    """How long an attempt may take to end once it was told to, before it is killed or left behind."""
+    claim_wait: float = 20.0
+    """How long one claim waits for a first task."""
+    beat_every: float = BEAT_EVERY
+    session_ttl: float = SESSION_TTL
+    """Without an acknowledged beat for this long, the worker takes its leases for lost."""
+    log_every: float = 0.5
+    """How often the log of a running attempt is sent."""
+    limits: Limits = DEFAULT_LIMITS

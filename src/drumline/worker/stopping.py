@@ -1,0 +1,27 @@
+"""Why an attempt is stopped before it ended by itself, and what is reported then."""
+
+from enum import StrEnum
+
+from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Stopped
+
+
+class StopReason(StrEnum):
+    """Who wants the attempt to stop."""
+
+    TIMED_OUT = "timed out"  # its own timeout
+    CANCELLED = "cancelled"  # somebody cancelled the task
+    RELEASED = "released"  # the worker is leaving
+    LOST = "lost"  # the lease is somebody else's: stop at once and say nothing
+
+
+def outcome_of(reason: StopReason, *, timeout: float | None) -> Outcome | None:
+    """Return what to report of an attempt that was stopped; nothing if it may not report any more."""
+    match reason:
+        case StopReason.TIMED_OUT:
+            return Failed(ErrorInfo("timeout", f"the attempt took more than its {timeout or 0:g} s"))
+        case StopReason.CANCELLED:
+            return Stopped()
+        case StopReason.RELEASED:
+            return Released()
+        case StopReason.LOST:
+            return None

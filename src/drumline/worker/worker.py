@@ -1,0 +1,157 @@
+"""The life of a worker: open a session, claim by free capacity, beat, and when told to stop drain and close.
+
+One session is served at a time. If it is lost, whatever runs is abandoned and a new one is opened.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from typing import Final
+
+from drumline._version import __version__
+from drumline.core.clock import Clock, SystemClock
+from drumline.core.errors import DrumlineError, Unavailable
+from drumline.core.ids import SessionId, session_text
+from drumline.core.session import SessionSpec
+from drumline.core.task import ClaimedTask
+from drumline.ports.gateway import Gateway
+from drumline.worker.attempt import Attempt, Desk
+from drumline.worker.beats import Beats
+from drumline.worker.capture import captured
+from drumline.worker.claims import Claims
+from drumline.worker.executors.registry import Executors
+from drumline.worker.link import PASSING, any_of
+from drumline.worker.settings import WorkerSettings
+from drumline.worker.stopping import StopReason
+
+OPEN_SECONDS: Final = 10.0
+CLOSE_SECONDS: Final = 5.0
+LAST_SECONDS: Final = 2.0
+"""How long a killed attempt may take to be gone, and the last reports to be sent."""
+
+_log = logging.getLogger("drumline.worker")
+
+
+class Worker:
+    """Runs tasks for an engine, near or far."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        executors: Executors,
+        settings: WorkerSettings | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._gateway = gateway
+        self._executors = executors
+        self._settings = settings or WorkerSettings()
+        self._clock = clock or SystemClock()
+        self._desk = Desk(gateway, self._settings)
+        self._claims = Claims(
+            gateway, self._desk.link, self._desk.holdings, start=self._start, wait=self._settings.claim_wait
+        )
+        self.session: SessionId | None = None
+        """The open session, for people and tests."""
+
+    async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
+        """Work until `stop` is set or an operator asks to drain; then finish what runs, within the grace.
+
+        `hurry` cuts the grace short: what still runs is stopped and given back at once.
+        """
+        hurry = hurry or asyncio.Event()
+        is_drained = False
+        with captured():
+            async with self._executors, asyncio.TaskGroup() as group:
+                sending = group.create_task(self._desk.logs.run(), name="logs")
+                while not stop.is_set() and not is_drained:
+                    is_drained = await self._serve(stop, hurry)
+                sending.cancel()
+
+    async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
+        """Serve one session to its end; tell whether the worker is done."""
+        asked = self._clock.monotonic()
+        session = await self._open(stop)
+        if session is None:
+            return True
+        self.session = session
+        beats = Beats(self._gateway, self._desk.link, self._desk.holdings, self._settings, clock=self._clock)
+        async with asyncio.TaskGroup() as group:
+            beating = group.create_task(beats.run(session, opened=asked), name="beats")
+            claiming = group.create_task(self._claims.run(session), name="claims")
+            await any_of(stop, beats.lost, beats.asked_to_drain)
+            claiming.cancel()
+            if not beats.lost.is_set():
+                await self._drain(hurry, beats.lost)
+            beating.cancel()
+        self.session = None
+        if beats.lost.is_set():
+            return False
+        await self._close(session)
+        return True
+
+    async def _open(self, stop: asyncio.Event) -> SessionId | None:
+        """Open a session, however long that takes; None if the worker is told to stop before."""
+        while not stop.is_set():
+            try:
+                async with asyncio.timeout(OPEN_SECONDS):
+                    session = await self._gateway.open_session(self._spec())
+            except (*PASSING, DrumlineError) as error:
+                await any_of(stop, within=self._desk.link.failed(error))
+            else:
+                self._desk.link.answered()
+                _log.info("session.opened: %s", session_text(session))
+                return session
+        return None
+
+    def _spec(self) -> SessionSpec:
+        return SessionSpec(
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=__version__,
+            queues=self._settings.queues,
+            types=self._executors.types,
+            capacity=self._settings.capacity,
+            tenant=self._settings.tenant,
+            label=self._settings.label,
+        )
+
+    def _start(self, task: ClaimedTask, session: SessionId) -> None:
+        Attempt(task, self._executors.get(task.name), self._desk, session=session).start()
+
+    # -- the end
+
+    async def _drain(self, hurry: asyncio.Event, lost: asyncio.Event) -> None:
+        """Let attempts end by themselves; then stop them, then kill them, then leave."""
+        holdings = self._desk.holdings
+        if len(holdings):
+            _log.info("worker.draining: %d attempts have %g s", len(holdings), self._settings.grace)
+        await any_of(holdings.empty, hurry, lost, within=self._settings.grace)
+        holdings.stop_all(StopReason.RELEASED)
+        await any_of(holdings.empty, lost, within=self._settings.stop_grace + LAST_SECONDS)
+        for attempt in holdings:
+            attempt.press()
+        await any_of(holdings.empty, lost, within=LAST_SECONDS)
+        if len(holdings) and not lost.is_set():
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """Give back what will not end; what the engine does not take now, it will reap."""
+        holdings = self._desk.holdings
+        _log.warning("worker.leaving: %d attempts have not ended", len(holdings))
+        self._desk.link.hang_up()
+        try:
+            async with asyncio.timeout(LAST_SECONDS):
+                await asyncio.gather(*(attempt.leave() for attempt in holdings))
+        except (TimeoutError, Unavailable) as error:
+            _log.warning("worker.left: %d leases were not given back: %s", len(holdings), error)
+
+    async def _close(self, session: SessionId) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._gateway.close_session(session)
+        except (*PASSING, DrumlineError) as error:
+            _log.warning("session.not_closed: %s: %s", session_text(session), error)
+        else:
+            _log.info("session.closed: %s", session_text(session))
