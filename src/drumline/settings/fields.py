@@ -29,7 +29,7 @@ class Secret(str):
 class WorkerSettings(Struct, frozen=True, kw_only=True):
     """How a worker behaves."""
 
-    concurrency: Count = 32
+    concurrency: Count = 64
     """How many tasks it runs at once."""
     queues: tuple[str, ...] = ()
     """The queues it serves; none named means all of them."""
@@ -42,13 +42,13 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
 class SmtpSettings(Struct, frozen=True, kw_only=True):
     """The mail server of the `send-email` task."""
 
-    host: str = "127.0.0.1"
-    """Its address."""
-    port: Port = 25
-    """Its port: usually 25, 465 with `tls`, 587 with `starttls`."""
-    encryption: Literal["none", "starttls", "tls"] = "none"
-    """How the connection is protected."""
-    user: str | None = None
+    host: str | None = None
+    """Its address. Without one workers do not offer `send-email`; `drumline dev` then tries port 25 of this machine."""
+    port: Port = 587
+    """Its port: 587 with `starttls`, 465 with `tls`, 25 with `none`."""
+    tls: Literal["none", "starttls", "tls"] = "starttls"
+    """How the connection is protected: from the first byte, after a greeting, or not at all."""
+    username: str | None = None
     """Whom to log in as; nobody when not set."""
     password: Secret | None = None
     """The password of that user."""

@@ -1,0 +1,145 @@
+"""Talking to a server: requests of the public HTTP API, JSON in and out, problems as errors."""
+
+import codecs
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import urllib3
+
+from drumline._version import __version__
+from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
+from drumline.sdk.locate import locate
+from drumline.sdk.problems import error_of
+from drumline.settings import Settings, load_settings
+
+PAUSES = (0.2, 0.6)
+"""Seconds before a look that failed is repeated."""
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 60.0
+API = "/api/v1"
+
+
+class Client:
+    """One server, as a command sees it."""
+
+    def __init__(self, url: str, api_key: str | None, *, key_source: str) -> None:
+        self.url = url.rstrip("/")
+        self._key_source = key_source
+        self._headers = {"User-Agent": f"drumline-cli/{__version__}"}
+        if api_key:
+            self._headers["X-API-Key"] = api_key
+        self._pool = urllib3.PoolManager(retries=False)
+
+    def get(self, path: str, **query: object) -> Any:
+        """Return what stands at a path; repeated when the connection breaks, for looking changes nothing."""
+        for pause in PAUSES:
+            try:
+                return self._ask("GET", path, query=query)
+            except (Unavailable, Overloaded):
+                time.sleep(pause)
+        return self._ask("GET", path, query=query)
+
+    def post(self, path: str, body: object = None) -> Any:
+        """Ask for something to be done."""
+        return self._ask("POST", path, body=body)
+
+    def patch(self, path: str, body: object) -> Any:
+        """Ask for something to be changed."""
+        return self._ask("PATCH", path, body=body)
+
+    def pages(self, path: str, *, limit: int, page: int = 200, **query: object) -> Iterator[dict[str, Any]]:
+        """Yield up to `limit` items of a list, however many pages that takes."""
+        cursor = None
+        while limit > 0:
+            answer = self.get(path, limit=min(limit, page), cursor=cursor, **query)
+            yield from answer["items"]
+            limit -= len(answer["items"])
+            cursor = answer.get("next_cursor")
+            if not cursor:
+                return
+
+    def stream(self, path: str, **query: object) -> Iterator[str]:
+        """Yield text as it comes, until the server has said all."""
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=None)
+        reply = self._request("GET", path, query, None, timeout, preload=False)
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        try:
+            # read1 hands over what has arrived instead of waiting for a full buffer.
+            while chunk := reply.read1(65_536):
+                yield decoder.decode(chunk)
+        except urllib3.exceptions.HTTPError as error:
+            raise Unavailable(f"the connection to {self.url} broke: {error}") from error
+        finally:
+            reply.close()
+
+    def _ask(self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None) -> Any:
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS)
+        data = self._request(method, path, query, body, timeout).data
+        if not data:
+            return None
+        try:
+            return json.loads(data)
+        except ValueError as error:
+            raise Unavailable(f"what answers at {self.url} is not Drumline") from error
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, object] | None,
+        body: object,
+        timeout: urllib3.Timeout,
+        *,
+        preload: bool = True,
+    ) -> urllib3.BaseHTTPResponse:
+        pairs = {name: value for name, value in (query or {}).items() if value is not None}
+        url = f"{self.url}{API}{path}" + (f"?{urlencode(pairs, doseq=True)}" if pairs else "")
+        sent = None if body is None else msgspec.json.encode(body)
+        headers = self._headers if sent is None else {**self._headers, "Content-Type": "application/json"}
+        try:
+            reply = self._pool.request(
+                method, url, body=sent, headers=headers, timeout=timeout, preload_content=preload
+            )
+        except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError) as error:
+            raise Unavailable(
+                f"no Drumline server answers at {self.url}\n"
+                "Start one with `drumline dev`, or name yours with --url or DRUMLINE_URL."
+            ) from error
+        except urllib3.exceptions.HTTPError as error:
+            raise Unavailable(f"the connection to {self.url} broke: {error}") from error
+        if reply.status >= 400:
+            raise self._explained(error_of(reply.status, reply.data if preload else reply.read()))
+        return reply
+
+    def _explained(self, error: DrumlineError) -> DrumlineError:
+        if isinstance(error, Unauthorized):
+            return Unauthorized(f"{self.url} does not take this API key ({self._key_source})\nSet DRUMLINE_API_KEY.")
+        return error
+
+
+def connect(url: str | None, api_key: str | None) -> Client:
+    """Return a client for the server that flags, environment, settings file or data folder name."""
+    settings = load_settings(os.environ, flags={"url": url, "api_key": api_key})
+    place = locate(url=settings.url, api_key=settings.api_key, data=settings.data)
+    source = "no key was found" if place.api_key is None else f"the one in {settings.data / 'api-key'}"
+    if settings.api_key is not None:
+        source = "the one given by --api-key, DRUMLINE_API_KEY or the settings file"
+    return Client(place.url or _default_url(settings), place.api_key, key_source=source)
+
+
+def read_json(text: str, *, field: str) -> Any:
+    """Return JSON that a person typed, or raise `Invalid` saying where it is wrong."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Invalid(f"is not JSON: {error}", field=field) from error
+
+
+def _default_url(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"

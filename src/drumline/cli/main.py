@@ -1,0 +1,74 @@
+"""The `drumline` program: its commands, and what is said when one fails."""
+
+import signal
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from drumline._version import __version__
+from drumline.cli import queues, servers, tasks, workers
+from drumline.cli.completion import completion
+from drumline.cli.exits import ExitCode, exit_code_of
+from drumline.cli.output import print_json, say
+from drumline.cli.submitting import submit
+from drumline.cli.watching import logs, watch
+from drumline.core.errors import DrumlineError
+
+# Help by Rich would take longer to import than the help takes to read.
+app = typer.Typer(
+    name="drumline",
+    help="Run tasks in the background, durably.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("dev")(servers.dev)
+app.command("submit")(submit)
+app.command("watch")(watch)
+app.command("logs")(logs)
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(queues.app, name="queues")
+app.add_typer(workers.app, name="workers")
+app.command("api")(servers.api)
+app.command("scheduler")(servers.scheduler)
+app.command("worker")(servers.worker)
+app.command("migrate")(servers.migrate)
+app.command("completion")(completion)
+
+
+@app.command()
+def version(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+    """Print the version."""
+    if as_json:
+        print_json({"version": __version__})
+    else:
+        typer.echo(__version__)
+
+
+def main() -> None:
+    """Run a command; whatever Drumline raises on purpose becomes a message and a promised exit status."""
+    signal.signal(signal.SIGINT, _interrupted)
+    try:
+        app()
+    except DrumlineError as error:
+        message = f"{error.field}: {error.message}" if _needs_field(error) else error.message
+        say(f"Error: {message}")
+        sys.exit(exit_code_of(error))
+
+
+def _needs_field(error: DrumlineError) -> bool:
+    # A reason such as "must be zero or more" says nothing without its subject; a sentence names it already.
+    return bool(error.field) and error.message.startswith(("must ", "is ", "has ", "cannot be given", "expected "))
+
+
+def _interrupted(_number: int, _frame: object) -> NoReturn:
+    say("")
+    sys.exit(ExitCode.INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Flags that several commands share, so that each means the same everywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line.")]
+Wide = Annotated[bool, typer.Option("--wide", help="Show everything, however wide.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. [env: DRUMLINE_URL]", metavar="URL")]
+Key = Annotated[str | None, typer.Option("--api-key", help="The key to use. [env: DRUMLINE_API_KEY]", metavar="KEY")]
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="The settings file. [env: DRUMLINE_CONFIG]", metavar="FILE")
+]
+Data = Annotated[Path | None, typer.Option("--data", help="The data folder. [env: DRUMLINE_DATA]", metavar="FOLDER")]
+Host = Annotated[str | None, typer.Option("--host", help="The address to listen on. [default: 127.0.0.1]")]
+Port = Annotated[int | None, typer.Option("--port", help="The port to listen on, 0 for any. [default: 8080]")]
+LogLevel = Annotated[
+    str | None, typer.Option("--log-level", help="debug, info, warning or error. [default: info]", metavar="LEVEL")
+]
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", "-c", help="How many tasks to run at once. [default: 64]", metavar="N")
+]
+Queues = Annotated[
+    list[str] | None,
+    typer.Option("--queue", "-q", help="A queue to serve; may be repeated. [default: all]", metavar="NAME"),
+]
+Apps = Annotated[
+    list[str] | None,
+    typer.Argument(help="Apps to serve: a file, a module or module:app.", metavar="[APP]...", show_default=False),
+]
+TaskIds = Annotated[list[str], typer.Argument(help="Ids of tasks.", metavar="ID...", show_default=False)]
+TaskId = Annotated[str, typer.Argument(help="The task's id.", metavar="ID", show_default=False)]

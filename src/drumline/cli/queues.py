@@ -1,0 +1,67 @@
+"""Commands about queues."""
+
+from typing import Annotated, Any
+
+import typer
+
+from drumline.cli.options import Json, Jsonl, Key, Url, Wide
+from drumline.cli.output import Column, print_json, print_list
+
+app = typer.Typer(help="Look at, pause and resume queues.", no_args_is_help=True, rich_markup_mode=None)
+
+COLUMNS = (
+    Column("NAME", lambda queue: queue["name"], may_be_cut=False),
+    Column("PENDING", lambda queue: queue["pending"]),
+    Column("QUEUED", lambda queue: queue["queued"]),
+    Column("PROCESSING", lambda queue: queue["processing"]),
+    Column("OLDEST DUE", lambda queue: queue["oldest_due_at"]),
+    Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None),
+)
+
+Name = Annotated[str, typer.Argument(help="The queue's name.", metavar="NAME", show_default=False)]
+
+
+@app.command("list")
+def list_queues(
+    as_json: Json = False, as_jsonl: Jsonl = False, wide: Wide = False, url: Url = None, api_key: Key = None
+) -> None:
+    """List the queues that have tasks or are paused."""
+    from drumline.cli.client import connect
+
+    queues = connect(url, api_key).get("/queues")["items"]
+    print_list(queues, COLUMNS, as_json=as_json, as_jsonl=as_jsonl, wide=wide)
+
+
+@app.command()
+def pause(
+    name: Name,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")] = None,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Hand out no more tasks of a queue; running ones go on."""
+    from drumline.cli.client import connect
+
+    _print(connect(url, api_key).post(f"/queues/{_path(name)}/pause", {"reason": reason}), as_json=as_json)
+
+
+@app.command()
+def resume(name: Name, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+    """Hand out a paused queue's tasks again."""
+    from drumline.cli.client import connect
+
+    _print(connect(url, api_key).post(f"/queues/{_path(name)}/resume"), as_json=as_json)
+
+
+def _print(queue: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(queue)
+    else:
+        typer.echo(f"{queue['name']}  {'paused' if queue['is_paused'] else 'running'}")
+
+
+def _path(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name, safe="")

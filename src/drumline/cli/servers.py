@@ -1,0 +1,110 @@
+"""Commands that run for long: everything in one process, or its parts apart."""
+
+import os
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.options import Apps, Concurrency, Config, Data, Host, LogLevel, Port, Queues
+from drumline.cli.output import say
+
+if TYPE_CHECKING:
+    from drumline.settings import Settings
+
+
+def dev(
+    apps: Apps = None,
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    concurrency: Concurrency = None,
+    queues: Queues = None,
+    reload: Annotated[bool, typer.Option("--reload", help="Start again whenever a source file changes.")] = False,
+    config: Config = None,
+    log_level: LogLevel = None,
+) -> None:
+    """Run everything in one process: API, scheduler and worker."""
+    settings = _load(
+        config, host=host, port=port, data=data, concurrency=concurrency, queues=queues, log_level=log_level
+    )
+    if reload:
+        from drumline.lifecycle.reload import run_again_on_change
+
+        run_again_on_change(apps or [])
+        return
+    _run(settings, lambda processes: processes.run_dev(settings, apps or [], say=typer.echo))
+
+
+def api(
+    host: Host = None, port: Port = None, data: Data = None, config: Config = None, log_level: LogLevel = None
+) -> None:
+    """Run an API server."""
+    settings = _load(config, host=host, port=port, data=data, log_level=log_level)
+    _run(settings, lambda processes: processes.run_api(settings, say=say))
+
+
+def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
+    """Run the scheduler's duties; any number of schedulers may run."""
+    settings = _load(config, data=data, log_level=log_level)
+    _run(settings, lambda processes: processes.run_scheduler(settings))
+
+
+def worker(
+    apps: Apps = None,
+    data: Data = None,
+    concurrency: Concurrency = None,
+    queues: Queues = None,
+    config: Config = None,
+    log_level: LogLevel = None,
+) -> None:
+    """Run a worker; without an app it runs the built-in tasks."""
+    settings = _load(config, data=data, concurrency=concurrency, queues=queues, log_level=log_level)
+    _run(settings, lambda processes: processes.run_worker(settings, apps or []))
+
+
+def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
+    """Bring the store's schema to this version; safe to run at any time, any number of times."""
+    settings = _load(config, data=data, log_level=log_level)
+    _run(settings, lambda processes: processes.run_migrate(settings))
+    say("The schema is up to date.")
+
+
+def _load(
+    config: Path | None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    data: Path | None = None,
+    concurrency: int | None = None,
+    queues: list[str] | None = None,
+    log_level: str | None = None,
+) -> "Settings":
+    from drumline.settings import load_settings
+
+    flags = {
+        "host": host,
+        "port": port,
+        "data": None if data is None else str(data),
+        "worker.concurrency": concurrency,
+        "worker.queues": queues or None,
+        "log.level": log_level,
+    }
+    return load_settings(os.environ, flags=flags, config=config)
+
+
+def _run(settings: "Settings", process: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+    from drumline.core.errors import DrumlineError
+    from drumline.lifecycle import processes
+    from drumline.observe.logging import set_up_logging
+
+    set_up_logging(settings.log.level, settings.log.format)
+    try:
+        processes.run(process(processes))
+    except* DrumlineError as group:
+        # Services fail as a group; the first error on purpose says it all.
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

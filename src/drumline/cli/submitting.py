@@ -1,0 +1,177 @@
+"""Submitting tasks: one from the command line, or many from a file with one JSON object per line."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.exits import ExitCode
+from drumline.cli.options import Json, Jsonl, Key, Url
+from drumline.cli.output import print_json, print_json_line, say
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+LARGEST_BATCH = 10_000
+
+
+def submit(
+    name: Annotated[
+        str | None, typer.Argument(help="The task's name, such as hello.add or shell.", show_default=False)
+    ] = None,
+    payload: Annotated[
+        str | None, typer.Option("--payload", "-p", help="JSON, @FILE, or - for standard input.", metavar="JSON")
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option("--arg", "-a", help="One argument; its value is JSON, or else text.", metavar="NAME=VALUE"),
+    ] = None,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="The queue. [default: default]")] = None,
+    priority: Annotated[
+        str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
+    ] = None,
+    delay: Annotated[str | None, typer.Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
+    at: Annotated[str | None, typer.Option("--at", help="When to run: 2026-01-02T03:04:05Z.", metavar="TIME")] = None,
+    retries: Annotated[int | None, typer.Option("--retries", help="How often to try again. [default: 3]")] = None,
+    timeout: Annotated[str | None, typer.Option("--timeout", help="How long it may take.", metavar="TIME")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Idempotency key.", metavar="KEY")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", metavar="TAG")] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", help="Submit every line of a JSONL file, - for standard input.", metavar="FILE"),
+    ] = None,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", help="Tasks per request, with --file.", min=1, max=LARGEST_BATCH)
+    ] = 1000,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for its end, and print its result.")] = False,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Submit a task and print its id; with --file, submit many."""
+    from drumline.cli.client import connect
+
+    options = {
+        "queue": queue, "priority": priority, "delay": delay, "run_at": at, "retries": retries, "timeout": timeout,
+        "idempotency_key": key, "tags": tags,
+    }  # fmt: skip
+    given = {option: value for option, value in options.items() if value is not None}
+    if file is not None:
+        if name is not None or given or payload or arguments or wait:
+            raise typer.BadParameter("--file takes everything from the file's lines")
+        _submit_file(connect(url, api_key), file, batch_size, as_json=as_json, as_jsonl=as_jsonl)
+        return
+    if name is None:
+        raise typer.BadParameter("give the task's name, or --file")
+    task = {"name": name, "payload": _payload_of(payload, arguments or []), **given}
+    client = connect(url, api_key)
+    answer = client.post("/tasks", task)
+    if not wait:
+        _print_submitted(answer, as_json=as_json or as_jsonl)
+        return
+    from drumline.cli.watching import wait_for_result
+
+    wait_for_result(client, answer["id"], as_json=as_json or as_jsonl)
+
+
+def _print_submitted(answer: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+        return
+    typer.echo(answer["id"])
+    if not answer.get("created", True):
+        say("This idempotency key was used before: it is the same task.")
+
+
+def _payload_of(payload: str | None, arguments: list[str]) -> Any:
+    from drumline.cli.client import read_json
+
+    if payload is not None and arguments:
+        raise typer.BadParameter("give --payload or --arg, not both")
+    if payload is None:
+        return dict(_argument(text) for text in arguments)
+    if payload == "-":
+        payload = sys.stdin.read()
+    elif payload.startswith("@"):
+        payload = _read_file(payload[1:])
+    return read_json(payload, field="--payload")
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    import json
+
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"--arg {text}: write it as NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _read_file(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{name} cannot be read: {error}") from error
+
+
+def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:
+    lines = (sys.stdin.read() if file == "-" else _read_file(file)).splitlines()
+    answers: list[dict[str, Any]] = []
+    for batch in _with_progress(_batches(_read_lines(lines), batch_size), sum(1 for line in lines if line.strip())):
+        reply = client.post("/tasks/batch", {"tasks": [task for _, task in batch]})["tasks"]
+        for (number, _), answer in zip(batch, reply, strict=True):
+            if "error" in answer:
+                say(f"Line {number}: {answer['error']['detail']}")
+        if not as_json:
+            _print_answers(reply, as_jsonl=as_jsonl)
+        answers += reply
+    if as_json:
+        print_json(answers)
+    refused = sum(1 for answer in answers if "error" in answer)
+    if refused:
+        say(f"{refused:,} were refused and are not stored; the others are.")
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _print_answers(answers: list[dict[str, Any]], *, as_jsonl: bool) -> None:
+    for answer in answers:
+        if as_jsonl:
+            print_json_line(answer)
+        elif "id" in answer:
+            typer.echo(answer["id"])
+
+
+def _read_lines(lines: list[str]) -> Iterator[tuple[int, Any]]:
+    from drumline.cli.client import read_json
+
+    # All lines are read before the first is sent: a broken file submits nothing.
+    read = [(number, read_json(line, field=f"line {number}")) for number, line in enumerate(lines, 1) if line.strip()]
+    yield from read
+
+
+def _batches(tasks: Iterator[tuple[int, Any]], size: int) -> Iterator[list[tuple[int, Any]]]:
+    from itertools import islice
+
+    while batch := list(islice(tasks, size)):
+        yield batch
+
+
+def _with_progress(batches: Iterator[list[tuple[int, Any]]], total: int) -> Iterator[list[tuple[int, Any]]]:
+    """Show on a terminal how far it is."""
+    if not sys.stderr.isatty() or total < 2:
+        yield from batches
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Submitting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("", total=total)
+        for batch in batches:
+            yield batch
+            progress.advance(bar, len(batch))

@@ -1,0 +1,128 @@
+"""Watching a task to its end, and reading its log."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.exits import ExitCode, exit_code_for
+from drumline.cli.options import Json, Jsonl, Key, TaskId, Url
+from drumline.cli.output import print_json, print_json_line, say
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
+LOOK_SECONDS = 1.0
+
+
+Show = Callable[[dict[str, Any]], None]
+"""Shows a task as it stands now."""
+
+
+def watch(
+    id: TaskId,
+    exit_status: Annotated[
+        bool, typer.Option("--exit-status", help="End as the task ends: 0 completed, 5 failed, 6 cancelled.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
+    ] = None,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Watch a task until it ends."""
+    from drumline.cli.client import connect
+
+    with _display(as_json=as_json, as_jsonl=as_jsonl) as show:
+        task = _see_to_its_end(connect(url, api_key), id, timeout=timeout, show=show)
+    if as_json:
+        print_json(task)
+    elif not as_jsonl:
+        _print_end(task)
+    code = exit_code_for(task["status"])
+    if exit_status or code is ExitCode.TIMED_OUT:
+        raise typer.Exit(code)
+
+
+def logs(
+    id: TaskId,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+    attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1)] = None,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Print what a task has logged."""
+    from drumline.cli.client import connect
+
+    if follow and as_json:
+        raise typer.BadParameter("--json is one document, and --follow has no end to wait for: give one of them")
+    pieces = connect(url, api_key).stream(f"/tasks/{id}/log", follow="true" if follow else None, attempt=attempt)
+    if as_json:
+        print_json({"id": id, "log": "".join(pieces)})
+        return
+    for piece in pieces:
+        sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
+    """Wait for a task's end, print its result, and exit as it ended."""
+    with _display(as_json=as_json, as_jsonl=False) as show:
+        task = _see_to_its_end(client, id, timeout=None, show=show)
+    if as_json:
+        print_json(task)
+    elif task["status"] == "COMPLETED":
+        print_json(task.get("result"))
+    else:
+        _print_end(task)
+    raise typer.Exit(exit_code_for(task["status"]))
+
+
+def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
+    """Show a task each time it has changed, and return it once it has ended or the time is up."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    last: dict[str, Any] | None = None
+    while True:
+        left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
+        task: dict[str, Any] = client.get(f"/tasks/{id}", wait=left if last else None)
+        if task != last:
+            show(task)
+        last = task
+        if task["status"] in ENDED or (deadline is not None and time.monotonic() >= deadline):
+            return task
+
+
+@contextmanager
+def _display(*, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
+    """Give what shows a task: lines of JSON, a line on the terminal that stays up to date, or nothing."""
+    if as_jsonl:
+        yield print_json_line
+    elif as_json or not sys.stderr.isatty():
+        yield lambda _task: None
+    else:
+        from rich.console import Console
+        from rich.markup import escape
+
+        with Console(stderr=True).status("") as line:
+            yield lambda task: line.update(escape(_summary(task)))
+
+
+def _summary(task: dict[str, Any]) -> str:
+    due = f", due {task['due_at']}" if task["status"] == "PENDING" else ""
+    return f"{task['name']}  {task['status']}  attempt {task['attempt']}/{task['retries'] + 1}{due}"
+
+
+def _print_end(task: dict[str, Any]) -> None:
+    typer.echo(f"{task['id']}  {task['status']}")
+    if task["error"] and task["status"] == "FAILED":
+        say(f"{task['error']['kind']}: {task['error']['message']}")
+        say(f"More: drumline logs {task['id']}")
+    elif task["status"] not in ENDED:
+        say("The time is up; the task lives on.")

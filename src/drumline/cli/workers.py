@@ -1,0 +1,66 @@
+"""Commands about workers."""
+
+from typing import Annotated
+
+import typer
+
+from drumline.cli.options import Json, Jsonl, Key, Url, Wide, Yes
+from drumline.cli.output import Column, confirm, print_json, print_list
+
+app = typer.Typer(help="Look at and drain workers.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def _state(worker: dict[str, object]) -> str:
+    if worker["closed_at"]:
+        return "closed"
+    return "draining" if worker["should_drain"] else "open"
+
+
+COLUMNS = (
+    Column("ID", lambda worker: worker["id"], may_be_cut=False),
+    Column("HOST", lambda worker: worker["host"]),
+    Column("PID", lambda worker: worker["pid"]),
+    Column("LABEL", lambda worker: worker["label"]),
+    Column("HELD", lambda worker: f"{worker['held']}/{worker['capacity']}"),
+    Column("QUEUES", lambda worker: ",".join(worker["queues"]) or "all"),
+    Column("LAST BEAT", lambda worker: worker["beat_at"]),
+    Column("STATE", _state),
+    Column("VERSION", lambda worker: worker["version"]),
+)
+
+
+@app.command("list")
+def list_workers(
+    closed: Annotated[bool, typer.Option("--closed", help="Those that left lately too.")] = False,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """List the workers there are."""
+    from drumline.cli.client import connect
+
+    workers = connect(url, api_key).get("/workers", closed="true" if closed else None)["items"]
+    print_list(workers, COLUMNS, as_json=as_json, as_jsonl=as_jsonl, wide=wide)
+
+
+@app.command()
+def drain(
+    ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID...", show_default=False)],
+    yes: Yes = False,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Ask workers to finish what they hold, take nothing more, and leave."""
+    from drumline.cli.client import connect
+
+    confirm(f"Drain {ids[0] if len(ids) == 1 else f'{len(ids)} workers'}?", yes=yes)
+    client = connect(url, api_key)
+    workers = [client.post(f"/workers/{one}/drain") for one in ids]
+    if as_json:
+        print_json(workers)
+        return
+    for worker in workers:
+        typer.echo(f"{worker['id']}  {_state(worker)}")

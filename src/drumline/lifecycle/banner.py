@@ -1,0 +1,44 @@
+"""What a person sees when `drumline dev` is ready."""
+
+import shlex
+from pathlib import Path
+
+from msgspec import Struct
+
+from drumline._version import __version__
+
+
+class Ready(Struct, frozen=True, kw_only=True):
+    """What there is to tell."""
+
+    url: str
+    key: str | None
+    """The key, unless the person gave it: they know it, and terminals are recorded."""
+    key_file: Path
+    store: str
+    names: tuple[str, ...]
+    is_found: bool = True
+    """Whether commands on this machine find this server by themselves."""
+
+
+def banner(ready: Ready) -> str:
+    """Return the lines to print."""
+    lines = [f"Drumline {__version__} is ready.", "", f"  API    {ready.url}"]
+    if ready.key is None:
+        lines.append(f"  Docs   {ready.url}/docs")
+    else:
+        lines += [f"  Open   {ready.url}/docs?key={ready.key}", f"  Key    {ready.key}   (kept in {ready.key_file})"]
+    lines += [f"  Store  {ready.store}", f"  Tasks  {', '.join(ready.names)}", ""]
+    key = ready.key or "$DRUMLINE_API_KEY"
+    lines += ["Try it:", f"  {_curl(ready.url, key)}"]
+    if ready.is_found:
+        lines.append("  drumline submit shell --arg shell='echo hello' --wait")
+    else:
+        lines.append(f"Another server on this data folder was first: reach this one with --url {ready.url}")
+    return "\n".join([*lines, "", "Ctrl-C stops it."])
+
+
+def _curl(url: str, key: str) -> str:
+    body = '{"name": "shell", "payload": {"command": ["echo", "hello"]}}'
+    header = f'"X-API-Key: {key}"' if key.startswith("$") else shlex.quote(f"X-API-Key: {key}")
+    return f"curl {url}/api/v1/tasks -H {header} -d {shlex.quote(body)}"

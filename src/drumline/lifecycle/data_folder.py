@@ -1,0 +1,93 @@
+"""The data folder: the first API key, and where clients on this machine find the server.
+
+    api-key      the key, readable by its owner only
+    server.json  {"url", "pid"} of the server that is running
+    server.lock  held by that server; the kernel lets go of it however the process ends
+
+Several servers may share a folder, since SQLite and the leases keep them apart. The first one is the one that clients
+find; another only says where it listens.
+"""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import mkstemp
+
+from msgspec import Struct
+
+from drumline.core.codec import encode
+from drumline.core.errors import Invalid
+from drumline.settings.fields import KEY_FILE, SERVER_FILE
+
+LOCK_FILE = "server.lock"
+KEY_PREFIX = "sk_"
+
+
+class ServerNote(Struct, frozen=True):
+    """Where the server of a data folder listens."""
+
+    url: str
+    pid: int
+
+
+def make_data_folder(data: Path) -> None:
+    """Make the folder if it is missing, open to its owner only."""
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Invalid(f"the data folder {data} cannot be made: {error.strerror}", field="data") from error
+
+
+def first_key(data: Path) -> str:
+    """Return the key of a data folder, made at random the first time."""
+    path = data / KEY_FILE
+    with suppress(FileNotFoundError):
+        return _read_key(path)
+    # Written aside and linked into place: whoever looks finds no key or a whole one, and of two who start at the
+    # same time the second takes the first one's.
+    aside = _write_aside(data, f"{KEY_PREFIX}{secrets.token_urlsafe(32)}\n".encode())
+    try:
+        with suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        aside.unlink()
+    return _read_key(path)
+
+
+@contextmanager
+def announced(data: Path, url: str) -> Iterator[bool]:
+    """Let clients find this server while it runs; tell whether they do, or find an earlier one."""
+    lock = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        path = data / SERVER_FILE
+        _write_aside(data, encode(ServerNote(url, os.getpid()))).replace(path)
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(lock)
+
+
+def _read_key(path: Path) -> str:
+    key = path.read_text(encoding="utf-8").strip()
+    if not key:
+        raise Invalid(f"{path} is empty; remove it to get a new key", field="api_key")
+    return key
+
+
+def _write_aside(data: Path, content: bytes) -> Path:
+    descriptor, name = mkstemp(dir=data, prefix=".new-")  # for its owner only, by itself
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return Path(name)

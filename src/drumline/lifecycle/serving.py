@@ -1,0 +1,53 @@
+"""Listening for requests: what is in the way, and when it has begun."""
+
+import asyncio
+import errno
+from contextlib import suppress
+
+from starlette.types import ASGIApp
+
+from drumline.api.server import Server
+from drumline.core.errors import DrumlineError, Invalid
+
+LOOK_EVERY = 0.01
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
+
+
+class PortInUse(DrumlineError):
+    """Another program listens there already."""
+
+    code = "port_in_use"
+
+
+def open_server(app: ASGIApp, host: str, port: int) -> Server:
+    """Return a server that has its port, or raise what is in the way."""
+    try:
+        return Server(app, host=host, port=port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise PortInUse(
+                f"port {port} of {host} is taken by another program\n"
+                f"Take another one with --port {port + 1 if port < 65_535 else 0}, or any free one with --port 0."
+            ) from error
+        if error.errno == errno.EACCES:
+            raise Invalid(f"port {port} needs more rights than you have: take one above 1023", field="port") from error
+        raise Invalid(f"cannot listen on {host}: {error.strerror or error}", field="host") from error
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the address at which clients on this machine reach a server."""
+    near = ANY_ADDRESS.get(host, host)
+    return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
+
+
+async def listening(host: str, port: int) -> None:
+    """Return once somebody answers at an address of this machine."""
+    near = ANY_ADDRESS.get(host, host)
+    while True:
+        with suppress(OSError):
+            _, writer = await asyncio.open_connection(near, port)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+            return
+        await asyncio.sleep(LOOK_EVERY)

@@ -1,0 +1,58 @@
+"""Putting a worker together: its executors, from the apps it serves and from what Drumline has built in."""
+
+import asyncio
+from collections.abc import Sequence
+
+from drumline.core.errors import Invalid
+from drumline.lifecycle.apps import App
+from drumline.outbound.smtp import SmtpSettings
+from drumline.ports.gateway import Gateway
+from drumline.settings import Settings
+from drumline.worker.executors.catalogue import BuiltIn, assemble
+from drumline.worker.settings import WorkerSettings
+from drumline.worker.worker import Worker
+
+NEAREST_MAIL_SERVER = SmtpSettings(host="127.0.0.1", port=25, tls="none")
+
+
+class Crew:
+    """A worker and what it can run."""
+
+    def __init__(self, gateway: Gateway, apps: Sequence[App], settings: WorkerSettings, built_in: BuiltIn) -> None:
+        try:
+            executors = assemble(settings, apps, built_in=built_in)
+        except (TypeError, ValueError) as error:  # two tasks of one name, or a function that cannot be a task
+            raise Invalid(str(error), field="app") from error
+        self.names = tuple(type_.name for type_ in executors.types)
+        self._worker = Worker(gateway, executors, settings)
+
+    async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
+        """Work until told to stop, or drained by an operator."""
+        await self._worker.run(stop, hurry)
+
+
+def worker_settings(settings: Settings) -> WorkerSettings:
+    """Return what the settings say about a worker."""
+    return WorkerSettings(
+        capacity=settings.worker.concurrency,
+        threads=settings.worker.concurrency,
+        queues=settings.worker.queues,
+        label=settings.worker.label,
+        grace=settings.worker.grace.total_seconds(),
+        limits=settings.limits,
+    )
+
+
+def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
+    """Return which built-in kinds a worker runs; on one machine everything that is there."""
+    smtp = NEAREST_MAIL_SERVER if is_embedded else None
+    if settings.smtp.host is not None:
+        smtp = SmtpSettings(
+            host=settings.smtp.host,
+            port=settings.smtp.port,
+            username=settings.smtp.username,
+            password=settings.smtp.password,
+            tls=settings.smtp.tls,
+            sender=settings.smtp.sender,
+        )
+    return BuiltIn(shell=is_embedded if settings.allow_shell is None else settings.allow_shell, smtp=smtp)
