@@ -1,0 +1,28 @@
+"""An engine on the embedded store, with a clock that tests move."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from drumline.backends.no_queue import NoQueue
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import ManualClock
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def engine(clock: ManualClock) -> AsyncIterator[Engine]:
+    made = Engine(await SqliteStore.open(":memory:", clock=clock), NoQueue(), clock=clock)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def gateway(engine: Engine) -> LocalGateway:
+    return LocalGateway(engine)

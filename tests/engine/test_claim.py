@@ -1,0 +1,143 @@
+import asyncio
+
+from drumline.backends.no_queue import NoQueue
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.session import SessionSpec, TaskType
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+from drumline.engine.waiting import Patience, Waiter, Waiters
+from tests.factories import request
+
+A_WHILE = 5.0
+"""Longer than anything here should take; shorter than the safety net these engines poll at."""
+
+
+async def patient_engine() -> tuple[Engine, LocalGateway]:
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), patience=Patience(poll=3600))
+    return engine, LocalGateway(engine)
+
+
+def worker(*queues: str) -> SessionSpec:
+    return SessionSpec(host="h", pid=1, version="0", queues=queues, types=(TaskType(name="work"),), capacity=1)
+
+
+async def idle(engine: Engine, claims: int) -> None:
+    """Wait until so many claimers sleep."""
+    async with asyncio.timeout(A_WHILE):
+        while len(engine._waiters._idle) < claims:  # noqa: ASYNC110 - nothing tells that somebody fell asleep
+            await asyncio.sleep(0)
+
+
+async def test_an_idle_claimer_is_woken_by_a_submission() -> None:
+    engine, gateway = await patient_engine()
+    claiming = asyncio.create_task(gateway.claim(await gateway.open_session(worker()), limit=1, wait=60))
+    await idle(engine, 1)
+
+    submitted = await engine.submissions.submit(request())
+
+    async with asyncio.timeout(A_WHILE):
+        (claimed,) = await claiming
+    assert claimed.lease.task == submitted.id
+    await engine.close()
+
+
+async def test_a_claimer_wakes_when_a_delayed_task_falls_due() -> None:
+    engine, gateway = await patient_engine()
+    claiming = asyncio.create_task(gateway.claim(await gateway.open_session(worker()), limit=1, wait=60))
+    await idle(engine, 1)
+
+    await engine.submissions.submit(request(delay=0.05))
+
+    async with asyncio.timeout(A_WHILE):
+        assert len(await claiming) == 1
+    await engine.close()
+
+
+async def test_a_claimer_wakes_for_a_delayed_task_that_was_there_before_it() -> None:
+    engine, gateway = await patient_engine()
+    await engine.submissions.submit(request(delay=0.05))
+
+    async with asyncio.timeout(A_WHILE):
+        assert len(await gateway.claim(await gateway.open_session(worker()), limit=1, wait=60)) == 1
+    await engine.close()
+
+
+async def test_each_of_many_claimers_gets_its_task() -> None:
+    engine, gateway = await patient_engine()
+    sessions = [await gateway.open_session(worker()) for _ in range(20)]
+    claiming = [asyncio.create_task(gateway.claim(session, limit=1, wait=60)) for session in sessions]
+    await idle(engine, 20)
+
+    await asyncio.gather(*(engine.submissions.submit(request()) for _ in range(20)))
+
+    async with asyncio.timeout(A_WHILE):
+        assert [len(claimed) for claimed in await asyncio.gather(*claiming)] == [1] * 20
+    await engine.close()
+
+
+async def test_resuming_a_queue_wakes_those_who_wait() -> None:
+    engine, gateway = await patient_engine()
+    await engine.control.pause_queue("default", tenant="default")
+    await engine.submissions.submit(request())
+    claiming = asyncio.create_task(gateway.claim(await gateway.open_session(worker()), limit=1, wait=60))
+    await idle(engine, 1)
+
+    await engine.control.resume_queue("default", tenant="default")
+
+    async with asyncio.timeout(A_WHILE):
+        assert len(await claiming) == 1
+    await engine.close()
+
+
+async def test_a_claim_without_patience_returns_at_once() -> None:
+    engine, gateway = await patient_engine()
+
+    assert await gateway.claim(await gateway.open_session(worker()), limit=1, wait=0) == ()
+
+    await engine.close()
+
+
+async def test_a_cancelled_claimer_waits_no_more() -> None:
+    engine, gateway = await patient_engine()
+    claiming = asyncio.create_task(gateway.claim(await gateway.open_session(worker()), limit=1, wait=60))
+    await idle(engine, 1)
+
+    claiming.cancel()
+    await asyncio.wait({claiming})
+
+    assert len(engine._waiters._idle) == 0
+    await engine.close()
+
+
+def test_a_wake_up_reaches_only_those_who_serve_the_queue() -> None:
+    waiters = Waiters()
+    mail, any_queue, print_ = Waiter(("mail",)), Waiter(()), Waiter(("print",))
+    for waiter in (mail, print_, any_queue):
+        waiters.add(waiter)
+
+    waiters.wake("print", 5)
+
+    assert [waiter.woken.is_set() for waiter in (mail, any_queue, print_)] == [False, True, True]
+
+
+def test_one_task_wakes_one_claimer_the_longest_waiting() -> None:
+    waiters = Waiters()
+    first, second = Waiter(()), Waiter(())
+    waiters.add(first)
+    waiters.add(second)
+
+    waiters.wake("q", 1)
+
+    assert (first.woken.is_set(), second.woken.is_set()) == (True, False)
+
+
+def test_a_wake_up_that_came_too_late_is_passed_on() -> None:
+    waiters = Waiters()
+    leaving, staying = Waiter(()), Waiter(())
+    waiters.add(leaving)
+    waiters.wake("q", 1)
+    waiters.add(staying)
+
+    waiters.remove(leaving)
+
+    assert staying.woken.is_set()
