@@ -1,10 +1,19 @@
+import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from drumline import Drumline
-from drumline.sdk.embedded import EmbeddedTransport
+from drumline.api.app import create_app
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Info
+from drumline.api.server import Server
+from drumline.engine.engine import Engine
+from drumline.sdk.embedded import EmbeddedTransport, open_embedded
+
+KEY = "sk_test_key"
 
 
 @pytest.fixture(autouse=True)
@@ -15,16 +24,38 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Drumline[None]]:
-    """An app with an engine of its own, in this process."""
-    app = Drumline("test", data=tmp_path)
-    yield app
-    app.close()
+def house(tmp_path: Path) -> Iterator[EmbeddedTransport]:
+    """An engine on a background loop."""
+    house = open_embedded(tmp_path)
+    yield house
+    house.close()
 
 
-@pytest.fixture
-def transport(app: Drumline[None]) -> EmbeddedTransport:
-    """The way to the app's engine."""
-    transport = app.client.transport
-    assert isinstance(transport, EmbeddedTransport)
-    return transport
+@contextmanager
+def served(house: EmbeddedTransport, *, port: int = 0) -> Iterator[int]:
+    """Serve the engine's API inside the block; gives the port."""
+    assert isinstance(house.engine, Engine)
+    stop = asyncio.Event()
+    server = Server(
+        create_app(house.engine, keys=KeyRing([KEY]), info=Info(version="0"), stop=stop), host="127.0.0.1", port=port
+    )
+    serving = house.thread.start(server.run(stop))
+    try:
+        yield server.port
+    finally:
+        house.thread.loop.call_soon_threadsafe(stop.set)
+        serving.result(10)
+
+
+@pytest.fixture(params=["embedded", "http"])
+def app(request: pytest.FixtureRequest, house: EmbeddedTransport) -> Iterator[Drumline[None]]:
+    """An app that reaches the engine in this process, and one that reaches it over HTTP."""
+    if request.param == "embedded":
+        app = Drumline("test")
+        app.use(house)
+        yield app
+        return
+    with served(house) as port:
+        app = Drumline("test", url=f"http://127.0.0.1:{port}/", api_key=KEY)
+        yield app
+        app.close()

@@ -15,10 +15,10 @@ from drumline.sdk.embedded import EmbeddedTransport
 class HandWorker:
     """Claims and settles tasks one by one, when a test says so."""
 
-    def __init__(self, transport: EmbeddedTransport, *names: str) -> None:
-        assert isinstance(transport.engine, Engine)
-        self._gateway = LocalGateway(transport.engine)
-        self._thread = transport.thread
+    def __init__(self, house: EmbeddedTransport, *names: str) -> None:
+        assert isinstance(house.engine, Engine)
+        self._gateway = LocalGateway(house.engine)
+        self._thread = house.thread
         types = tuple(TaskType(name=name) for name in names)
         spec = SessionSpec(host="here", pid=1, version="0", queues=(), types=types, capacity=10)
         self._session = self._thread.wait(self._gateway.open_session(spec))

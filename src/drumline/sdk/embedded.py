@@ -19,7 +19,7 @@ from drumline.core.ids import TaskId, session_text
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
-from drumline.sdk.transport import Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+from drumline.sdk.transport import NULL, Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
 
 T = TypeVar("T")
 
@@ -246,7 +246,7 @@ def _info_of(view: TaskView, now: Instant) -> TaskInfo:
         idempotency_key=view.idempotency_key,
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
-        payload=view.payload,
-        result=view.result,
+        payload=view.payload or NULL,
+        result=view.result or NULL,
         error=view.error,
     )

@@ -132,7 +132,7 @@ class TaskHandle(Generic[R]):
             after = "" if within is None else f" after {format_duration(within)}"
             raise (yield from self._timed_out(info, after))
         if info.status is Status.COMPLETED:
-            return self._decode(info.result if info.result is not None else Raw(b"null"))
+            return self._decode(info.result)
         if info.status is Status.FAILED:
             raise TaskFailed(self.id, info.error or ErrorInfo("Unknown", "the worker gave no reason"))
         raise TaskCancelled(self.id, info.status)

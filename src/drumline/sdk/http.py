@@ -198,13 +198,13 @@ def _read(body: bytes, type_: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=type_)
     except msgspec.DecodeError as error:
-        raise Unavailable(f"what answered is not a Drumline server: {error}") from error
+        raise DrumlineError(f"what answered is not a Drumline server: {error}") from error
 
 
 def _id_of(item: _Reference) -> TaskId | DrumlineError:
     if item.error is not None:
         return item.error.error()
-    return item.id if item.id is not None else Unavailable("the server's answer has neither id nor error")
+    return item.id if item.id is not None else DrumlineError("the server gave neither id nor error")
 
 
 def _chunks(requests: Sequence[TaskRequest]) -> Iterator[tuple[list[bytes], bool]]:

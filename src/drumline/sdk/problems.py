@@ -43,6 +43,7 @@ class Problem(Struct, frozen=True):
     def error(self) -> DrumlineError:
         """Return the error that the problem tells of."""
         message = self.detail or self.title or f"the server answered {self.status}"
+        message = message.removeprefix(f"{self.field}: ")
         known = _BY_CODE.get(self.code) or _BY_STATUS.get(self.status)
         if known is not None:
             return known(message, field=self.field)

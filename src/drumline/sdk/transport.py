@@ -7,7 +7,7 @@ engine in this process, for blocking and for async callers; nobody above it know
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
@@ -19,6 +19,8 @@ from drumline.core.task import TaskRequest
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+NULL: Final = Raw(b"null")
 
 
 class TaskInfo(Struct, frozen=True, kw_only=True):
@@ -41,8 +43,9 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     worker: str | None = None
     cancel_requested: bool = False
-    payload: Raw | None = None
-    result: Raw | None = None
+    payload: Raw = NULL
+    result: Raw = NULL
+    """JSON; null until the task is completed."""
     error: ErrorInfo | None = None
 
 
