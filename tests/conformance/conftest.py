@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from drumline.backends.postgres import PostgresStore
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Clock, ManualClock
 from drumline.ports.store import Store
@@ -17,11 +18,15 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=["sqlite-memory", "sqlite-file"])
+@pytest.fixture(params=["sqlite-memory", "sqlite-file", "postgres"])
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
     """Open the store that the current parameter names; calling it twice gives two stores on the same data."""
 
+    url: str | None = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
+
     async def make(clock: Clock) -> Store:
+        if url is not None:
+            return await PostgresStore.open(url, clock=clock)
         return await SqliteStore.open(
             ":memory:" if request.param == "sqlite-memory" else tmp_path / "d.db", clock=clock
         )

@@ -123,16 +123,18 @@ async def test_a_session_that_has_beaten_since_is_not_reaped(store: Store) -> No
     assert await state_of(store, task) is State.RUNNING
 
 
-async def test_tasks_left_by_a_session_that_closed_are_freed_by_any_reap(store: Store) -> None:
+async def test_tasks_left_by_a_session_that_closed_in_order_are_given_back_without_counting(store: Store) -> None:
     task = await submit(store)
     ada = await open_session(store)
     await claim_one(store, ada)
     await store.close_session(ada)
 
-    reaped = await store.reap([], poison_after=5)
+    reaped = await store.reap([], poison_after=1)
 
+    (view,) = await store.get([task])
+    assert view is not None
     assert [hint.task for hint in reaped.requeued] == [task]
-    assert await state_of(store, task) is State.QUEUED
+    assert (view.state, view.attempt, view.crashes) == (State.QUEUED, 0, 0)
 
 
 async def test_a_crash_is_counted_apart_from_failures(store: Store) -> None:

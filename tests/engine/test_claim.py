@@ -3,6 +3,7 @@ import asyncio
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.session import SessionSpec, TaskType
+from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.waiting import Patience, Waiter, Waiters
@@ -106,6 +107,24 @@ async def test_a_cancelled_claimer_waits_no_more() -> None:
     await asyncio.wait({claiming})
 
     assert len(engine._waiters._idle) == 0
+    await engine.close()
+
+
+async def test_a_claimer_that_leaves_before_its_answer_gives_its_tasks_back() -> None:
+    engine, gateway = await patient_engine()
+    submitted = await engine.submissions.submit(request())
+    session = await gateway.open_session(worker())
+    claiming = asyncio.create_task(gateway.claim(session, limit=1, wait=60))
+    while not engine.claims._batcher._flights:
+        await asyncio.sleep(0)
+
+    claiming.cancel()
+    await asyncio.wait({claiming})
+    await engine.claims.drained()
+
+    view = await engine.queries.get(submitted.id)
+    assert (view.state, view.attempt) == (State.QUEUED, 0)
+    assert len(await gateway.claim(session, limit=1, wait=0)) == 1
     await engine.close()
 
 

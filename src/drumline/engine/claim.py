@@ -1,16 +1,20 @@
 """Handing tasks out: hints first, the store decides, and idle claimers sleep until woken."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from drumline.core.clock import Clock
+from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec
+from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
+from drumline.engine.offer import Offers
 from drumline.engine.waiting import Patience, Waiter, Waiters
 from drumline.ports.queue import Queue
-from drumline.ports.store import Claim, ClaimRequest, Executing
+from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
 from drumline.sdk.batcher import Batcher
 
 
@@ -22,6 +26,7 @@ class Claims:
         store: Executing,
         queue: Queue,
         waiters: Waiters,
+        offers: Offers,
         *,
         clock: Clock,
         new_nonce: Callable[[], int],
@@ -30,10 +35,12 @@ class Claims:
         self._store = store
         self._queue = queue
         self._waiters = waiters
+        self._offers = offers
         self._clock = clock
         self._new_nonce = new_nonce
         self._patience = patience
         self._batcher: Batcher[ClaimRequest, Claim] = Batcher(self._flush, name="claims", largest=50, parallel=2)
+        self._returns: set[asyncio.Task[None]] = set()
 
     async def claim(
         self,
@@ -64,7 +71,7 @@ class Claims:
             waiter = Waiter(spec.queues)
             self._waiters.add(waiter)
             try:
-                claim = await self._batcher.join(request)
+                claim = await self._join(request)
                 left = deadline - self._clock.monotonic()
                 if claim.tasks or (left <= 0 and not request.again):
                     return claim.tasks
@@ -73,6 +80,34 @@ class Claims:
             finally:
                 self._waiters.remove(waiter)
             request = msgspec.structs.replace(request, again=False)
+
+    async def drained(self) -> None:
+        """Wait until what claimers left behind has been given back."""
+        await self._batcher.drained()
+        if self._returns:
+            await asyncio.wait(set(self._returns))
+
+    async def _join(self, request: ClaimRequest) -> Claim:
+        """Claim; if the claimer leaves before its answer comes, give back what it was given."""
+        answer = asyncio.ensure_future(self._batcher.join(request))
+        try:
+            return await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            answer.add_done_callback(self._left_behind)
+            raise
+
+    def _left_behind(self, answer: "asyncio.Future[Claim]") -> None:
+        if not answer.cancelled() and answer.exception() is None and answer.result().tasks:
+            giving = asyncio.get_running_loop().create_task(self._give_back(answer.result()), name="give back a claim")
+            self._returns.add(giving)
+            giving.add_done_callback(self._returns.discard)
+
+    async def _give_back(self, claim: Claim) -> None:
+        try:
+            answers = await self._store.settle([Settlement(lease=task.lease, act=Act.RELEASE) for task in claim.tasks])
+        except Unavailable:
+            return  # the reaper finds them as ghosts
+        self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
 
     def _until(self, claim: Claim) -> float:
         if claim.next_due is None:

@@ -49,6 +49,7 @@ class Engine:
             store,
             queue,
             self._waiters,
+            self._offers,
             clock=clock,
             new_nonce=lambda: random.getrandbits(63),
             patience=patience or Patience(),
@@ -70,6 +71,7 @@ class Engine:
 
     async def close(self) -> None:
         """Finish what is under way; the store and the queue are closed too."""
+        await self.claims.drained()
         await self._offers.drained()
         await self.queue.close()
         await self.store.close()

@@ -237,9 +237,10 @@ class Sessions(Protocol):
     async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
         """Close the sessions whose beat number is still the one given, and free what no live session holds.
 
-        Running tasks of closed sessions are queued again with one crash more, or failed as poison when that makes
-        `poison_after`. Tasks that an open session was given but did not list in its last beat, although it has
-        beaten twice since, are released: their claim's answer was lost.
+        Running tasks of sessions that died are queued again with one crash more, or failed as poison when that
+        makes `poison_after`. Tasks that a session closed in order without settling, and tasks that an open session
+        was given but did not list in its last beat although it has beaten twice since, are released without
+        counting: their claim's answer was lost.
         """
         ...
 

@@ -76,7 +76,8 @@ CREATE TABLE session (
     last_beat_at INTEGER NOT NULL,
     held TEXT NOT NULL DEFAULT '[]',
     should_drain INTEGER NOT NULL DEFAULT 0,
-    closed_at INTEGER
+    closed_at INTEGER,
+    is_dead INTEGER NOT NULL DEFAULT 0 -- closed by the reaper, not in order
 );
 
 CREATE TABLE queue_pause (

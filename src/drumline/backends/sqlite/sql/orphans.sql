@@ -1,8 +1,9 @@
 -- reap: running tasks that no open session holds.
--- GIVES rows of tasks whose session is closed (ghost 0), or whose session has beaten twice since it was given the
--- task and did not list it in its last beat (ghost 1); what follows the ghost is as in held_by_leases
+-- GIVES rows of tasks whose session died (ghost 0), whose session closed in order without settling them (ghost 1), or
+-- whose session has beaten twice since it was given them and did not list them in its last beat (ghost 1); what follows
+-- the ghost is as in held_by_leases
 SELECT
-    live.id, live.epoch, live.nonce, session.closed_at IS NULL AS ghost,
+    live.id, live.epoch, live.nonce, NOT session.is_dead AS ghost,
     live.lane, live.attempt, live.failures, live.crashes, live.session, live.started_at, live.due_at,
     live.cancel_requested
 FROM task_live AS live
