@@ -6,7 +6,7 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
-from drumline.engine.waiting import Patience, Waiter, Waiters
+from drumline.engine.waiting import Waiter, Waiters
 from tests.factories import request
 
 A_WHILE = 5.0
@@ -14,7 +14,7 @@ A_WHILE = 5.0
 
 
 async def patient_engine() -> tuple[Engine, LocalGateway]:
-    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), patience=Patience(poll=3600))
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), poll=3600)
     return engine, LocalGateway(engine)
 
 
@@ -115,7 +115,7 @@ async def test_a_claimer_that_leaves_before_its_answer_gives_its_tasks_back() ->
     submitted = await engine.submissions.submit(request())
     session = await gateway.open_session(worker())
     claiming = asyncio.create_task(gateway.claim(session, limit=1, wait=60))
-    while not engine.claims._batcher._flights:
+    while not engine.claims._batcher._flights:  # noqa: ASYNC110 - nothing tells that a claim took off
         await asyncio.sleep(0)
 
     claiming.cancel()

@@ -12,7 +12,7 @@ from drumline.core.session import SessionSpec
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
 from drumline.engine.offer import Offers
-from drumline.engine.waiting import Patience, Waiter, Waiters
+from drumline.engine.waiting import Waiter, Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
 from drumline.sdk.batcher import Batcher
@@ -30,7 +30,6 @@ class Claims:
         *,
         clock: Clock,
         new_nonce: Callable[[], int],
-        patience: Patience,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -38,7 +37,6 @@ class Claims:
         self._offers = offers
         self._clock = clock
         self._new_nonce = new_nonce
-        self._patience = patience
         self._batcher: Batcher[ClaimRequest, Claim] = Batcher(self._flush, name="claims", largest=50, parallel=2)
         self._returns: set[asyncio.Task[None]] = set()
 
@@ -111,9 +109,9 @@ class Claims:
 
     def _until(self, claim: Claim) -> float:
         if claim.next_due is None:
-            return self._patience.poll
+            return self._waiters.poll
         until_due = (claim.next_due - self._clock.now()) / 1000
-        return min(self._patience.poll, max(until_due, 0.001))
+        return min(self._waiters.poll, max(until_due, 0.001))
 
     async def _flush(self, requests: list[ClaimRequest]) -> Sequence[Claim]:
         hinted = [await self._with_hints(request) for request in requests]

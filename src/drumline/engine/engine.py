@@ -14,7 +14,7 @@ from drumline.engine.query import Queries
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
 from drumline.engine.submit import Submissions
-from drumline.engine.waiting import Patience, Waiters
+from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Hint, Store
 
@@ -29,7 +29,7 @@ class Engine:
         *,
         clock: Clock | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        patience: Patience | None = None,
+        poll: float = 1.0,
         parallel: int = 1,
     ) -> None:
         clock = clock or SystemClock()
@@ -39,7 +39,7 @@ class Engine:
         self.queue = queue
         self.clock = clock
         self.limits = limits
-        self._waiters = Waiters()
+        self._waiters = Waiters(poll=poll)
         self._endings = Endings()
         self._offers = Offers(queue, self._waiters)
         self.submissions = Submissions(
@@ -52,7 +52,6 @@ class Engine:
             self._offers,
             clock=clock,
             new_nonce=lambda: random.getrandbits(63),
-            patience=patience or Patience(),
         )
         self.settlements = Settlements(
             store, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel

@@ -3,8 +3,6 @@
 import asyncio
 from collections import deque
 
-from msgspec import Struct
-
 
 class Waiter:
     """One claimer that found nothing. Make it before the claim, so that no wake-up falls in between."""
@@ -30,9 +28,13 @@ class Waiter:
 
 
 class Waiters:
-    """Everyone in this process who waits for a task."""
+    """Everyone in this process who waits for a task.
 
-    def __init__(self) -> None:
+    `poll` is how long an idle claimer sleeps when nobody wakes it: the safety net under the wake-ups.
+    """
+
+    def __init__(self, *, poll: float = 1.0) -> None:
+        self.poll = poll
         self._idle: deque[Waiter] = deque()
 
     def add(self, waiter: Waiter) -> None:
@@ -68,9 +70,3 @@ class Waiters:
             waiter.woken_for = ""
             waiter.woken.set()
         self._idle.clear()
-
-
-class Patience(Struct, frozen=True, kw_only=True):
-    """How long an idle claimer sleeps when nobody wakes it: the safety net under the wake-ups."""
-
-    poll: float = 1.0
