@@ -1,4 +1,6 @@
 import asyncio
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,10 +43,20 @@ def served(house: EmbeddedTransport, *, port: int = 0) -> Iterator[int]:
     )
     serving = house.thread.start(server.run(stop))
     try:
+        _await_listening(server.port)
         yield server.port
     finally:
         house.thread.loop.call_soon_threadsafe(stop.set)
         serving.result(10)
+
+
+def _await_listening(port: int) -> None:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+    raise TimeoutError(f"nothing listens on port {port}")
 
 
 @pytest.fixture(params=["embedded", "http"])

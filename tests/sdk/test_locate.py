@@ -1,0 +1,58 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drumline import Invalid
+from drumline.sdk.locate import locate
+
+
+def test_without_anything_there_is_only_the_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    place = locate()
+
+    assert (place.data, place.url, place.api_key) == (tmp_path / ".drumline", None, None)
+
+
+def test_an_argument_beats_the_environment_which_beats_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "api-key").write_text("sk_file\n")
+    (tmp_path / "server.json").write_text(json.dumps({"url": "http://file", "pid": os.getpid()}))
+    by_folder = locate(data=tmp_path)
+    monkeypatch.setenv("DRUMLINE_DATA", str(tmp_path))
+    monkeypatch.setenv("DRUMLINE_URL", "http://env")
+    monkeypatch.setenv("DRUMLINE_API_KEY", "sk_env")
+    by_environment = locate()
+    by_argument = locate(url="http://arg", api_key="sk_arg", data=tmp_path / "other")
+
+    assert (by_folder.url, by_folder.api_key, by_folder.is_sure) == ("http://file", "sk_file", False)
+    assert (by_environment.url, by_environment.api_key, by_environment.is_sure) == ("http://env", "sk_env", True)
+    assert by_environment.data == tmp_path
+    assert (by_argument.url, by_argument.api_key, by_argument.data) == ("http://arg", "sk_arg", tmp_path / "other")
+
+
+def test_a_note_of_a_dead_server_is_passed_over(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    (tmp_path / "server.json").write_text(json.dumps({"url": "http://gone", "pid": ended.pid}))
+
+    assert locate(data=tmp_path).url is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"url": 1, "pid": 2}'])
+def test_a_broken_note_is_passed_over(tmp_path: Path, text: str) -> None:
+    (tmp_path / "server.json").write_text(text)
+
+    assert locate(data=tmp_path).url is None
+
+
+def test_an_address_without_a_scheme_is_refused() -> None:
+    with pytest.raises(Invalid) as caught:
+        locate(url="localhost:8080")
+
+    assert caught.value.field == "url"
