@@ -1,0 +1,110 @@
+"""What type checkers see of the SDK. Never run: `mypy` reads it in `make check`.
+
+Each planted mistake carries the error that it must cause; one that goes unnoticed makes the ignore unused, which is an
+error too.
+"""
+
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, assert_type
+
+from drumline import Backoff, Call, Context, Drumline, DrumlineError, Mode, Status, TaskHandle, inject
+
+
+@dataclass
+class State:
+    url: str
+
+
+@dataclass
+class Invoice:
+    cents: int
+
+
+@asynccontextmanager
+async def lifespan() -> AsyncGenerator[State]:
+    yield State("x")
+
+
+plain = Drumline("plain")
+app = Drumline("app", lifespan=lifespan)
+assert_type(plain, Drumline[None])
+assert_type(app, Drumline[State])
+
+
+@app.task
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+@app.task(queue="billing", max_attempts=8, timeout="30s", backoff=Backoff.constant(1), retry_on=(OSError,))
+async def charge(order: int, *, ctx: Context[State] = inject()) -> Invoice:  # noqa: B008
+    assert_type(ctx.state, State)
+    ctx.state.url = 5  # type: ignore[assignment]
+    return Invoice(order)
+
+
+@app.task(mode=Mode.PROCESS)
+def crunch(numbers: list[int]) -> float:
+    return sum(numbers) / 2
+
+
+# Signatures are kept, and an async function's result is what it returns, not its coroutine.
+assert_type(add(1, b=2), int)
+coroutine = assert_type(charge(1), Coroutine[Any, Any, Invoice])
+assert_type(add.submit(1), TaskHandle[int])
+assert_type(charge.submit(1), TaskHandle[Invoice])
+assert_type(add.submit(1).result(timeout=5), int)
+assert_type(charge.options(delay=timedelta(minutes=1), key="once").submit(1).result(), Invoice)
+assert_type(add.call(1), Call[int])
+assert_type(app.submit_many([add.call(1), add.call(2)]), list[TaskHandle[int] | DrumlineError])
+assert_type(app.submit_task("shell", {"command": ["true"]}, retries=0), TaskHandle[Any])
+assert_type(add.handle("id").status(), Status)
+
+
+async def awaited() -> None:
+    assert_type(await charge(1), Invoice)
+    handle = await charge.asubmit(1)
+    assert_type(handle, TaskHandle[Invoice])
+    assert_type(await handle, Invoice)
+    assert_type(await handle.aresult("5s"), Invoice)
+    assert_type(await app.asubmit_many([add.call(1)]), list[TaskHandle[int] | DrumlineError])
+
+
+def mistakes() -> None:
+    # Arguments: wrong type, missing, too many, unknown.
+    add("1")  # type: ignore[arg-type]
+    add.submit("1")  # type: ignore[arg-type]
+    add.submit()  # type: ignore[call-arg]
+    add.submit(1, 2, 3)  # type: ignore[call-arg]
+    add.submit(1, c=2)  # type: ignore[call-arg]
+    add.call("1")  # type: ignore[arg-type]
+    charge.submit("1")  # type: ignore[arg-type]
+    charge.options(delay=1).submit("1")  # type: ignore[arg-type]
+    crunch.submit(["1"])  # type: ignore[list-item]
+
+    # Options: misspelt, of the wrong type, or a task's setting in the place of a submission's option.
+    add.options(dealy=1)  # type: ignore[call-arg]
+    add.options(queue=5)  # type: ignore[arg-type]
+    add.options(max_attempts=5)  # type: ignore[call-arg]
+    app.submit_task("x", prio=1)  # type: ignore[call-arg]
+    app.task(retires=1)  # type: ignore[call-overload]
+    app.task(retry_on=OSError)  # type: ignore[call-overload]
+
+    # Results: used as something else.
+    text: str = add.submit(1).result()  # type: ignore[assignment]
+    cents: int = charge.submit(1).result()  # type: ignore[assignment]
+    add.submit(1).result().cents  # type: ignore[attr-defined]  # noqa: B018
+    app.submit_many([add])  # type: ignore[arg-type]
+    app.submit_many([add.call(1)])[0].result()  # type: ignore[union-attr]
+    print(text, cents)  # noqa: T201
+
+
+async def async_mistakes() -> None:
+    await add.asubmit("1")  # type: ignore[arg-type]
+    number: int = await charge.asubmit(1)  # type: ignore[assignment]
+    number = await (await charge.asubmit(1))  # type: ignore[assignment]
+    await add.submit(1).acancel(reason="x")  # type: ignore[call-arg]
+    print(number)  # noqa: T201
