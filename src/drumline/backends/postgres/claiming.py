@@ -1,0 +1,193 @@
+"""Leasing due tasks to sessions."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.connection import Rows
+from drumline.backends.postgres.cursors import Place
+from drumline.backends.postgres.database import Line
+from drumline.core.errors import Unavailable
+from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.priority import score
+from drumline.core.state import Act
+from drumline.core.task import ClaimedTask, Lane, decode_options
+from drumline.ports.store import Claim, ClaimRequest
+
+Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
+"""What a request can run: queues, names, tenant."""
+Numbered = tuple[int, ClaimRequest]
+"""A request and its place in the call."""
+Ranked = tuple[int, ClaimedTask]
+"""A task and its score."""
+
+MOST_SLOTS = 10_000
+
+
+class Claiming(Access):
+    """The claiming part of `ports.store.Executing` on PostgreSQL."""
+
+    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
+        """Give each request due tasks that it can run, best score first, and lease them to its session."""
+        try:
+            return await self._claim(requests, again=False)
+        except Unavailable:
+            # The claim may have been kept although its answer was lost; then these are the tasks to run.
+            return await self._claim(requests, again=True)
+
+    async def _claim(self, requests: Sequence[ClaimRequest], *, again: bool) -> list[Claim]:
+        taken: dict[int, list[Ranked]] = {}
+        alike: defaultdict[Able, list[Numbered]] = defaultdict(list)
+        for place, request in enumerate(requests):
+            if again or request.again:
+                taken[place] = await self._claimed_before(request)
+            if not taken.get(place):
+                alike[request.queues, request.names, request.tenant].append((place, request))
+        claims = {place: Claim(_best_first(ranked)) for place, ranked in taken.items() if ranked}
+        for able, group in alike.items():
+            try:
+                claims |= await self._claim_alike(able, group)
+            except Unavailable:
+                if not claims:
+                    raise
+                break  # what was claimed is leased: it has to be handed over, whatever became of the rest
+        return [claims.get(place, Claim(())) for place in range(len(requests))]
+
+    async def _claim_alike(self, able: Able, group: list[Numbered]) -> dict[int, Claim]:
+        """Claim for requests that can run the same."""
+        hinted = [numbered for numbered in group if numbered[1].hints is not None]
+        choosing = [numbered for numbered in group if numbered[1].hints is None]
+        taken: defaultdict[int, list[Ranked]] = defaultdict(list)
+        rounds = 0
+        while remaining := _next_hints(hinted, taken, rounds):
+            await self._claim_hinted(able, group, remaining, taken)
+            rounds += 1
+        if choosing:
+            await self._claim_due(able, choosing, taken)
+        claims = {place: Claim(_best_first(taken[place])) for place, _ in group}
+        hungry = [place for place, _ in choosing if not taken[place]]
+        if hungry:
+            ((next_due,),) = await self._database.fetch(
+                Line.CLAIM, "next_due", repeat=True, **_ability(able), now=self._now()
+            )
+            claims |= {place: Claim((), next_due) for place in hungry}
+        return claims
+
+    async def _claim_hinted(
+        self,
+        able: Able,
+        group: list[Numbered],
+        hints: dict[TaskId, int],
+        taken: defaultdict[int, list[Ranked]],
+    ) -> None:
+        numbers = {place: number for number, (place, _) in enumerate(group, 1)}
+        rows = await self._database.fetch(
+            Line.CLAIM,
+            "claim_hinted",
+            sessions=[request.session for _, request in group],
+            nonces=[request.nonce for _, request in group],
+            hints=list(hints),
+            requests=[numbers[place] for place in hints.values()],
+            **_ability(able),
+            act=NUMBER_OF[Act.CLAIM],
+            now=self._now(),
+        )
+        await self._hand_over(rows, group, taken)
+
+    async def _claim_due(self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
+        places = self._cursors.places()
+        missing = await self._look(able, group, taken, places)
+        if missing and places and self._cursors.may_look():
+            await self._look(able, group, taken, {})
+
+    async def _look(
+        self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]], places: dict[int, Place]
+    ) -> int:
+        """Claim what is still wanted, beginning at `places`; return how much that found too little."""
+        slots = [
+            number for number, (place, request) in enumerate(group, 1) for _ in range(request.limit - len(taken[place]))
+        ][:MOST_SLOTS]
+        began = time.monotonic()
+        rows = await self._database.fetch(
+            Line.CLAIM,
+            "claim_due",
+            sessions=[request.session for _, request in group],
+            nonces=[request.nonce for _, request in group],
+            slots=slots,
+            cursor_lanes=list(places),
+            cursor_due_at=[place.due_at for place in places.values()],
+            cursor_tasks=[place.task for place in places.values()],
+            **_ability(able),
+            act=NUMBER_OF[Act.CLAIM],
+            now=self._now(),
+        )
+        if not places:
+            self._cursors.looked(began)
+        self._cursors.found(_firsts(rows))
+        await self._hand_over(rows, group, taken)
+        return len(slots) - len(rows)
+
+    async def _hand_over(self, rows: Rows, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
+        lanes = await self._lanes.lanes({row[2] for row in rows})
+        for number, *row in rows:
+            place, request = group[number - 1]
+            taken[place].append(_ranked(row, request.nonce, lanes))
+
+    async def _claimed_before(self, request: ClaimRequest) -> list[Ranked]:
+        rows = await self._database.fetch(
+            Line.CLAIM, "claimed_before", repeat=True, session=request.session, nonce=request.nonce
+        )
+        lanes = await self._lanes.lanes({row[1] for row in rows})
+        return [_ranked(row, request.nonce, lanes) for row in rows]
+
+
+def _ability(able: Able) -> dict[str, Any]:
+    queues, names, tenant = able
+    return {"queues": queues, "names": names, "tenant": tenant}
+
+
+def _next_hints(hinted: list[Numbered], taken: dict[int, list[Ranked]], rounds: int) -> dict[TaskId, int]:
+    """Return the hints to try next, each for one request: as many as its limit at a time, until it has enough."""
+    hints: dict[TaskId, int] = {}
+    for place, request in hinted:
+        if len(taken.get(place, ())) < request.limit:
+            for task in (request.hints or ())[rounds * request.limit : (rounds + 1) * request.limit]:
+                hints.setdefault(task, place)
+    return hints
+
+
+def _firsts(rows: Rows) -> dict[int, Place]:
+    firsts: dict[int, Place] = {}
+    for row in rows:
+        lane, due_at = row[2], row[3]
+        first = firsts.get(lane)
+        if first is None or due_at < first.due_at or (due_at == first.due_at and str(row[1]) < first.task):
+            firsts[lane] = Place(due_at, str(row[1]))
+    return firsts
+
+
+def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked:
+    task, number, due_at, epoch, attempt, payload, options = row
+    lane = lanes[number]
+    claimed = ClaimedTask(
+        lease=Lease(TaskId(str(task)), epoch, nonce),
+        name=lane.name,
+        queue=lane.queue,
+        payload=Raw(payload),
+        attempt=attempt,
+        priority=lane.priority,
+        tenant=lane.tenant,
+        options=decode_options(options),
+    )
+    return score(due_at, lane.priority), claimed
+
+
+def _best_first(ranked: list[Ranked]) -> tuple[ClaimedTask, ...]:
+    ranked.sort(key=lambda each: (each[0], each[1].lease.task))
+    return tuple(task for _, task in ranked)

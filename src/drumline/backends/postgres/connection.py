@@ -1,0 +1,71 @@
+"""One connection to PostgreSQL: how it is opened, and what it says to the server."""
+
+from typing import Any, Final, TypeAlias
+
+import asyncpg
+
+from drumline.backends.postgres.statements import SQL
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Rows: TypeAlias = list[asyncpg.Record]
+
+DIRECT: Final = "drumline.direct"
+"""A setting that only a server of our own knows: where it cannot be set, a pooler stands in between."""
+
+SETTINGS: Final = {
+    "application_name": "drumline",
+    DIRECT: "on",
+    "jit": "off",  # it costs more than the short statements that it would compile
+    # Statements are planned once per connection, often when the tables are still empty. Without these, such a plan
+    # would read whole tables, and stay: every hot statement finds its rows by a key, and has to be planned so.
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_bitmapscan": "off",
+    "default_transaction_isolation": "read committed",
+    "idle_in_transaction_session_timeout": "60s",
+    "tcp_user_timeout": "20s",
+}
+
+BROAD: Final = {
+    "plan_cache_mode": "auto",
+    "enable_seqscan": "on",
+    "enable_hashjoin": "on",
+    "enable_mergejoin": "on",
+    "enable_bitmapscan": "on",
+}
+"""For those few statements that look at much of a table: let the planner choose."""
+
+STATEMENTS_KEPT: Final = 200
+
+
+async def connect(url: str, *, settings: dict[str, str] | None, seconds: float) -> Connection:
+    """Open a connection; without settings it is made for a pooler, where nothing may outlive a transaction."""
+    return await asyncpg.connect(
+        url,
+        timeout=seconds,
+        server_settings=settings,
+        statement_cache_size=0 if settings is None else STATEMENTS_KEPT,
+        max_cached_statement_lifetime=0,
+        max_cacheable_statement_size=0,
+    )
+
+
+async def is_direct(url: str, *, seconds: float) -> bool:
+    """Tell whether the address is PostgreSQL itself, and not a pooler that gives connections out by transaction."""
+    try:
+        connection = await connect(url, settings={DIRECT: "on"}, seconds=seconds)
+    except asyncpg.ProtocolViolationError:  # PgBouncer: "unsupported startup parameter"
+        return False
+    try:
+        value = await connection.fetchval(f"SELECT current_setting('{DIRECT}', true)", timeout=seconds)
+    finally:
+        connection.terminate()
+    return bool(value == "on")  # a pooler that ignores what it does not know leaves it unset
+
+
+async def fetch(connection: Connection, name: str, values: dict[str, Any]) -> Rows:
+    """Run a statement of this backend."""
+    statement = SQL[name]
+    return await connection.fetch(statement.text, *statement.arguments(values))

@@ -1,0 +1,203 @@
+"""What people do to tasks and queues."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.cursors import Place
+from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.endings import Ending, record
+from drumline.core.clock import Instant
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, State, step
+from drumline.core.task import Lane
+from drumline.ports.store import Change, Changed, Hint
+
+Answer = Changed | NotFound | Conflict
+
+
+class Stand(NamedTuple):
+    """Where a task stands; the order is that of stands.sql."""
+
+    id: TaskId
+    lane: int
+    state: State
+    epoch: int
+    attempt: int
+    due_at: int
+    session: int | None
+    started_at: int | None
+
+
+Decide = Callable[[Stand, Lane, Instant], Changed]
+"""Returns what an act changes about a task, or raises `Conflict`."""
+
+
+class Controlling(Access):
+    """`ports.store.Controlling` on PostgreSQL."""
+
+    async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
+        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
+        act = Act.FORCE_CANCEL if force else Act.CANCEL
+
+        def decide(stand: Stand, _lane: Lane, _now: Instant) -> Changed:
+            return Changed(stand.id, step(stand.state, act))
+
+        async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
+            asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
+            if asked:
+                await transaction.fetch("request_cancel", ids=asked)
+            endings = [
+                _cancelled(stand, act) for stand, change in changed.values() if change.state is not State.RUNNING
+            ]
+            await record(transaction, endings, now=self._now())
+
+        return await self._each(tasks, tenant, decide, write)
+
+    async def reschedule(self, changes: Sequence[Change], *, tenant: str | None = None) -> list[Answer]:
+        """Change when queued tasks are due, or their priority."""
+        wanted = {change.task: change for change in changes}
+
+        def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
+            change = wanted[stand.id]
+            state = step(stand.state, Act.RESCHEDULE)
+            due_at = stand.due_at
+            if change.run_at is not None:
+                due_at = change.run_at
+            elif change.delay_ms is not None:
+                due_at = now + change.delay_ms
+            if change.priority is not None:
+                lane = Lane(lane.tenant, lane.queue, lane.name, change.priority)
+            return Changed(stand.id, state, Hint(stand.id, lane, Instant(due_at)))
+
+        async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
+            hints = [change.hint for _, change in changed.values() if change.hint is not None]
+            numbers = await self._lanes.numbers({hint.lane for hint in hints})
+            await transaction.fetch(
+                "reschedule",
+                ids=[hint.task for hint in hints],
+                lanes=[numbers[hint.lane] for hint in hints],
+                due_at=[hint.due_at for hint in hints],
+                act=NUMBER_OF[Act.RESCHEDULE],
+                now=self._now(),
+            )
+
+        return await self._each([change.task for change in changes], tenant, decide, write)
+
+    async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
+        """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
+
+        def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
+            return Changed(stand.id, step(stand.state, Act.RETRY), Hint(stand.id, lane, now))
+
+        async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
+            stands = [stand for stand, _ in changed.values()]
+            due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
+            await transaction.fetch(
+                "retry",
+                ids=list(changed),
+                lanes=[stand.lane for stand in stands],
+                epochs=[stand.epoch + 1 for stand in stands],
+                attempts=[stand.attempt for stand in stands],
+                due_at=due_at,
+                act=NUMBER_OF[Act.RETRY],
+            )
+
+        return await self._each(tasks, tenant, decide, write)
+
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
+        """Hand out no more tasks of a queue; running ones go on."""
+        await self._database.fetch(
+            Line.DESK, "pause_queue", repeat=True, tenant=tenant, queue=queue, reason=reason, now=self._now()
+        )
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Hand out a paused queue's tasks again."""
+        await self._database.fetch(Line.DESK, "resume_queue", repeat=True, tenant=tenant, queue=queue)
+
+    async def _each(
+        self,
+        tasks: Sequence[TaskId],
+        tenant: str | None,
+        decide: Decide,
+        write: Callable[[Transaction, Mapping[TaskId, tuple[Stand, Changed]]], Awaitable[None]],
+    ) -> list[Answer]:
+        """Lock tasks, decide about each where it stands, and write what was decided."""
+
+        async def act(ids: Sequence[TaskId], transaction: Transaction) -> dict[TaskId, Answer]:
+            answers: dict[TaskId, Answer] = {}
+            changed: dict[TaskId, tuple[Stand, Changed]] = {}
+            stands, lanes, now = await self._stands(transaction, ids)
+            for task in ids:
+                stand = stands.get(task)
+                if stand is None or (tenant is not None and lanes[stand.lane].tenant != tenant):
+                    answers[task] = NotFound(f"there is no task {task}", field="id")
+                    continue
+                try:
+                    answer = decide(stand, lanes[stand.lane], now)
+                except Conflict as conflict:
+                    answers[task] = conflict
+                    continue
+                answers[task] = answer
+                changed[task] = (stand, answer)
+            if changed:
+                await write(transaction, changed)
+            return answers
+
+        answers: dict[int, Answer] = {}
+        for places in _rounds(tasks):
+            found = await self._database.transact(Line.DESK, partial(act, [tasks[place] for place in places]))
+            answers |= {place: found[tasks[place]] for place in places}
+        await self._note_queued(answers.values())
+        return [answers[place] for place in range(len(tasks))]
+
+    async def _stands(
+        self, transaction: Transaction, ids: Sequence[TaskId]
+    ) -> tuple[dict[TaskId, Stand], Mapping[int, Lane], Instant]:
+        # The task first: only its lock keeps a retry from giving it a live row after we have looked. Then the live
+        # row, against claims and settlements. Then, in a statement that sees all they waited for, where it stands.
+        await transaction.fetch("lock_tasks", ids=list(ids))
+        await transaction.fetch("lock_live", ids=list(ids))
+        rows = await transaction.fetch("stands", ids=list(ids))
+        ((now,),) = await transaction.fetch("now", now=self._now())
+        stands = {
+            TaskId(str(task)): Stand(TaskId(str(task)), lane, State(state), *rest) for task, lane, state, *rest in rows
+        }
+        return stands, await self._lanes.lanes({stand.lane for stand in stands.values()}), Instant(now)
+
+    async def _note_queued(self, answers: Iterable[Answer]) -> None:
+        hints = [answer.hint for answer in answers if isinstance(answer, Changed) and answer.hint is not None]
+        numbers = await self._lanes.numbers({hint.lane for hint in hints})
+        for hint in hints:
+            self._cursors.queued(numbers[hint.lane], Place(hint.due_at, hint.task))
+
+
+def _cancelled(stand: Stand, act: Act) -> Ending:
+    # A waiting task ends without an execution, so its last row needs an epoch of its own.
+    epoch = stand.epoch if stand.state is State.RUNNING else stand.epoch + 1
+    return Ending(
+        id=stand.id,
+        act=act,
+        state=State.CANCELLED,
+        epoch=epoch,
+        lane=stand.lane,
+        attempt=stand.attempt,
+        session=stand.session,
+        started_at=stand.started_at,
+    )
+
+
+def _rounds(tasks: Sequence[TaskId]) -> list[list[int]]:
+    """Split a list, by places, so that no task is twice in one part: a second act stands on the first."""
+    rounds: list[list[int]] = []
+    seen: dict[TaskId, int] = {}
+    for place, task in enumerate(tasks):
+        number = seen.get(task, 0)
+        seen[task] = number + 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(place)
+    return rounds

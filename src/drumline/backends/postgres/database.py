@@ -1,0 +1,175 @@
+"""The database: a few lines of connections, every statement under a timeout, errors translated at this edge."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from drumline.backends.postgres.connection import BROAD, SETTINGS, Connection, Rows, connect, fetch, is_direct
+from drumline.backends.postgres.failures import CLASHED, LOST, translated
+from drumline.core.errors import Unavailable
+
+T = TypeVar("T")
+
+
+class Line(StrEnum):
+    """Kinds of work that must not wait for one another: each has connections of its own."""
+
+    SUBMIT = "submit"
+    CLAIM = "claim"
+    SETTLE = "settle"  # and beats: a slow claim must not let a lease run out
+    DESK = "desk"  # what people ask and do, logs and files
+    BROAD = "broad"  # what looks at much: reap, prune, counts, lists
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """How many connections, and how long to wait, in seconds."""
+
+    connections: int = 2
+    """Per line. They are opened when first needed."""
+    connect: float = 5.0
+    statement: float = 15.0
+    broad: float = 60.0
+
+
+class Transaction:
+    """Statements that hold together, or fall together."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def fetch(self, name: str, /, **values: Any) -> Rows:
+        """Run a statement."""
+        return await fetch(self._connection, name, values)
+
+    async def run(self, script: str) -> None:
+        """Run a script of several statements, without parameters."""
+        await self._connection.execute(script)
+
+
+class Database:
+    """Hands out connections by line, and forgets those that failed."""
+
+    def __init__(self, url: str, *, budget: Budget) -> None:
+        self._url = url
+        self._budget = budget
+        self._idle: dict[Line, list[Connection]] = {line: [] for line in Line}
+        self._free = {line: asyncio.Semaphore(budget.connections) for line in Line}
+        self._is_direct: bool | None = None
+        self._is_closed = False
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self._url
+
+    async def is_direct(self) -> bool:
+        """Tell whether connections are the server's own, so that what is set or prepared on one stays there."""
+        if self._is_direct is None:
+            try:
+                self._is_direct = await is_direct(self._url, seconds=self._budget.connect)
+            except Exception as error:
+                raise translated(error) or error from error
+        return self._is_direct
+
+    async def fetch(self, line: Line, name: str, /, *, repeat: bool = False, **values: Any) -> Rows:
+        """Run one statement, which is a transaction of its own. `repeat` as in `transact`."""
+
+        async def work(connection: Connection) -> Rows:
+            if self._is_direct:
+                return await fetch(connection, name, values)
+            # A pooler may give the preparation and the execution to two servers, unless a transaction joins them.
+            async with _transaction(connection):
+                return await fetch(connection, name, values)
+
+        return await self._patiently(line, work, repeat)
+
+    async def transact(self, line: Line, work: Callable[[Transaction], Awaitable[T]], *, repeat: bool = False) -> T:
+        """Run `work` in one transaction; it runs again after a clash with others, for nothing of it was kept.
+
+        With `repeat` it runs again also when the connection was lost: right only for work that recognises what it
+        did the first time.
+        """
+
+        async def in_transaction(connection: Connection) -> T:
+            async with _transaction(connection):
+                return await work(Transaction(connection))
+
+        return await self._patiently(line, in_transaction, repeat)
+
+    async def close(self) -> None:
+        """Let go of every connection; those in use are cut when they come back."""
+        self._is_closed = True
+        idle = [connection for line in Line for connection in self._idle[line]]
+        for line in Line:
+            self._idle[line].clear()
+        await asyncio.gather(*(_close(connection) for connection in idle))
+
+    async def _patiently(self, line: Line, work: Callable[[Connection], Awaitable[T]], repeat: bool) -> T:
+        tries = 3
+        while True:
+            tries -= 1
+            try:
+                return await self._once(line, work)
+            except Exception as error:
+                may_repeat = isinstance(error, CLASHED) or (repeat and isinstance(error, LOST))
+                if not may_repeat or not tries or isinstance(error, TimeoutError):
+                    raise translated(error) or error from error
+
+    async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]]) -> T:
+        seconds = self._budget.broad if line is Line.BROAD else self._budget.statement
+        async with asyncio.timeout(seconds), self._connection(line) as connection:
+            return await work(connection)
+
+    @asynccontextmanager
+    async def _connection(self, line: Line) -> AsyncIterator[Connection]:
+        async with self._free[line]:
+            connection = self._take(line) or await self._open(line)
+            try:
+                yield connection
+            except BaseException:
+                # Whatever came between a question and its answer, the connection is cut: what it was about to say
+                # must not be taken for the answer to the next question. After a server's error it is merely unlucky.
+                connection.terminate()
+                raise
+            if self._is_closed:
+                connection.terminate()
+            else:
+                self._idle[line].append(connection)
+
+    def _take(self, line: Line) -> "Connection | None":
+        idle = self._idle[line]
+        while idle:
+            connection = idle.pop()
+            if not connection.is_closed():
+                return connection
+        return None
+
+    async def _open(self, line: Line) -> Connection:
+        if self._is_closed:
+            raise Unavailable("the store has been closed")
+        settings = None
+        if await self.is_direct():
+            settings = SETTINGS | BROAD if line is Line.BROAD else SETTINGS
+            seconds = self._budget.broad if line is Line.BROAD else self._budget.statement
+            # The server gives up when we do.
+            settings = settings | {"statement_timeout": f"{round(seconds * 1000)}ms"}
+        return await connect(self._url, settings=settings, seconds=self._budget.connect)
+
+
+@asynccontextmanager
+async def _transaction(connection: Connection) -> AsyncIterator[None]:
+    """Begin and commit. Whoever fails in between has its connection cut, which takes everything back."""
+    await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+    yield
+    await connection.execute("COMMIT")
+
+
+async def _close(connection: Connection) -> None:
+    try:
+        await connection.close(timeout=2)
+    except LOST:
+        connection.terminate()

@@ -1,0 +1,43 @@
+"""The driver's and the network's errors, translated once into words of the house."""
+
+from typing import Final
+
+import asyncpg
+
+from drumline.core.errors import DrumlineError, Unavailable
+
+LOST: Final = (
+    OSError,  # the network, TimeoutError included
+    asyncpg.PostgresConnectionError,  # cut while we were talking
+    asyncpg.InterfaceError,  # cut before we were
+    asyncpg.InternalClientError,  # the answer was cut in half
+    asyncpg.OperatorInterventionError,  # shut down, starting up, crashed, or the statement ran out of time
+    asyncpg.InsufficientResourcesError,  # too many connections, no memory, no disk
+    asyncpg.PostgresSystemError,
+    asyncpg.ReadOnlySQLTransactionError,  # a failover left us on a replica
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+)
+"""What says nothing about the statement, only that the database cannot be had now."""
+
+CLASHED: Final = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)
+"""What PostgreSQL has certainly taken back: it may be tried again."""
+
+UNMIGRATED: Final = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)
+
+
+def translated(error: Exception) -> DrumlineError | None:
+    """Return what an error means here; None if it is no failure of the database but a mistake in this program."""
+    if isinstance(error, asyncpg.DataError):
+        return None
+    if isinstance(error, LOST):
+        return Unavailable(f"PostgreSQL cannot be reached: {_reason(error)}")
+    if isinstance(error, CLASHED):
+        return Unavailable(f"PostgreSQL took the transaction back: {_reason(error)}")
+    if isinstance(error, UNMIGRATED):
+        return Unavailable(f"the database has not the schema of this version ({_reason(error)}): run drumline migrate")
+    return None
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

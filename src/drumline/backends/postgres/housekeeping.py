@@ -1,0 +1,36 @@
+"""Keeping the store itself in order: pruning, health."""
+
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.migrating import migrate
+from drumline.core.clock import Instant
+
+
+class Housekeeping(Access):
+    """`ports.store.Housekeeping` on PostgreSQL."""
+
+    async def migrate(self) -> None:
+        """Bring the schema to this version; safe to run anywhere, any number of times."""
+        await migrate(self._database)
+
+    async def prune(self, *, ended_before: Instant, limit: int) -> int:
+        """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
+
+        async def delete(transaction: Transaction) -> int:
+            rows = await transaction.fetch("lock_ended", before=ended_before, limit=limit)
+            ((count,),) = await transaction.fetch("prune", ids=[task for (task,) in rows])
+            await transaction.fetch("prune_sessions", before=ended_before)
+            await transaction.fetch("prune_outbox", before=ended_before, limit=limit)
+            return int(count)
+
+        return await self._database.transact(Line.BROAD, delete)
+
+    async def check(self) -> dict[str, object]:
+        """Return details for the health page, or raise `Unavailable`."""
+        ((version, number),) = await self._database.fetch(Line.DESK, "check", repeat=True)
+        pooled = not await self._database.is_direct()
+        return {"database": "PostgreSQL", "version": version, "schema": number, "pooled": pooled}
+
+    async def close(self) -> None:
+        """Finish what is under way and let go of every connection."""
+        await self._database.close()

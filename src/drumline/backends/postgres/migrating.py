@@ -1,0 +1,44 @@
+"""Bringing the schema up to date: forward only, one migrator at a time."""
+
+import re
+from typing import Final
+
+from drumline.backends.postgres.database import Database, Line, Transaction
+from drumline.backends.sql_files import migrations
+from drumline.core.errors import Unavailable
+
+MIGRATING: Final = 0x6472_756D_6D69_6772
+"""The advisory lock of the one migration that is under way."""
+
+MAJOR: Final = 1
+"""Programs of one major schema work side by side on any of its migrations; another major is not understood."""
+
+_MAJOR = re.compile(r"\(major (\d+)\)")
+
+
+async def migrate(database: Database) -> None:
+    """Apply the migrations that are missing, all in one transaction."""
+    await database.transact(Line.BROAD, _migrate)
+
+
+async def _migrate(transaction: Transaction) -> None:
+    # Wait for the lock in a statement of its own: the next one then sees what the other migrator did.
+    await transaction.fetch("lock_schema", key=MIGRATING)
+    await transaction.fetch("create_schema")
+    await transaction.fetch("create_migration")
+    rows = await transaction.fetch("schema_version")
+    number, major = rows[0] if rows else (0, MAJOR)
+    if major > MAJOR:
+        raise Unavailable(f"the database was migrated by a newer Drumline (major {major}; this one knows {MAJOR})")
+    for each, name, script in migrations("drumline.backends.postgres"):
+        if each > number:
+            await transaction.run(script)
+            await transaction.fetch("note_migration", number=each, major=major_of(script), name=name)
+
+
+def major_of(script: str) -> int:
+    """Return the major schema that a migration says it leads to, in its first line."""
+    match = _MAJOR.search(script.partition("\n")[0])
+    if match is None:
+        raise ValueError("the first line of a migration must name its major schema")
+    return int(match[1])

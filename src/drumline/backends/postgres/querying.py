@@ -1,0 +1,99 @@
+"""Looking at tasks, logs, artifacts and queues."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.database import Line
+from drumline.core.attempt import AttemptOutcome, AttemptView
+from drumline.core.clock import Instant
+from drumline.core.codec import decode
+from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import State
+from drumline.core.task import Lane, TaskView, decode_options
+from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView
+
+
+class Querying(Access):
+    """`ports.store.Querying` on PostgreSQL, but for the lists."""
+
+    async def now(self) -> Instant:
+        """Return the store's time."""
+        return await self._time()
+
+    async def get(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
+    ) -> list[TaskView | None]:
+        """Return tasks as they stand; None for those that do not exist (for this tenant)."""
+        rows = await self._database.fetch(
+            Line.DESK, "get", repeat=True, ids=list(tasks), tenant=tenant, with_payload=payload
+        )
+        lanes = await self._lanes.lanes({row[1] for row in rows})
+        found = {str(row[0]): _view(row, lanes[row[1]]) for row in rows}
+        return [found.get(task) for task in tasks]
+
+    async def attempts(self, task: TaskId) -> list[AttemptView]:
+        """Return a task's executions, oldest first, the running one included."""
+        rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, id=task)
+        return [
+            AttemptView(
+                epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
+                started_at=started_at, finished_at=finished_at, error=_error(error),
+            )
+            for epoch, attempt, outcome, session, started_at, finished_at, error in rows
+        ]  # fmt: skip
+
+    async def read_log(self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None) -> LogPage:
+        """Return what was logged after a cursor, of one attempt or of all."""
+        rows = await self._database.fetch(
+            Line.DESK, "read_log", repeat=True, id=task, epoch=after[0], seq=after[1], only=epoch
+        )
+        return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
+
+    async def artifacts(self, task: TaskId) -> list[ArtifactView]:
+        """Return what files a task made."""
+        rows = await self._database.fetch(Line.DESK, "artifacts", repeat=True, id=task)
+        return [
+            ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
+            for name, content_type, size, created_at in rows
+        ]
+
+    async def artifact(self, task: TaskId, name: str) -> Artifact | None:
+        """Return one file."""
+        rows = await self._database.fetch(Line.DESK, "artifact", repeat=True, id=task, name=name)
+        return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
+
+    async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
+        """Return the queues that have tasks or are paused."""
+        rows = await self._database.fetch(Line.BROAD, "queues", repeat=True, tenant=tenant, now=self._now())
+        return [
+            QueueView(
+                tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
+                oldest_due_at=oldest_due_at, is_paused=is_paused, reason=reason,
+            )
+            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason in rows
+        ]  # fmt: skip
+
+
+def _view(row: Iterable[Any], lane: Lane) -> TaskView:
+    (
+        task, _, state, created_at, due_at, epoch, attempt, failures, crashes, cancel_requested, started_at,
+        finished_at, session, options, key, result, error, payload,
+    ) = row  # fmt: skip
+    return TaskView(
+        id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at, due_at=due_at, epoch=epoch,
+        attempt=attempt, failures=failures, crashes=crashes, cancel_requested=cancel_requested,
+        started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
+        idempotency_key=key, payload=_raw(payload), result=_raw(result), error=_error(error),
+    )  # fmt: skip
+
+
+def _raw(data: bytes | None) -> Raw | None:
+    return None if data is None else Raw(data)
+
+
+def _error(text: str | None) -> ErrorInfo | None:
+    return None if text is None else decode(text, ErrorInfo)

@@ -1,0 +1,149 @@
+"""The registry of workers, and freeing what the dead held."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.cursors import Place
+from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.endings import Ending, Held, end, is_queued, record
+from drumline.core.clock import Instant
+from drumline.core.codec import decode, encode
+from drumline.core.errors import NotFound
+from drumline.core.ids import SessionId, session_text
+from drumline.core.outcome import ErrorInfo
+from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.core.state import Act, State
+from drumline.ports.store import Hint, Reaped
+
+CLOSED_FOR_MS: Final = 24 * 3_600_000
+"""How long a closed session is still shown."""
+REAPING: Final = 0x6472_756D_7265_6170
+"""The advisory lock of the one reap that is under way."""
+MOST_REAPED: Final = 5000
+"""Tasks freed in one transaction."""
+
+
+class Sessions(Access):
+    """`ports.store.Sessions` on PostgreSQL."""
+
+    async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
+        """Register a worker under an id that was never used before."""
+        text = encode(spec).decode()
+        await self._database.fetch(
+            Line.SETTLE, "open_session", repeat=True, session=session, spec=text, now=self._now()
+        )
+
+    async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
+        """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
+        newest = {beat.session: beat for beat in beats}
+        sessions = sorted(newest)
+        leases = [(session, lease) for session in sessions for lease in newest[session].held]
+        firsts, lasts, seen = [], [], 0
+        for session in sessions:
+            firsts.append(seen + 1)
+            seen += len(newest[session].held)
+            lasts.append(seen)
+        # Not repeated when the answer was lost: each beat counts, and two in a row would make claims look forgotten.
+        rows = await self._database.fetch(
+            Line.SETTLE,
+            "beat",
+            sessions=sessions,
+            firsts=firsts,
+            lasts=lasts,
+            owners=[session for session, _ in leases],
+            tasks=[lease.task for _, lease in leases],
+            epochs=[lease.epoch for _, lease in leases],
+            nonces=[lease.nonce for _, lease in leases],
+            now=self._now(),
+        )
+        drains = {session: should_drain for session, place, should_drain, _, _ in rows if place is None}
+        lost = {leases[place - 1] for _, place, _, is_lost, _ in rows if place is not None and is_lost}
+        cancelled = {leases[place - 1] for _, place, _, _, is_cancelled in rows if place is not None and is_cancelled}
+        return [
+            BeatReply(
+                is_open=True,
+                lost=tuple(lease.task for lease in newest[beat.session].held if (beat.session, lease) in lost),
+                cancelled=tuple(
+                    lease.task for lease in newest[beat.session].held if (beat.session, lease) in cancelled
+                ),
+                should_drain=drains[beat.session],
+            )
+            if beat.session in drains
+            else BeatReply(is_open=False, lost=tuple(lease.task for lease in beat.held))
+            for beat in beats
+        ]
+
+    async def drain_session(self, session: SessionId) -> None:
+        """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
+        if not await self._database.fetch(Line.DESK, "drain_session", repeat=True, session=session):
+            raise NotFound(f"worker {session_text(session)} has no open session", field="id")
+
+    async def close_session(self, session: SessionId) -> None:
+        """Note that a worker has left in order."""
+        await self._database.fetch(Line.SETTLE, "close_session", repeat=True, session=session, now=self._now())
+
+    async def sessions(self, *, closed: bool = False) -> list[SessionView]:
+        """Return the open sessions, and with `closed` those that ended lately too; `held` is as of the last beat."""
+        since = await self._time() - CLOSED_FOR_MS if closed else None
+        rows = await self._database.fetch(Line.BROAD, "sessions", repeat=True, closed_since=since)
+        return [
+            SessionView(
+                id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
+                beat_at=Instant(beat_at), beat=beat, should_drain=should_drain, closed_at=closed_at, held=held,
+            )
+            for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
+        ]  # fmt: skip
+
+    async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
+        """Close the sessions whose beat number is still the one given, and free what no live session holds."""
+        closed: list[SessionId] = []
+        freed: list[tuple[Ending, bool]] = []
+
+        async def free(transaction: Transaction) -> tuple[list[SessionId], list[tuple[Ending, bool]]]:
+            ((is_alone,),) = await transaction.fetch("reap_alone", key=REAPING)
+            return await self._free(transaction, dead, poison_after) if is_alone else ([], [])
+
+        while True:
+            sessions, endings = await self._database.transact(Line.BROAD, free)
+            closed += sessions
+            freed += endings
+            if len(endings) < MOST_REAPED:
+                return await self._reaped(closed, freed)
+
+    async def _free(
+        self, transaction: Transaction, dead: Sequence[tuple[SessionId, int]], poison_after: int
+    ) -> tuple[list[SessionId], list[tuple[Ending, bool]]]:
+        rows = await transaction.fetch(
+            "reap_sessions",
+            sessions=[session for session, _ in dead],
+            beats=[beat for _, beat in dead],
+            now=self._now(),
+        )
+        orphans = await transaction.fetch("lock_orphans", limit=MOST_REAPED)
+        freed = [(_freed(Held(*row), bool(is_ghost), poison_after), bool(is_ghost)) for *row, is_ghost in orphans]
+        await record(transaction, [ending for ending, _ in freed], now=self._now())
+        await transaction.fetch("forget_claims")
+        return [SessionId(session) for (session,) in rows], freed
+
+    async def _reaped(self, closed: list[SessionId], freed: list[tuple[Ending, bool]]) -> Reaped:
+        lanes = await self._lanes.lanes({ending.lane for ending, _ in freed})
+        queued = [(each, each.due_at) for each, _ in freed if is_queued(each) and each.due_at is not None]
+        for ending, due_at in queued:
+            self._cursors.queued(ending.lane, Place(due_at, ending.id))
+        return Reaped(
+            sessions=tuple(closed),
+            requeued=tuple(Hint(ending.id, lanes[ending.lane], Instant(due_at)) for ending, due_at in queued),
+            poisoned=tuple(ending.id for ending, _ in freed if ending.state is State.FAILED),
+            ghosts=sum(is_ghost for _, is_ghost in freed),
+        )
+
+
+def _freed(held: Held, is_ghost: bool, poison_after: int) -> Ending:
+    if is_ghost:
+        return end(held, Act.RELEASE, due_at=held.due_at)
+    crashes = held.crashes + 1
+    if crashes >= poison_after and not held.cancel_requested:
+        poison = ErrorInfo("Poison", f"its worker died {crashes} times while running it")
+        return end(held, Act.FAIL, due_at=held.due_at, error=poison)
+    return end(held, Act.REAP, due_at=held.due_at)

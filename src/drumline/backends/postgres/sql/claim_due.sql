@@ -1,0 +1,134 @@
+-- claim: lease the best due tasks of the lanes that these requests can be given.
+--   transition  queued -> running
+--   fence       epoch rises, nonce is new
+--   :sessions, :nonces  one per request; all requests can run the same
+--   :slots      for each task wanted the place of its request, in the order in which they are served
+--   :cursor_*   for some lanes where to begin; what lies before was running or gone when somebody looked last
+-- Lanes are merged by score. First it is counted, without locks, how many of the best each lane has; then so many of
+-- each lane are locked, passing over those that others are claiming. One lane needs no counting.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+takers AS MATERIALIZED (
+    -- The beat number of each request's session; NULL if it takes no tasks.
+    SELECT array(
+        SELECT s.beat
+        FROM unnest(:sessions::int8 []) WITH ORDINALITY AS r (session, place)
+        LEFT JOIN drumline.session AS s ON r.session = s.id AND s.closed_at IS NULL AND NOT s.should_drain
+        ORDER BY r.place
+    ) AS beats
+),
+
+slot AS MATERIALIZED (
+    SELECT coalesce(array_agg(s.request ORDER BY s.place), '{}') AS requests, count(*) AS total
+    FROM unnest(:slots::int2 []) WITH ORDINALITY AS s (request, place), takers
+    WHERE takers.beats[s.request] IS NOT NULL
+),
+
+open_lane AS MATERIALIZED (
+    SELECT lane.id, lane.priority FROM drumline.lane
+    WHERE
+        lane.name = any(:names::text [])
+        AND (cardinality(:queues::text []) = 0 OR lane.queue = any(:queues))
+        AND (:tenant::text IS NULL OR lane.tenant = :tenant)
+        AND NOT EXISTS (
+            SELECT FROM drumline.queue_pause AS p
+            WHERE p.tenant = lane.tenant AND p.queue = lane.queue
+        )
+),
+
+lane_from AS MATERIALIZED (
+    SELECT
+        o.id, o.priority, coalesce(c.due_at, -1) AS due_at,
+        coalesce(c.task, '00000000-0000-0000-0000-000000000000') AS task
+    FROM open_lane AS o
+    LEFT JOIN
+        unnest(:cursor_lanes::int4 [], :cursor_due_at::int8 [], :cursor_tasks::uuid []) AS c (lane, due_at, task)
+        ON o.id = c.lane
+),
+
+share AS MATERIALIZED (
+    SELECT best.id, best.priority, best.due_at, best.task, count(*) AS wanted
+    FROM (
+        SELECT f.id, f.priority, f.due_at, f.task
+        FROM lane_from AS f
+        CROSS JOIN LATERAL (
+            SELECT live.due_at
+            FROM drumline.task_live AS live
+            WHERE
+                live.lane = f.id
+                AND (live.due_at, live.id) >= (f.due_at, f.task)
+                AND live.due_at <= (SELECT clock.now FROM clock)
+                AND live.state = 1
+            ORDER BY live.due_at, live.id
+            LIMIT (SELECT slot.total FROM slot)
+        ) AS head
+        WHERE (SELECT count(*) FROM open_lane) > 1
+        ORDER BY head.due_at - f.priority * 60000::int8
+        LIMIT (SELECT slot.total FROM slot)
+    ) AS best
+    GROUP BY best.id, best.priority, best.due_at, best.task
+    UNION ALL
+    SELECT f.id, f.priority, f.due_at, f.task, slot.total
+    FROM lane_from AS f, slot
+    WHERE (SELECT count(*) FROM open_lane) = 1
+),
+
+locked AS MATERIALIZED (
+    SELECT due.id, row_number() OVER (ORDER BY due.due_at - share.priority * 60000::int8, due.id) AS place
+    FROM share
+    CROSS JOIN LATERAL (
+        SELECT live.id, live.due_at
+        FROM drumline.task_live AS live
+        WHERE
+            live.lane = share.id
+            AND (live.due_at, live.id) >= (share.due_at, share.task)
+            AND live.due_at <= (SELECT clock.now FROM clock)
+            AND live.state = 1
+        ORDER BY live.due_at, live.id
+        LIMIT share.wanted
+        FOR UPDATE SKIP LOCKED
+    ) AS due
+),
+
+picked AS MATERIALIZED (
+    SELECT locked.id, slot.requests[locked.place] AS request FROM locked, slot
+),
+
+taken AS (
+    UPDATE drumline.task_live AS live
+    SET
+        state = 2,
+        epoch = live.epoch + 1,
+        attempt = live.attempt + 1,
+        nonce = (:nonces::int8 [])[picked.request],
+        session = (:sessions)[picked.request],
+        started_at = clock.now
+    FROM picked, clock
+    WHERE live.id = picked.id
+    RETURNING live.id, live.lane, live.due_at, live.epoch, live.attempt, picked.request
+),
+
+noted AS (
+    INSERT INTO drumline.claim (session, nonce, beat, tasks)
+    SELECT (:sessions)[taken.request], (:nonces)[taken.request], takers.beats[taken.request], array_agg(taken.id)
+    FROM taken, takers
+    GROUP BY taken.request, takers.beats
+),
+
+told AS (
+    INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+    SELECT
+        clock.now,
+        array_agg(taken.id),
+        array_fill(:act::int2, ARRAY[count(*)::int4]),
+        array_fill(2::int2, ARRAY[count(*)::int4]),
+        array_agg(taken.epoch)
+    FROM taken, clock
+    GROUP BY clock.now
+)
+
+SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, task.payload, task.options
+FROM taken
+INNER JOIN drumline.task ON taken.id = task.id

@@ -1,0 +1,2 @@
+-- resume a queue.
+DELETE FROM drumline.queue_pause WHERE tenant = :tenant::text AND queue = :queue::text

@@ -1,0 +1,20 @@
+-- cancel, reschedule, retry: where tasks stand, by their live row or else their last attempt.
+SELECT
+    task.id,
+    task.lane,
+    coalesce(live.state, a.outcome) AS state,
+    coalesce(live.epoch, a.epoch) AS epoch,
+    coalesce(live.attempt, a.attempt) AS attempt,
+    coalesce(live.due_at, task.due_at) AS due_at,
+    nullif(live.session, 0) AS session,
+    nullif(live.started_at, 0) AS started_at
+FROM drumline.task
+LEFT JOIN drumline.task_live AS live ON task.id = live.id
+LEFT JOIN LATERAL (
+    SELECT attempt.outcome, attempt.epoch, attempt.attempt
+    FROM drumline.attempt
+    WHERE attempt.task_id = task.id
+    ORDER BY attempt.epoch DESC
+    LIMIT 1
+) AS a ON live.id IS NULL
+WHERE task.id = any(:ids::uuid [])

@@ -1,0 +1,37 @@
+-- submit: store tasks and let them wait to be claimed.
+--   :ids … :keys  arrays of equal length; :options, :run_at, :delays and :keys may be empty when all are default
+--   :act          the number of the act, for the outbox
+-- GIVES the time of the submission; a task without run_at is due its delay after it
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+given AS MATERIALIZED (
+    SELECT g.id, g.lane, g.payload, g.options, g.key, coalesce(g.run_at, clock.now + coalesce(g.delay, 0)) AS due_at
+    FROM
+        unnest(
+            :ids::uuid [], :lanes::int4 [], :payloads::bytea [],
+            :options::text [], :run_at::int8 [], :delays::int8 [], :keys::text []
+        ) AS g (id, lane, payload, options, run_at, delay, key),
+        clock
+),
+
+wide AS (
+    INSERT INTO drumline.task (id, lane, payload, options, idempotency_key, due_at, created_at)
+    SELECT g.id, g.lane, g.payload, g.options, g.key, g.due_at, clock.now FROM given AS g, clock
+),
+
+live AS (
+    INSERT INTO drumline.task_live (id, lane, due_at)
+    SELECT g.id, g.lane, g.due_at FROM given AS g
+)
+
+INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+SELECT
+    clock.now,
+    :ids,
+    array_fill(:act::int2, ARRAY[cardinality(:ids)]),
+    array_fill(1::int2, ARRAY[cardinality(:ids)]),
+    array_fill(0::int4, ARRAY[cardinality(:ids)])
+FROM clock
+RETURNING at

@@ -1,0 +1,27 @@
+"""The store, put together from its parts."""
+
+from typing import Self
+
+from drumline.backends.postgres.claiming import Claiming
+from drumline.backends.postgres.controlling import Controlling
+from drumline.backends.postgres.database import Budget, Database
+from drumline.backends.postgres.housekeeping import Housekeeping
+from drumline.backends.postgres.listing import Listing
+from drumline.backends.postgres.outputs import Outputs
+from drumline.backends.postgres.sessions import Sessions
+from drumline.backends.postgres.settling import Settling
+from drumline.backends.postgres.submitting import Submitting
+from drumline.core.clock import Clock
+
+DEFAULT_BUDGET = Budget()
+
+
+class PostgresStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Listing, Housekeeping):
+    """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
+
+    @classmethod
+    async def open(cls, url: str, *, clock: Clock | None = None, budget: Budget = DEFAULT_BUDGET) -> Self:
+        """Reach the database at `url`, or raise `Unavailable`. Its schema is left as it is: see `migrate`."""
+        database = Database(url, budget=budget)
+        await database.is_direct()
+        return cls(database, clock)

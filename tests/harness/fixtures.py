@@ -1,0 +1,142 @@
+"""The fixtures that hand real components to tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+import redis.asyncio
+
+from drumline.backends.postgres import PostgresStore
+from tests.harness import pgbouncer as pgbouncer_harness
+from tests.harness import postgres as postgres_harness
+from tests.harness import redis as redis_harness
+from tests.harness.pgbouncer import PgBouncer
+from tests.harness.postgres import PostgresServer
+from tests.harness.redis import RedisServer
+
+T = TypeVar("T")
+
+TEMPLATE = "drumline_template"
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url() -> Iterator[str]:
+    """The address of a server whose databases a test may create and drop; nothing on it is durable."""
+    if reason := postgres_harness.missing():
+        pytest.skip(reason)
+    if postgres_harness.ADDRESS:
+        yield postgres_harness.ADDRESS
+        return
+    server = PostgresServer(durable=False)
+    yield server.url()
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server_url: str) -> str:
+    """The name of a database with the schema in it, to copy from."""
+    _apart(_make_template(postgres_server_url))
+    return TEMPLATE
+
+
+@pytest.fixture
+async def postgres_url(postgres_server_url: str, postgres_template: str) -> AsyncIterator[str]:
+    """A database of the test's own, with the schema in it and nothing else."""
+    name = f"drumline_test_{next(_numbers)}"
+    await _execute(postgres_server_url, f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY file_copy")
+    yield on_database(postgres_server_url, name)
+    await _execute(postgres_server_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def empty_postgres_url(postgres_server_url: str) -> AsyncIterator[str]:
+    """A database of the test's own, without a schema."""
+    name = f"drumline_test_{next(_numbers)}"
+    await _execute(postgres_server_url, f"CREATE DATABASE {name} TEMPLATE template0 STRATEGY file_copy")
+    yield on_database(postgres_server_url, name)
+    await _execute(postgres_server_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def durable_postgres() -> Iterator[PostgresServer]:
+    """A server of the test's own that keeps its promises, to be crashed and restarted."""
+    if reason := postgres_harness.missing():
+        pytest.skip(reason)
+    if postgres_harness.ADDRESS:
+        pytest.skip("the server at DRUMLINE_TEST_POSTGRES_URL is not ours to crash")
+    server = PostgresServer(durable=True)
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(postgres_server_url: str) -> Iterator[PgBouncer]:
+    """A pooler by transaction in front of the server of `postgres_url`."""
+    if reason := pgbouncer_harness.missing():
+        pytest.skip(reason)
+    pooler = PgBouncer(postgres_server_url)
+    yield pooler
+    pooler.remove()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis that the tests of this run share; see `redis_url`."""
+    if reason := redis_harness.missing():
+        pytest.skip(reason)
+    server = RedisServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+async def redis_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    """An empty Redis database of the test's own."""
+    if redis_harness.ADDRESS:
+        base = redis_harness.ADDRESS
+    else:
+        server: RedisServer = request.getfixturevalue("redis_server")
+        base = server.url()
+    url = on_database(base, str(next(_numbers) % (redis_harness.DATABASES - 1) + 1))
+    client = redis.asyncio.Redis.from_url(url)
+    await client.flushdb()
+    yield url
+    await client.flushdb()
+    await client.aclose()
+
+
+def on_database(url: str, name: str) -> str:
+    """Return an address with another database in it."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+async def _make_template(server_url: str) -> None:
+    await _execute(server_url, f"DROP DATABASE IF EXISTS {TEMPLATE} WITH (FORCE)")
+    await _execute(server_url, f"CREATE DATABASE {TEMPLATE} TEMPLATE template0")
+    store = await PostgresStore.open(on_database(server_url, TEMPLATE))
+    await store.migrate()
+    await store.close()
+
+
+async def _execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _apart(work: Awaitable[T]) -> T:
+    """Run something asynchronous to its end in a loop of its own, whatever loop the tests are using."""
+
+    async def run() -> T:
+        return await work
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(run())).result()

@@ -1,0 +1,89 @@
+"""A private PostgreSQL server."""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
+
+ADDRESS = os.environ.get("DRUMLINE_TEST_POSTGRES_URL")
+"""An existing server to use instead of a private one: a URL without a database, of a user who may create some."""
+USER = "drumline"
+
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "shared_buffers": "128MB",
+    "max_wal_size": "2GB",
+    "autovacuum_naptime": "15s",
+    "log_min_messages": "warning",
+}
+FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+"""Faster, and wrong as soon as the machine fails: for tests that only need the server's logic."""
+
+
+def missing() -> str | None:
+    """Return why there is no PostgreSQL to be had, or None if there is."""
+    if ADDRESS or _program("postgres"):
+        return None
+    return "no PostgreSQL: neither DRUMLINE_TEST_POSTGRES_URL nor binaries in PATH or /usr/lib/postgresql/*/bin"
+
+
+class PostgresServer:
+    """A server in a folder of its own, on a port of its own."""
+
+    def __init__(self, *, durable: bool, settings: dict[str, str] | None = None) -> None:
+        user = run_as("postgres")
+        self._folder = private_folder("postgres", user)
+        self._data = self._folder / "data"
+        port = free_port()
+        _initialise(self._data, user)
+        chosen = SETTINGS | ({} if durable else FORGETFUL) | (settings or {})
+        options = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
+        command = [_program("postgres") or "postgres", "-D", str(self._data), "-p", str(port), *options]
+        self._program = Program(command, folder=self._folder, user=user, port=port)
+        self.start()
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return self._program.port
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the address of a database."""
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Start the server, and wait until it takes queries."""
+        self._program.start(self._takes_queries)
+
+    def stop(self) -> None:
+        """Stop in order, as `pg_ctl stop -m fast` does."""
+        self._program.stop(signal.SIGINT)
+
+    def crash(self) -> None:
+        """Stop at once, without a checkpoint, as `pg_ctl stop -m immediate` does."""
+        self._program.stop(signal.SIGQUIT)
+
+    def remove(self) -> None:
+        """Stop, and leave nothing behind."""
+        self.crash()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _takes_queries(self) -> bool:
+        command = [_program("pg_isready") or "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        return self._program.accepts() and subprocess.run(command, check=False).returncode == 0
+
+
+def _initialise(data: Path, user: str | None) -> None:
+    command = [_program("initdb") or "initdb", "-D", str(data), "-U", USER, "-A", "trust", "-E", "UTF8"]
+    subprocess.run(
+        [*command, "--locale=C", "--no-sync"], check=True, stdout=subprocess.DEVNULL, user=user, cwd=data.parent
+    )
+
+
+def _program(name: str) -> str | None:
+    return find_program(name, f"/usr/lib/postgresql/*/bin/{name}", f"/opt/homebrew/opt/postgresql*/bin/{name}")

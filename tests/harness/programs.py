@@ -1,0 +1,90 @@
+"""Finding, starting and stopping programs."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+PATIENCE = 30.0
+"""Seconds that a program is given to start or to stop."""
+
+
+def find_program(name: str, *patterns: str) -> str | None:
+    """Return the path of a program: on PATH, or the newest that one of the glob patterns finds."""
+    if found := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"):
+        return found
+    matches = sorted(match for pattern in patterns for match in Path("/").glob(pattern.lstrip("/")))
+    return str(matches[-1]) if matches else None
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def run_as(*names: str) -> str | None:
+    """Return the user that a server which refuses to be root should run as; None when we are not root."""
+    if os.getuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next((name for name in (*names, "nobody") if name in known), None)
+
+
+def private_folder(prefix: str, user: str | None) -> Path:
+    """Make a folder that belongs to `user` alone. Servers that are not root could not pass pytest's own folders."""
+    folder = Path(tempfile.mkdtemp(prefix=f"drumline-{prefix}-", dir="/tmp"))
+    if user is not None:
+        shutil.chown(folder, user)
+    return folder
+
+
+class Program:
+    """A server process and its output."""
+
+    def __init__(self, command: Sequence[str], *, folder: Path, user: str | None, port: int) -> None:
+        self.port = port
+        self._command = command
+        self._folder = folder
+        self._user = user
+        self._log = folder / "output.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, is_ready: Callable[[], bool]) -> None:
+        """Start, and wait until `is_ready` says so."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, user=self._user, cwd=self._folder
+            )
+        deadline = time.monotonic() + PATIENCE
+        while not is_ready():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{self._command[0]} did not start:\n{self._log.read_text()}")
+            time.sleep(0.01)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def stop(self, number: int) -> None:
+        """Send a signal, and wait until the process has gone."""
+        self.signal(number)
+        if self._process is not None:
+            self._process.wait(PATIENCE)
+            self._process = None
+
+    def accepts(self) -> bool:
+        """Tell whether something listens on the port."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return True
+        except OSError:
+            return False

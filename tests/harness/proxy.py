@@ -1,0 +1,102 @@
+"""A TCP proxy that can stall, delay and reset what passes through it."""
+
+import asyncio
+import socket
+import struct
+from contextlib import suppress
+
+
+class Proxy:
+    """Forwards to one address. Faults hold for all connections, those that are open and those to come."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._latency = 0.0
+        self._refusing = False
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen on a free port."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        if self._server is None:
+            raise RuntimeError("the proxy has not been started")
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    def stall(self) -> None:
+        """Let nothing pass, with the connections open: what a cut cable or a frozen host looks like."""
+        self._flowing.clear()
+
+    def delay(self, seconds: float) -> None:
+        """Hold every piece back for so long, each way."""
+        self._latency = seconds
+
+    def refuse(self) -> None:
+        """Reset every new connection at once."""
+        self._refusing = True
+
+    def reset(self) -> None:
+        """Reset the connections that are open."""
+        for writer in list(self._writers):
+            _reset(writer)
+
+    def heal(self) -> None:
+        """Let everything pass again."""
+        self._latency = 0.0
+        self._refusing = False
+        self._flowing.set()
+
+    async def close(self) -> None:
+        """Stop listening and drop every connection."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.reset()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._refusing:
+            _reset(writer)
+            return
+        try:
+            there, back = await asyncio.open_connection(*self._target)
+        except OSError:
+            _reset(writer)
+            return
+        for source, sink in ((reader, back), (there, writer)):
+            self._writers.add(sink)
+            task = asyncio.create_task(self._pump(source, sink), name="proxy pump")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while piece := await reader.read(65_536):
+                if self._latency:
+                    await asyncio.sleep(self._latency)
+                await self._flowing.wait()
+                writer.write(piece)
+                await writer.drain()
+        except OSError:
+            _reset(writer)
+        finally:
+            self._writers.discard(writer)
+            with suppress(OSError):
+                writer.close()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close with RST instead of FIN."""
+    raw = writer.get_extra_info("socket")
+    if raw is not None and raw.fileno() != -1:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
