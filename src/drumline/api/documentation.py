@@ -1,14 +1,19 @@
 """The API's own description: OpenAPI for programs, a page for people. Nothing is loaded from anywhere else."""
 
+import functools
 import html
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from drumline.api.openapi import document, operation_id
-from drumline.api.operation import HTML, JSON, PAGE, Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import HTML, JSON, PAGE, Call, Info, NoQuery, Operation, Reply, Tag
 from drumline.api.problems import PROBLEMS, Refused
 from drumline.core.codec import encode
+from drumline.core.limits import Limits
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -19,13 +24,12 @@ _PAGE = """<!doctype html>
 
 async def openapi(call: Call[None, NoQuery]) -> Reply:
     """Return the OpenAPI 3.1 document."""
-    described = document(call.desk.operations, info=call.desk.info, limits=call.desk.limits)
-    return Reply(encode(described))
+    return Reply(encode(_described(call.desk.operations, call.desk.info, call.desk.limits)))
 
 
 async def docs(call: Call[None, NoQuery]) -> Reply:
     """Return the page that describes every path."""
-    described = document(call.desk.operations, info=call.desk.info, limits=call.desk.limits)
+    described = _described(call.desk.operations, call.desk.info, call.desk.limits)
     chapters = groupby(
         sorted((op for op in call.desk.operations if not op.is_hidden), key=lambda op: list(Tag).index(op.tag)),
         key=lambda op: op.tag,
@@ -57,13 +61,24 @@ async def error_page(call: Call[None, NoQuery]) -> Reply:
     )
 
 
-async def greeting(_call: Call[None, NoQuery]) -> Reply:
+class StartQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The key that the first start prints with its URL; it is for the browser, not for this page."""
+
+    key: str | None = None
+
+
+async def greeting(_call: Call[None, StartQuery]) -> Reply:
     """Greet whoever opens the start URL."""
     body = (
         "<main><h1>Drumline is running</h1><p>Submit a task with <code>POST /api/v1/tasks</code>. "
         '<a href="/docs">All paths</a> · <a href="/actuator/health">Health</a></p></main>'
     )
     return _page("Drumline", body)
+
+
+@functools.lru_cache(maxsize=4)
+def _described(operations: tuple[Operation, ...], info: Info, limits: Limits) -> dict[str, Any]:
+    return document(operations, info=info, limits=limits)
 
 
 def _page(title: str, body: str) -> Reply:
@@ -98,7 +113,7 @@ def _operation(operation: Operation, described: dict[str, Any]) -> str:
         _answer(status, answer) for status, answer in described["responses"].items() if "content" in answer
     )
     return (
-        f'<article id="{operation_id(operation)}"><h3><b class="{operation.method.lower()}">{operation.method}</b> '
+        f'<article id="op-{operation_id(operation)}"><h3><b class="{operation.method.lower()}">{operation.method}</b> '
         f"<code>{path}</code>{' <em>open</em>' if operation.is_open else ''}</h3>"
         f"<p>{_text(described.get('description', operation.summary))}</p>{table}{body}{answers}</article>"
     )
@@ -169,8 +184,10 @@ def _operations() -> tuple[Operation, ...]:
         page("/docs", docs, "This page", hidden=False),
         page("/docs/style.css", style, "The pages' style sheet"),
         page("/errors/{code}", error_page, "What a problem's type means"),
-        page("/", greeting, "The start page"),
+        msgspec.structs.replace(page("/", greeting, "The start page"), query=StartQuery),
     )
 
 
 OPERATIONS = _operations()
+
+ERROR_PAGES = frozenset(f"/errors/{code}" for code in PROBLEMS)

@@ -15,11 +15,10 @@ from drumline.api.wire import (
     BeatBody,
     BeatRequest,
     ClaimBody,
-    ClaimBodyRequest,
+    ClaimRequestBody,
     LogRequest,
     OpenBody,
     OpenRequest,
-    RefusedBody,
     ReportBody,
     SettleBody,
     SettledBody,
@@ -44,6 +43,7 @@ from drumline.ports.store import Artifact, LogChunk
 LONGEST_WORD = 255
 MOST_TYPES = 10_000
 MOST_CHUNKS = 1_000
+LARGEST_SESSION = 8 * 1024 * 1024
 _SESSIONS = "/api/v1/worker/sessions"
 
 
@@ -71,7 +71,7 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
     return Reply(encode(OpenBody(session_text(session), BEAT_EVERY, SESSION_TTL)), 201)
 
 
-async def claim(call: Call[ClaimBodyRequest, NoQuery]) -> Reply:
+async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     """Lease up to `limit` tasks to a session, waiting for the first."""
     session = _session(call)
     wanted = call.body
@@ -165,16 +165,16 @@ def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | Inval
         return error
 
 
-def _settled_body(answer: State | DrumlineError) -> SettledBody | RefusedBody:
+def _settled_body(answer: State | DrumlineError) -> SettledBody:
     if isinstance(answer, DrumlineError):
-        return RefusedBody(to_problem(answer))
-    return SettledBody(answer.name.lower())
+        return SettledBody(error=to_problem(answer))
+    return SettledBody(state=answer.name.lower())
 
 
 OPERATIONS = (
     Operation(
         method="POST", path=_SESSIONS + "/{session}/claim", handler=claim, tag=Tag.PROTOCOL,
-        summary="Lease tasks, waiting for the first", body=ClaimBodyRequest, body_required=False, answer=ClaimBody,
+        summary="Lease tasks, waiting for the first", body=ClaimRequestBody, body_required=False, answer=ClaimBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/settle", handler=settle, tag=Tag.PROTOCOL,
@@ -190,7 +190,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",
-        body=OpenRequest, answer=OpenBody, status=201,
+        body=OpenRequest, largest=lambda _limits: LARGEST_SESSION, answer=OpenBody, status=201,
     ),
     Operation(
         method="DELETE", path=_SESSIONS + "/{session}", handler=close_session, tag=Tag.PROTOCOL,

@@ -19,7 +19,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *documentation.OPERATIONS,
 )
 
-OPEN_PATHS = frozenset(operation.path for operation in OPERATIONS if operation.is_open)
+OPEN_PATHS = frozenset(operation.path for operation in OPERATIONS if operation.is_open) | documentation.ERROR_PAGES
+"""The paths that are served without a key."""
 
 
 def routes(desk: Desk) -> list[Route]:

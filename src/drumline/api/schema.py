@@ -11,6 +11,7 @@ Schema = dict[str, Any]
 
 _SIMPLE: Mapping[type[kinds.Type], Schema] = {
     kinds.AnyType: {},
+    kinds.CustomType: {},  # `object`, which is how strict code spells Any
     kinds.RawType: {},
     kinds.NoneType: {"type": "null"},
     kinds.BoolType: {"type": "boolean"},

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Iterator
 
@@ -34,7 +35,6 @@ class Server:
             http="httptools",
             ws="none",
             lifespan="off",
-            # A start URL carries a key in its query, and uvicorn would write it down.
             access_log=False,
             log_config=None,
             server_header=False,
@@ -42,12 +42,18 @@ class Server:
             timeout_graceful_shutdown=GRACE,
             backlog=BACKLOG,
         )
+        # A start URL carries a key in its query; uvicorn would write it down for whoever attaches a handler.
+        logging.getLogger("uvicorn.access").disabled = True
         self._server = _Uvicorn(config)
 
     @property
     def port(self) -> int:
         """The port that it listens on."""
         return int(self._socket.getsockname()[1])
+
+    def close(self) -> None:
+        """Give the address up again, if the server never ran."""
+        self._socket.close()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set; then finish what is under way."""
@@ -69,6 +75,7 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen(BACKLOG)
         listening.set_inheritable(False)
     except OSError:
         listening.close()

@@ -1,7 +1,6 @@
 """Tasks: submit, look, reschedule, cancel, retry."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from drumline.api.reading import decode_body
 from drumline.api.shapes import AttemptList, Moment, TaskBody, TaskIdText, TaskList, attempt_body, moment_of, task_body
 from drumline.api.stopping import unless_stopped
 from drumline.core.codec import encode
-from drumline.core.errors import Conflict, DrumlineError, Invalid
+from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId, parse_session_id, parse_task_id
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
@@ -150,23 +149,23 @@ async def submit_batch(call: Call[BatchRequest, NoQuery]) -> Reply:
         requests += [_decoded(raw) for raw in raws[start : start + _SLICE]]
         await asyncio.sleep(0)
     answers = await call.engine.submissions.submit_many(requests, tenant=call.home)
-    return Reply(encode(BatchBody(_batch_items(answers))))
+    return Reply(encode(BatchBody([_batch_item(answer, number) for number, answer in enumerate(answers)])))
 
 
 def _decoded(raw: Raw) -> TaskRequest | Invalid:
     try:
         return decode_body(_TASK, bytes(raw))
     except Invalid as error:
-        return error
+        return Invalid(error.message, field=None if error.field == "body" else error.field, code=error.code)
 
 
-def _batch_items(answers: Sequence[Submitted | DrumlineError]) -> list[BatchItem]:
-    return [
-        BatchItem(id=answer.id, created=answer.created)
-        if isinstance(answer, Submitted)
-        else BatchItem(error=to_problem(answer))
-        for answer in answers
-    ]
+def _batch_item(answer: Submitted | DrumlineError, number: int) -> BatchItem:
+    if isinstance(answer, Submitted):
+        return BatchItem(id=answer.id, created=answer.created)
+    problem = to_problem(answer)
+    if isinstance(answer, KeyReused):  # the store's word: it does not know the task's place in the batch
+        problem = msgspec.structs.replace(problem, field=f"tasks[{number}].{problem.field}")
+    return BatchItem(error=problem)
 
 
 async def list_tasks(call: Call[None, ListQuery]) -> Reply:

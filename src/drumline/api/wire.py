@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from msgspec import Meta, Raw, Struct
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.problems import Problem
 from drumline.api.shapes import BackoffBody, NotifyBody, TaskIdText, WorkerIdText, backoff_body, notify_body
@@ -12,12 +12,14 @@ from drumline.core.ids import parse_task_id
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.session import TaskType
+from drumline.core.state import State
 from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask
 
 _HEX = re.compile(r"[0-9a-f]{16}")
 _63_BITS = (1 << 63) - 1
 
 HexText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{16}$"})]
+StateWord = Annotated[str, Meta(extra_json_schema={"enum": [state.name.lower() for state in State]})]
 Count = Annotated[int, Meta(ge=0, le=_63_BITS)]
 
 
@@ -49,7 +51,7 @@ class OpenBody(Struct, frozen=True):
     ttl: float
 
 
-class ClaimBodyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ask for up to `limit` tasks, waiting up to `wait` seconds for the first.
 
     `claim_id`, 16 random hex digits, names the claim; if its answer is lost, the same again with `again` true
@@ -71,7 +73,7 @@ class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     payload: Raw
     attempt: int
     priority: int = 0
-    tenant: str = DEFAULT_TENANT
+    tenant: str | UnsetType = UNSET
     retries: int = DEFAULT_OPTIONS.retries
     backoff: BackoffBody | None = None
     timeout: float | None = None
@@ -144,22 +146,17 @@ class SettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     reports: list[ReportBody]
 
 
-class SettledBody(Struct, frozen=True):
-    """A report that holds: the task's state after it."""
+class SettledBody(Struct, frozen=True, kw_only=True):
+    """The task's state after a report; or why it does not hold, mostly `fenced`: another attempt owns the task."""
 
-    state: str
-
-
-class RefusedBody(Struct, frozen=True):
-    """A report that does not hold, and why: mostly `fenced`, another attempt owns the task now."""
-
-    error: Problem
+    state: StateWord | UnsetType = UNSET
+    error: Problem | UnsetType = UNSET
 
 
 class SettleBody(Struct, frozen=True):
     """The answers to reports, in their order."""
 
-    reports: list[SettledBody | RefusedBody]
+    reports: list[SettledBody]
 
 
 class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -198,14 +195,15 @@ def nonce_of(text: str, *, field: str) -> int:
 def claimed_body(task: ClaimedTask) -> ClaimedBody:
     """Return a claimed task as JSON carries it."""
     options = task.options
+    tenant = UNSET if task.tenant == DEFAULT_TENANT else task.tenant
     if options is DEFAULT_OPTIONS:
         return ClaimedBody(
             lease=lease_body(task.lease), name=task.name, queue=task.queue, payload=task.payload,
-            attempt=task.attempt, priority=task.priority, tenant=task.tenant,
+            attempt=task.attempt, priority=task.priority, tenant=tenant,
         )  # fmt: skip
     return ClaimedBody(
         lease=lease_body(task.lease), name=task.name, queue=task.queue, payload=task.payload,
-        attempt=task.attempt, priority=task.priority, tenant=task.tenant, retries=options.retries,
+        attempt=task.attempt, priority=task.priority, tenant=tenant, retries=options.retries,
         backoff=None if options.backoff == DEFAULT_OPTIONS.backoff else backoff_body(options.backoff),
         timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
         tags=options.tags, notify=tuple(notify_body(target) for target in options.notify),

@@ -1,0 +1,94 @@
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from msgspec import Raw, Struct
+
+from drumline.api.operation import Operation
+from drumline.api.problems import PROBLEMS
+from drumline.api.routes import OPERATIONS
+from drumline.api.schema import Schemas
+
+SHOWN = [operation for operation in OPERATIONS if not operation.is_hidden]
+
+
+async def described(http: httpx.AsyncClient) -> dict[str, Any]:
+    reply = await http.get("/openapi.json")
+    assert reply.headers["content-type"] == "application/json"
+    body: dict[str, Any] = reply.json()
+    return body
+
+
+async def test_openapi_has_every_operation_once(stranger: httpx.AsyncClient) -> None:
+    document = await described(stranger)
+
+    written = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert written == {(operation.method, operation.path) for operation in SHOWN}
+    ids = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+    assert len(ids) == len(set(ids))
+    assert document["openapi"] == "3.1.0"
+    assert document["info"]["version"] == "1.2.3"
+
+
+async def test_every_reference_in_openapi_leads_somewhere(stranger: httpx.AsyncClient) -> None:
+    document = await described(stranger)
+
+    for reference in set(re.findall(r'"\$ref":"#/([^"]+)"', msgspec.json.encode(document).decode())):
+        place: Any = document
+        for step in reference.split("/"):
+            place = place[step]
+
+
+def test_raw_is_any_json_with_its_default_in_the_schema() -> None:
+    class Thing(Struct):
+        needed: Raw
+        payload: Raw = Raw(b'{"a": 1}')
+
+    schemas = Schemas({})
+    schemas.of(Thing)
+
+    assert schemas.components["Thing"]["properties"] == {"needed": {}, "payload": {"default": {"a": 1}}}
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = {name: value or "" for name, value in attrs}
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given[name] for name in ("href", "src") if name in given]
+        assert not any(name.startswith("on") or name == "style" for name in given)
+
+
+async def test_the_docs_page_needs_no_script_and_no_other_host(stranger: httpx.AsyncClient) -> None:
+    reply = await stranger.get("/docs")
+
+    page = _Page()
+    page.feed(reply.text)
+    assert reply.headers["content-type"].startswith("text/html")
+    assert "script" not in page.tags
+    assert all(link.startswith(("#", "/")) and not link.startswith("//") for link in page.links)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
+    for link in {link for link in page.links if link.startswith("/")}:
+        assert (await stranger.get(link)).status_code == 200
+
+
+@pytest.mark.parametrize("operation", SHOWN, ids=lambda operation: f"{operation.method} {operation.path}")
+async def test_the_docs_page_shows_every_operation(stranger: httpx.AsyncClient, operation: Operation) -> None:
+    page = (await stranger.get("/docs")).text
+
+    assert f"{operation.method}</b> <code>{operation.path}</code>" in page
+
+
+async def test_every_problem_type_leads_to_a_page(stranger: httpx.AsyncClient) -> None:
+    for code, (_, title) in PROBLEMS.items():
+        assert title in (await stranger.get(f"/errors/{code}")).text

@@ -1,0 +1,165 @@
+"""The API on a real socket."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from drumline.api.server import Server
+from drumline.core.session import BEAT_EVERY
+from tests.api.conftest import KEY, problem, submitted
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "worker_protocol.py"
+
+
+@pytest.fixture
+async def address(app: Any, stop: asyncio.Event) -> AsyncIterator[str]:
+    server = Server(app, port=0)
+    serving = asyncio.create_task(server.run(stop))
+    yield f"http://127.0.0.1:{server.port}"
+    stop.set()
+    await serving
+
+
+@pytest.fixture
+async def real(address: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=address, headers={"X-API-Key": KEY}, timeout=30) as client:
+        yield client
+
+
+async def until_ended(real: httpx.AsyncClient, task: str) -> Any:
+    return (await real.get(f"/api/v1/tasks/{task}", params={"wait": 20})).json()
+
+
+async def test_a_task_is_submitted_over_a_socket(real: httpx.AsyncClient) -> None:
+    task = await submitted(real)
+
+    assert (await real.get(f"/api/v1/tasks/{task}")).json()["name"] == "work"
+
+
+async def test_twenty_megabytes_are_refused_and_the_connection_goes_on(real: httpx.AsyncClient) -> None:
+    reply = await real.post("/api/v1/tasks", json={"name": "a", "payload": "x" * 20_000_000})
+
+    problem(reply, 413, "too_large", "payload")
+    assert (await real.get("/api/v1/tasks")).json()["items"] == []
+
+
+async def test_a_log_is_followed_piece_by_piece(real: httpx.AsyncClient) -> None:
+    task = await submitted(real)
+    opened = await real.post("/api/v1/worker/sessions", json={"types": [{"name": "work"}], "capacity": 1})
+    session = f"/api/v1/worker/sessions/{opened.json()['session']}"
+    ((lease),) = [it["lease"] for it in (await real.post(f"{session}/claim", json={})).json()["tasks"]]
+    heard = []
+
+    async with real.stream("GET", f"/api/v1/tasks/{task}/log?follow=true") as reply:
+        for seq, text in enumerate(("one\n", "two\n")):
+            chunk = {"task": task, "epoch": lease["epoch"], "seq": seq, "text": text}
+            await real.post(f"{session}/log", json={"chunks": [chunk]})
+        await real.post(f"{session}/settle", json={"reports": [{"outcome": "succeeded", "lease": lease}]})
+        heard = [line async for line in reply.aiter_lines()]
+
+    assert heard == ["one", "two"]
+
+
+async def test_long_polls_end_at_once_when_the_server_stops(real: httpx.AsyncClient, stop: asyncio.Event) -> None:
+    task = await submitted(real, delay=3600)
+    opened = await real.post("/api/v1/worker/sessions", json={"types": [{"name": "work"}], "capacity": 1})
+    polls = [
+        asyncio.create_task(real.get(f"/api/v1/tasks/{task}?wait=60")),
+        asyncio.create_task(real.get(f"/api/v1/tasks/{task}/log?follow=true")),
+        asyncio.create_task(real.post(f"/api/v1/worker/sessions/{opened.json()['session']}/claim", json={"wait": 60})),
+    ]
+    # Each of them has its connection once one more request has been served after them.
+    await asyncio.sleep(0)
+    await real.get("/livez")
+
+    stop.set()
+
+    async with asyncio.timeout(5):
+        replies = await asyncio.gather(*polls, return_exceptions=True)
+    assert [reply.status_code for reply in replies if isinstance(reply, httpx.Response)] == [200, 200, 503]
+
+
+async def test_a_client_that_hangs_up_takes_its_claim_along(real: httpx.AsyncClient) -> None:
+    opened = await real.post("/api/v1/worker/sessions", json={"types": [{"name": "work"}], "capacity": 1})
+    session = f"/api/v1/worker/sessions/{opened.json()['session']}"
+    with pytest.raises(httpx.ReadTimeout):
+        await real.post(f"{session}/claim", json={"wait": 60}, timeout=0.3)
+    # The server hears of it with its next turn; a request that was served after is past that turn.
+    await real.get("/livez")
+
+    task = await submitted(real)
+
+    claimed = (await real.post(f"{session}/claim", json={"wait": 5})).json()["tasks"]
+    assert [it["lease"]["task"] for it in claimed] == [task]
+
+
+async def test_a_key_in_a_start_url_is_never_logged(
+    real: httpx.AsyncClient, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level("DEBUG", logger="uvicorn"):
+        await real.get(f"/?key={KEY}")
+
+    written = capsys.readouterr()
+    assert KEY not in caplog.text + written.out + written.err
+
+
+async def test_the_address_is_taken_as_soon_as_the_server_is_made(app: Any) -> None:
+    server = Server(app, port=0)
+
+    with pytest.raises(OSError, match="in use"):
+        Server(app, port=server.port)
+    server.close()
+
+
+@contextlib.asynccontextmanager
+async def example_worker(address: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    env = {**os.environ, "DRUMLINE_URL": address, "DRUMLINE_API_KEY": KEY}
+    process = await asyncio.create_subprocess_exec(sys.executable, str(EXAMPLE), env=env)
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def test_the_example_worker_runs_tasks_and_leaves_in_order(address: str, real: httpx.AsyncClient) -> None:
+    good = await submitted(real, name="add", payload={"a": 1, "b": 2})
+    bad = await submitted(real, name="add", payload={"a": 1})
+
+    async with example_worker(address) as worker:
+        added = await until_ended(real, good)
+        failed = await until_ended(real, bad)
+        worker.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(20):
+            code = await worker.wait()
+
+    assert (added["status"], added["result"]) == ("COMPLETED", 3)
+    assert (failed["status"], failed["error"]["kind"], failed["attempt"]) == ("FAILED", "KeyError", 1)
+    assert code == 0
+    assert (await real.get("/api/v1/workers")).json()["items"] == []
+
+
+def test_the_example_worker_is_short_and_needs_nothing_installed() -> None:
+    lines = EXAMPLE.read_text().splitlines()
+    code = [line for line in lines if line.strip()]
+
+    assert len(code) <= 75
+    modules = {line.split()[1].partition(".")[0] for line in lines if line.startswith("import ")}
+    assert modules <= sys.stdlib_module_names
+
+
+def test_the_numbers_in_the_protocol_page_are_those_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "worker-protocol.md").read_text()
+
+    assert f'"beat_every": {BEAT_EVERY}' in page
+    assert json.dumps({"outcome": "released"})[1:-1] in page
