@@ -2,8 +2,8 @@
 
 import inspect
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -17,7 +17,7 @@ from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import ENCODER
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.definition import define
-from drumline.sdk.embedded import open_embedded
+from drumline.sdk.embedded import open_embedded, worker_running
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import locate
@@ -157,6 +157,26 @@ class Drumline(Generic[StateT]):
                     self._client, self._owner = Client(self._connect()), os.getpid()
                 client = self._client
         return client
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run a worker for this app in this process inside the block: for scripts and tests.
+
+        It works on the data folder; an app that names a server leaves the work to that server's workers.
+        """
+        place = self._locate()
+        if place.is_sure:
+            raise RuntimeError(f"this app submits to {place.url}: start a worker there, with `drumline worker`")
+        transport = open_embedded(place.data)
+        try:
+            with self._lock:
+                before, self._client, self._owner = self._client, Client(transport), os.getpid()
+            with worker_running(self, transport, frozenset(self.registry.names)):
+                yield
+        finally:
+            with self._lock:
+                self._client = before
+            transport.close()
 
     def use(self, transport: Transport) -> None:
         """Use this transport from now on, instead of finding one."""

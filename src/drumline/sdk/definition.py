@@ -103,6 +103,11 @@ class TaskDefinition:
             return True
         return self.defaults.retry_on is not None and not isinstance(error, self.defaults.retry_on)
 
+    @property
+    def module(self) -> str:
+        """The module from which another process imports the function."""
+        return module_of(self.function)
+
     @cached_property
     def _result_decoder(self) -> "msgspec.json.Decoder[Any]":
         function = inspect.unwrap(self.function)
@@ -139,10 +144,16 @@ def define(
 
 def default_name(function: Callable[..., Any]) -> str:
     """Return `module.qualname`; a function of the program itself gets the name it has when a worker imports it."""
-    module = function.__module__
-    if module == "__main__":
-        main = sys.modules["__main__"]
-        spec = getattr(main, "__spec__", None)
-        file = getattr(main, "__file__", None)
-        module = spec.name.removesuffix(".__main__") if spec else Path(file).stem if file else "main"
-    return check_name(f"{module}.{function.__qualname__}")
+    return check_name(f"{module_of(function)}.{function.__qualname__}")
+
+
+def module_of(function: Callable[..., Any]) -> str:
+    """Return the module to import a function from; `__main__` is known by another name to other processes."""
+    if function.__module__ != "__main__":
+        return function.__module__
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    file = getattr(main, "__file__", None)
+    if spec is not None:
+        return str(spec.name)
+    return Path(file).stem if file else "__main__"

@@ -6,9 +6,10 @@ not import what is above it; `open_embedded` is the one place where it asks for 
 
 import asyncio
 import atexit
-import threading
-from collections.abc import Coroutine, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -19,6 +20,7 @@ from drumline.core.ids import TaskId, session_text
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
+from drumline.sdk.loop_thread import LoopThread
 from drumline.sdk.transport import NULL, Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
 
 T = TypeVar("T")
@@ -26,6 +28,8 @@ T = TypeVar("T")
 OPENING_SECONDS = 60.0
 """How long the engine may take to open: it may have to wait for another process to migrate the store."""
 CLOSING_SECONDS = 10.0
+STOPPING_SECONDS = 60.0
+"""How long the worker may take to end: its tasks have a grace of their own."""
 MOST_TASKS = 5_000
 """What is handed to the engine in one call, well inside its limit."""
 
@@ -86,48 +90,6 @@ class EngineLike(Protocol):
     async def close(self) -> None:
         """Finish what is under way."""
         ...
-
-
-class LoopThread:
-    """An event loop in a daemon thread of its own."""
-
-    def __init__(self, name: str) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run `work` on the loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
-
-    def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Run `work` on the loop and block until it is done."""
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise RuntimeError("a blocking call on Drumline's own event loop would never end: use its async twin")
-        future = self.start(work)
-        try:
-            return future.result(seconds)
-        except BaseException:
-            future.cancel()
-            raise
-
-    def stop(self) -> None:
-        """End the loop and its thread."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(timeout=5)
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        try:
-            self.loop.run_forever()
-        finally:
-            left = asyncio.all_tasks(self.loop)
-            for task in left:
-                task.cancel()
-            self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
-            self.loop.close()
 
 
 class EmbeddedTransport:
@@ -223,6 +185,32 @@ def open_embedded(data: Path) -> EmbeddedTransport:
         thread.stop()
         raise
     return EmbeddedTransport(engine, thread, home=data.as_uri())
+
+
+@contextmanager
+def worker_running(app: Any, transport: EmbeddedTransport, names: frozenset[str]) -> Iterator[None]:
+    """Run a worker for `app` on the transport's engine inside the block, which begins when the worker can take tasks.
+
+    Like the engine, the worker is above the SDK and asked for by name.
+    """
+    processes = import_module("drumline.lifecycle.processes")
+    stop = asyncio.Event()
+    working = transport.thread.start(processes.run_embedded_worker(app, transport.engine, stop))
+    try:
+        _await_worker(working, transport, names)
+        yield
+    finally:
+        transport.thread.loop.call_soon_threadsafe(stop.set)
+        working.result(STOPPING_SECONDS)
+
+
+def _await_worker(working: "Future[None]", transport: EmbeddedTransport, names: frozenset[str]) -> None:
+    deadline = time.monotonic() + OPENING_SECONDS
+    while not names <= transport.send(LiveNames()):
+        if working.done() or time.monotonic() > deadline:
+            working.result(0)  # raises what kept it from starting
+            raise RuntimeError("the worker in this process did not start")
+        time.sleep(0.005)
 
 
 def _info_of(view: TaskView, now: Instant) -> TaskInfo:

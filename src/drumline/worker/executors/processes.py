@@ -172,7 +172,7 @@ class Child:
 def _order(definition: TaskDefinition, call: Call) -> Order:
     task = call.task
     return Order(
-        module=definition.function.__module__,
+        module=definition.module,
         qualname=definition.function.__qualname__,
         path=tuple(sys.path),
         task=task.lease.task,
