@@ -1,0 +1,158 @@
+"""The gateway over HTTP: every call may be repeated, so a lost answer costs a round trip and nothing else."""
+
+import secrets
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from drumline._version import __version__
+from drumline.backends.remote.words import (
+    Beaten,
+    Claimed,
+    Opened,
+    SettledAnswer,
+    SettledWords,
+    lease_words,
+    report_words,
+    state_of,
+)
+from drumline.core.codec import decode, encode
+from drumline.core.errors import Fenced, NotFound, Unavailable
+from drumline.core.ids import SessionId, parse_session_id, session_text
+from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.state import State
+from drumline.core.task import ClaimedTask
+from drumline.ports.gateway import Report
+from drumline.ports.store import Artifact, LogChunk
+from drumline.sdk.problems import error_of
+
+T = TypeVar("T")
+
+CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 25.0
+MOST_CLAIMED: Final = 1000
+LONGEST_WAIT: Final = 30.0
+_SESSIONS: Final = "/api/v1/worker/sessions"
+
+
+class RemoteGateway:
+    """`ports.gateway.Gateway` through the API servers at one address."""
+
+    def __init__(
+        self, url: str, *, api_key: str | None = None, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        headers = {"User-Agent": f"drumline-worker/{__version__}", "Content-Type": "application/json"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._client = httpx.AsyncClient(
+            base_url=url.rstrip("/"),
+            headers=headers,
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
+            trust_env=False,
+            transport=transport,
+        )
+        self._session = SessionId(0)
+        """The session opened last: reports and logs travel under its name, their leases say whose they are."""
+        self._unanswered: dict[SessionId, str] = {}
+        """The claims whose answers were lost: the next claim of the session asks for those first."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def open_session(self, spec: SessionSpec) -> SessionId:
+        """Register, and return the session to use in all that follows."""
+        said = msgspec.to_builtins(spec)
+        said.pop("tenant", None)  # the key says whose worker it is
+        opened = await self._ask("POST", _SESSIONS, Opened, said)
+        self._session = parse_session_id(opened.session)
+        return self._session
+
+    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
+        lost = self._unanswered.get(session)
+        claim_id = lost or secrets.token_hex(8)
+        wait = min(wait, LONGEST_WAIT)
+        said = {"limit": min(limit, MOST_CLAIMED), "wait": wait, "claim_id": claim_id, "again": lost is not None}
+        self._unanswered[session] = claim_id
+        try:
+            claimed = await self._ask(
+                "POST", self._path(session, "claim"), Claimed, said, seconds=wait + ANSWER_SECONDS
+            )
+        except NotFound:
+            del self._unanswered[session]
+            return ()
+        del self._unanswered[session]
+        return tuple(words.task() for words in claimed.tasks)
+
+    async def beat(self, beat: Beat) -> BeatReply:
+        """Say what is held, and learn what was lost or should stop."""
+        said = {"held": [lease_words(lease) for lease in beat.held]}
+        return (await self._ask("POST", self._path(beat.session, "beat"), Beaten, said)).reply()
+
+    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        """Report ends of attempts."""
+        said = {"reports": [report_words(report.lease, report.outcome) for report in reports]}
+        answer = await self._ask("POST", self._path(self._session, "settle"), SettledAnswer, said)
+        return [_settled(words) for words in answer.reports]
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep log output."""
+        await self._ask("POST", self._path(self._session, "log"), None, {"chunks": chunks})
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file that a task made."""
+        path = self._path(self._session, "artifacts", artifact.task, artifact.name)
+        await self._send("PUT", path, artifact.data, headers={"Content-Type": artifact.content_type})
+
+    async def close_session(self, session: SessionId) -> None:
+        """Leave in order."""
+        self._unanswered.pop(session, None)
+        await self._ask("DELETE", self._path(session), None)
+
+    def _path(self, session: SessionId, *parts: str) -> str:
+        return "/".join((_SESSIONS, session_text(session), *(quote(part, safe="") for part in parts)))
+
+    async def _ask(
+        self, method: str, path: str, answer: type[T] | None, said: Any = None, *, seconds: float = ANSWER_SECONDS
+    ) -> T:
+        """Send a request and return its answer as `answer`; raise the error that a problem reply tells of."""
+        body = await self._send(method, path, None if said is None else encode(said), seconds=seconds)
+        # None stands for an answer that has no body, and T is then None.
+        return decode(body, answer) if answer is not None else None  # type: ignore[return-value]
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        *,
+        headers: dict[str, str] | None = None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> bytes:
+        timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        try:
+            reply = await self._client.request(method, path, content=body, headers=headers, timeout=timeout)
+        except httpx.TransportError as error:
+            raise Unavailable(f"{self._client.base_url} does not answer: {type(error).__name__}: {error}") from error
+        if reply.is_success:
+            return reply.content
+        raise error_of(reply.status_code, reply.content)
+
+
+def _settled(words: SettledWords) -> State | Fenced:
+    if words.error is None:
+        return state_of(words.state or "")
+    error = words.error.error()
+    if isinstance(error, Fenced):
+        return error
+    raise error

@@ -1,0 +1,123 @@
+"""The worker protocol as the worker's side reads and writes it (docs/reference/worker-protocol.md)."""
+
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, Succeeded
+from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.session import BeatReply
+from drumline.core.state import State
+from drumline.core.task import DEFAULT_RETRIES, DEFAULT_TENANT, ClaimedTask, TaskOptions
+from drumline.sdk.problems import Problem
+
+
+class Opened(Struct, frozen=True):
+    """The answer to a registration."""
+
+    session: str
+
+
+class LeaseWords(Struct, frozen=True):
+    """A lease on the wire: its nonce is 16 hex digits."""
+
+    task: TaskId
+    epoch: int
+    nonce: str
+
+
+class ClaimedWords(Struct, frozen=True, kw_only=True):
+    """A claimed task on the wire; what is absent is the default."""
+
+    lease: LeaseWords
+    name: str
+    queue: str
+    payload: Raw
+    attempt: int
+    priority: int = 0
+    tenant: str = DEFAULT_TENANT
+    retries: int = DEFAULT_RETRIES
+    backoff: Backoff = DEFAULT_BACKOFF
+    timeout: float | None = None
+    tags: tuple[str, ...] = ()
+
+    def task(self) -> ClaimedTask:
+        """Return the task as a worker knows it."""
+        lease = Lease(self.lease.task, self.lease.epoch, int(self.lease.nonce, 16))
+        options = TaskOptions(
+            retries=self.retries,
+            backoff=self.backoff,
+            timeout_ms=None if self.timeout is None else round(self.timeout * 1000),
+            tags=self.tags,
+        )
+        return ClaimedTask(
+            lease=lease,
+            name=self.name,
+            queue=self.queue,
+            payload=Raw(bytes(self.payload)),  # a copy: the reply it points into is large, and freed with it
+            attempt=self.attempt,
+            priority=self.priority,
+            tenant=self.tenant,
+            options=options,
+        )
+
+
+class Claimed(Struct, frozen=True):
+    """The answer to a claim."""
+
+    tasks: tuple[ClaimedWords, ...]
+
+
+class Beaten(Struct, frozen=True):
+    """The answer to a beat."""
+
+    is_open: bool
+    lost: tuple[TaskId, ...] = ()
+    cancelled: tuple[TaskId, ...] = ()
+    should_drain: bool = False
+
+    def reply(self) -> BeatReply:
+        """Return the answer as a worker knows it."""
+        return BeatReply(is_open=self.is_open, lost=self.lost, cancelled=self.cancelled, should_drain=self.should_drain)
+
+
+class SettledWords(Struct, frozen=True):
+    """The answer to one report."""
+
+    state: str | None = None
+    error: Problem | None = None
+
+
+class SettledAnswer(Struct, frozen=True):
+    """The answers to reports, in their order."""
+
+    reports: tuple[SettledWords, ...]
+
+
+def lease_words(lease: Lease) -> LeaseWords:
+    """Return a lease as it travels."""
+    return LeaseWords(lease.task, lease.epoch, f"{lease.nonce:016x}")
+
+
+def report_words(lease: Lease, outcome: Outcome) -> dict[str, Any]:
+    """Return a report as it travels."""
+    report: dict[str, Any] = {"lease": lease_words(lease)}
+    match outcome:
+        case Succeeded(result=result):
+            return report | {"outcome": "succeeded", "result": result}
+        case Failed(error=error, permanent=permanent, retry_after=retry_after):
+            said = {"kind": error.kind, "message": error.message, "traceback": error.traceback}
+            return report | {"outcome": "failed", "error": said, "permanent": permanent, "retry_after": retry_after}
+        case Snoozed(seconds=seconds):
+            return report | {"outcome": "snoozed", "seconds": seconds}
+        case Released():
+            return report | {"outcome": "released"}
+        case Stopped():
+            return report | {"outcome": "stopped"}
+
+
+def state_of(word: str) -> State:
+    """Return the state behind its word."""
+    return State[word.upper()]
