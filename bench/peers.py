@@ -1,0 +1,300 @@
+"""Measure other task queues on the same work, each in an environment of its own.
+
+    python bench/peers.py --only huey,rq --quick
+
+Environments are kept in `~/.cache/drumline-bench` (or `DRUMLINE_BENCH_CACHE`); remove a folder
+there to get that peer's newest release again.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run as a script, it finds its room too
+
+from bench.services import Postgres, Redis, postgres, redis, resident_mb, stop_groups
+
+SCRIPTS: Final = Path(__file__).parent / "peers"
+WORKERS: Final = 2
+WARM_UP: Final = 100
+WARM_UPS: Final = 10
+RATE: Final = 100
+ENQUEUE_SECONDS: Final = 5.0
+FLOW_SECONDS: Final = 8.0
+PACED_SECONDS: Final = 10.0
+QUICK: Final = 0.35  # the share of all that which a quick run does
+LIMIT_SECONDS: Final = 20.0
+POLL_SECONDS: Final = 0.01
+GIST: Final = 800
+THREADS: Final = 256  # the layout of a tally file: see peers/harness.py
+
+
+class PeerFailed(Exception):
+    """A peer did not do what it was asked to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """A task queue to compare with.
+
+    `backlog` is about what two workers drain in ten seconds; `in_flight` is how many single
+    submissions its producer keeps under way, by what was measured to be fastest.
+    """
+
+    needs: tuple[str, ...]
+    backlog: int
+    in_flight: int = 1
+    is_node: bool = False
+
+
+PEERS: Final = {
+    "celery": Peer(needs=("celery[redis]", "hiredis"), backlog=25_000),
+    "rq": Peer(needs=("rq", "hiredis"), backlog=8_000),
+    "dramatiq": Peer(needs=("dramatiq[redis]", "hiredis"), backlog=60_000),
+    "huey": Peer(needs=("huey[redis]", "hiredis"), backlog=60_000),
+    "arq": Peer(needs=("arq", "hiredis", "uvloop"), backlog=20_000, in_flight=50),
+    "taskiq": Peer(needs=("taskiq", "taskiq-redis", "hiredis", "uvloop"), backlog=60_000, in_flight=50),
+    "saq": Peer(needs=("saq[redis,hiredis]", "typing-extensions", "uvloop"), backlog=40_000, in_flight=50),
+    "pgqueuer": Peer(needs=("pgqueuer[asyncpg]", "uvloop"), backlog=200_000, in_flight=16),
+    "procrastinate": Peer(needs=("procrastinate", "psycopg[binary,pool]", "uvloop"), backlog=8_000, in_flight=16),
+    "bullmq": Peer(needs=("bullmq", "ioredis"), backlog=150_000, in_flight=100, is_node=True),
+}
+
+
+def measure_peers(names: Sequence[str], quick: bool) -> dict[str, dict[str, Any]]:
+    """Measure the peers called `names`; one that fails gives `{"error": …}`."""
+    results: dict[str, dict[str, Any]] = {}
+    with postgres() as database, redis() as broker:
+        for name in names:
+            try:
+                results[name] = _Bench(name, database, broker).measure(QUICK if quick else 1.0)
+            except (PeerFailed, OSError, subprocess.SubprocessError, LookupError, ValueError) as error:
+                results[name] = {"error": str(error) or repr(error)}
+            _say(f"{name}: {json.dumps(results[name])}")
+    return results
+
+
+class _Bench:
+    """One peer on the rack."""
+
+    def __init__(self, name: str, database: Postgres, broker: Redis) -> None:
+        if name not in PEERS:
+            raise PeerFailed(f"no such peer: {name} (there are {', '.join(PEERS)})")
+        self._peer, self._name = PEERS[name], name
+        self._database, self._broker = database, broker
+        self._home = _environment(name, self._peer)
+
+    def measure(self, share: float) -> dict[str, Any]:
+        """Take every measurement, in two rounds of workers."""
+        version = self._ask("version")
+        _say(f"{self._name} {version}: enqueue and drain")
+        backlog = self._measure_backlog(share)
+        _say(f"{self._name} {version}: latency and end to end")
+        return {"version": version, **backlog, **self._measure_flow(share)}
+
+    def _measure_backlog(self, share: float) -> dict[str, Any]:
+        """Fill a queue with no workers about, then let them at it."""
+        self._reset()
+        backlog = int(self._peer.backlog * share)
+        seconds, in_flight = ENQUEUE_SECONDS * share, self._peer.in_flight
+        singly = self._enqueue(backlog, seconds, 1)
+        at_once = self._enqueue(backlog, seconds, in_flight) if in_flight > 1 else None
+        in_bulk = self._ask("bulk", backlog, seconds)
+        queued = sum(part["count"] for part in (singly, at_once, in_bulk) if part)
+        if queued < backlog:
+            queued += self._enqueue(backlog - queued, LIMIT_SECONDS, in_flight)["count"]
+        with self._workers() as (tally, _):
+            drain = _drain_rate(tally, queued)
+        return {
+            "enqueue_per_s": _rate(singly["count"], singly["seconds"]),
+            "enqueue_concurrent_per_s": at_once and _rate(at_once["count"], at_once["seconds"]),
+            "enqueue_bulk_per_s": in_bulk and _rate(in_bulk["count"], in_bulk["seconds"]),
+            "drain_per_s": drain,
+        }
+
+    def _measure_flow(self, share: float) -> dict[str, Any]:
+        """Submit to workers that stand ready: seldom, for the latency, then at full speed."""
+        self._reset()
+        with self._workers() as (tally, pids):
+            warm = self._warm_up(tally)
+            idle = resident_mb(pids[0])
+            paced = self._ask("paced", RATE, PACED_SECONDS * share)
+            before = warm + int(paced["count"])
+            _await(lambda: _completed(tally) >= before, "tasks were lost")
+            latency = _percentiles(_delays(tally))
+            flow = self._enqueue(10**9, FLOW_SECONDS * share, self._peer.in_flight)
+            end = _last_completion(tally, before + flow["count"])
+            done = _completed(tally) - before
+        return {
+            "end_to_end_per_s": _rate(done, end - flow["began_ns"] / 1e9),
+            "start_latency_ms": latency,
+            "idle_rss_mb": idle,
+        }
+
+    def _enqueue(self, count: int, seconds: float, in_flight: int) -> dict[str, Any]:
+        """Submit single tasks, `in_flight` of them at once."""
+        return dict(self._ask("enqueue", count, seconds, in_flight))
+
+    def _reset(self) -> None:
+        """Empty Redis, make the database anew and let the peer set itself up."""
+        self._broker.flush()
+        self._database.recreate("peer")
+        self._ask("setup")
+
+    def _warm_up(self, tally: Path) -> int:
+        """Submit until every worker has done something, and return how many tasks that took."""
+        submitted = 0
+        for _ in range(WARM_UPS):
+            submitted += self._enqueue(WARM_UP, LIMIT_SECONDS, 1)["count"]
+            expected = submitted
+            _await(lambda: _completed(tally) >= expected, "the workers did not warm up")  # noqa: B023
+            if sum(count > 0 for count in _counts(tally)) >= WORKERS:
+                break
+        time.sleep(1.0)
+        return submitted
+
+    def _ask(self, *words: object) -> Any:
+        """Run one command of the peer's script and return its reply."""
+        done = subprocess.run(
+            self._command(*words),
+            check=False,
+            cwd=self._home,
+            env=self._environ(),
+            capture_output=True,
+            text=True,
+            timeout=3 * LIMIT_SECONDS,
+        )
+        if done.returncode != 0:
+            raise PeerFailed(f"{words[0]}: {_gist(done.stderr)}")
+        return json.loads(done.stdout) if done.stdout else None
+
+    @contextmanager
+    def _workers(self) -> Iterator[tuple[Path, list[int]]]:
+        """Run the workers; give the folder of their tallies and their process ids."""
+        with tempfile.TemporaryDirectory(prefix="drumline-tally-") as folder:
+            tally = Path(folder)
+            with (tally / "log").open("wb") as log:
+                running = [self._start_worker(tally, log) for _ in range(WORKERS)]
+            try:
+                yield tally, [worker.pid for worker in running]
+            except PeerFailed as error:
+                raise PeerFailed(f"{error}: {_gist((tally / 'log').read_text(errors='replace'))}") from error
+            finally:
+                stop_groups(running)
+
+    def _start_worker(self, tally: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        command, environ = self._command("worker"), self._environ() | {"PEER_TALLY_DIR": str(tally)}
+        return subprocess.Popen(command, cwd=self._home, env=environ, stdout=log, stderr=log, start_new_session=True)
+
+    def _command(self, *words: object) -> list[str]:
+        node = [shutil.which("node") or "node", str(SCRIPTS / f"{self._name}.mjs")]
+        python = [str(self._home / "bin" / "python"), str(SCRIPTS / f"{self._name}_peer.py")]
+        return [*(node if self._peer.is_node else python), *map(str, words)]
+
+    def _environ(self) -> dict[str, str]:
+        urls = {"PEER_REDIS_URL": self._broker.url, "PEER_POSTGRES_URL": self._database.url("peer")}
+        return os.environ | urls | {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _drain_rate(tally: Path, queued: int) -> float:
+    """Return completions per second from when all workers are at work to the last one."""
+    _await(lambda: sum(count > 0 for count in _counts(tally)) >= WORKERS, "the workers did not start")
+    first, began = _completed(tally), time.time()
+    end = _last_completion(tally, queued)
+    return _rate(_completed(tally) - first, end - began)
+
+
+def _last_completion(tally: Path, expected: int) -> float:
+    """Wait for `expected` completions, or as long as we may, and return the time."""
+    with suppress(PeerFailed):
+        _await(lambda: _completed(tally) >= expected, "not all were completed")
+    return time.time()
+
+
+def _await(is_so: Callable[[], bool], complaint: str) -> None:
+    """Wait until `is_so`, or raise with `complaint`."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise PeerFailed(complaint)
+        time.sleep(POLL_SECONDS)
+
+
+def _counts(tally: Path) -> list[int]:
+    """Return the completions of each worker process."""
+    return [int(sum(_cells(file, 0, THREADS))) for file in tally.glob("*.tally")]
+
+
+def _completed(tally: Path) -> int:
+    return sum(_counts(tally))
+
+
+def _delays(tally: Path) -> list[float]:
+    """Return the delays that all workers kept, in milliseconds."""
+    files = list(tally.glob("*.tally"))
+    kept = [int(sum(_cells(file, THREADS, 1))) for file in files]
+    return [delay for file, n in zip(files, kept, strict=True) for delay in _cells(file, THREADS + 1, n)]
+
+
+def _cells(file: Path, first: int, count: int) -> tuple[float, ...]:
+    with file.open("rb") as cells:
+        cells.seek(first * 8)
+        content = cells.read(count * 8)
+    return struct.unpack(f"{len(content) // 8}d", content[: len(content) // 8 * 8])
+
+
+def _percentiles(delays: list[float]) -> dict[str, float]:
+    ordered = sorted(delays)
+    shares = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+    return {name: round(ordered[int(share * (len(ordered) - 1))], 2) for name, share in shares.items()}
+
+
+def _rate(count: int, seconds: float) -> float:
+    return round(count / max(seconds, 1e-9), 1)
+
+
+def _environment(name: str, peer: Peer) -> Path:
+    """Return the folder of the peer's own environment, making it if it is not there."""
+    cache = os.environ.get("DRUMLINE_BENCH_CACHE") or Path.home() / ".cache" / "drumline-bench"
+    home = Path(cache).resolve() / name
+    language = "node" if peer.is_node else "python"
+    command = [sys.executable, str(SCRIPTS / "install.py"), str(home), language, *peer.needs]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise PeerFailed(_gist(done.stderr))
+    return home
+
+
+def _gist(words: str) -> str:
+    """Return the beginning and the end of what a program said: the cause is in one of them."""
+    return words if len(words) < GIST else f"{words[: GIST // 2]} … {words[-GIST // 2 :]}"
+
+
+def _say(words: str) -> None:
+    print(f"[{time.strftime('%H:%M:%S')}] {words}", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Measure what the command line names and print it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default=",".join(PEERS), help="names, joined by commas")
+    parser.add_argument("--quick", action="store_true", help="shorter measurements")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers and workers are stopped
+    print(json.dumps(measure_peers(options.only.split(","), options.quick), indent=2))
+
+
+if __name__ == "__main__":
+    main()

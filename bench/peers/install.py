@@ -1,0 +1,47 @@
+"""Make an environment for one peer: `install.py FOLDER python|node PACKAGE…`, newest releases.
+
+The folder is left alone if it was made from the same packages before.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+STAMP = "needs.txt"
+
+
+def install(home: Path, language: str, packages: list[str]) -> None:
+    """Make `home` anew unless it holds `packages` already."""
+    stamp, needs = home / STAMP, "\n".join(packages)
+    if stamp.exists() and stamp.read_text() == needs:
+        return
+    sys.stderr.write(f"installing {', '.join(packages)}\n")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    for command in node_commands(packages) if language == "node" else python_commands(home, packages):
+        subprocess.run(command, check=True, cwd=home, stdout=sys.stderr)
+    stamp.write_text(needs)
+
+
+def node_commands(packages: list[str]) -> list[list[str]]:
+    """Return the commands that install packages with npm into the working directory."""
+    npm = shutil.which("npm") or "npm"
+    return [[npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", ".", *packages]]
+
+
+def python_commands(home: Path, packages: list[str]) -> list[list[str]]:
+    """Return the commands that make a virtual environment: by uv where it is at hand, or pip."""
+    python = str(home / "bin" / "python")
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    if uv is None:
+        return [
+            [sys.executable, "-m", "venv", str(home)],
+            [python, "-m", "pip", "install", "--quiet", *packages],
+        ]
+    create = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(home)]
+    return [create, [uv, "pip", "install", "--quiet", "--python", python, *packages]]
+
+
+if __name__ == "__main__":
+    install(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])
