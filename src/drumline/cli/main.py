@@ -1,5 +1,6 @@
 """The `drumline` program: its commands, and what is said when one fails."""
 
+import os
 import signal
 import sys
 from typing import Annotated, NoReturn
@@ -21,7 +22,8 @@ app = typer.Typer(
     help="Run tasks in the background, durably.",
     no_args_is_help=True,
     rich_markup_mode=None,
-    add_completion=False,
+    # Typer knows the shells only if it may also add two flags for them: when a shell asks, nobody sees those.
+    add_completion="_DRUMLINE_COMPLETE" in os.environ,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -17,8 +17,12 @@ Config = Annotated[
     Path | None, typer.Option("--config", help="The settings file. [env: DRUMLINE_CONFIG]", metavar="FILE")
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="The data folder. [env: DRUMLINE_DATA]", metavar="FOLDER")]
-Host = Annotated[str | None, typer.Option("--host", help="The address to listen on. [default: 127.0.0.1]")]
-Port = Annotated[int | None, typer.Option("--port", help="The port to listen on, 0 for any. [default: 8080]")]
+Host = Annotated[
+    str | None, typer.Option("--host", help="The address to listen on. [default: 127.0.0.1]", metavar="ADDRESS")
+]
+Port = Annotated[
+    int | None, typer.Option("--port", help="The port to listen on, 0 for any. [default: 8080]", metavar="PORT")
+]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", help="debug, info, warning or error. [default: info]", metavar="LEVEL")
 ]
@@ -31,7 +35,7 @@ Queues = Annotated[
 ]
 Apps = Annotated[
     list[str] | None,
-    typer.Argument(help="Apps to serve: a file, a module or module:app.", metavar="[APP]...", show_default=False),
+    typer.Argument(help="Apps to serve: a file, a module or module:app.", metavar="APP", show_default=False),
 ]
-TaskIds = Annotated[list[str], typer.Argument(help="Ids of tasks.", metavar="ID...", show_default=False)]
+TaskIds = Annotated[list[str], typer.Argument(help="Ids of tasks.", metavar="ID", show_default=False)]
 TaskId = Annotated[str, typer.Argument(help="The task's id.", metavar="ID", show_default=False)]

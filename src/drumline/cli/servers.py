@@ -65,7 +65,7 @@ def worker(
 
 
 def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
-    """Bring the store's schema to this version; safe to run at any time, any number of times."""
+    """Bring the store's schema to this version. Safe to run at any time, any number of times."""
     settings = _load(config, data=data, log_level=log_level)
     _run(settings, lambda processes: processes.run_migrate(settings))
     say("The schema is up to date.")

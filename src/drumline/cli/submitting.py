@@ -1,5 +1,6 @@
 """Submitting tasks: one from the command line, or many from a file with one JSON object per line."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from drumline.cli.client import Client
 
 LARGEST_BATCH = 10_000
+TASK_PATH = r"^tasks\[\d+\]\.?"
+"""Where in its batch the server found a fault; the person knows it by its line."""
 
 
 def submit(
     name: Annotated[
-        str | None, typer.Argument(help="The task's name, such as hello.add or shell.", show_default=False)
+        str | None,
+        typer.Argument(help="The task's name, such as hello.add or shell.", metavar="NAME", show_default=False),
     ] = None,
     payload: Annotated[
         str | None, typer.Option("--payload", "-p", help="JSON, @FILE, or - for standard input.", metavar="JSON")
@@ -28,13 +32,17 @@ def submit(
         list[str] | None,
         typer.Option("--arg", "-a", help="One argument; its value is JSON, or else text.", metavar="NAME=VALUE"),
     ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="The queue. [default: default]")] = None,
+    queue: Annotated[
+        str | None, typer.Option("--queue", "-q", help="The queue. [default: default]", metavar="NAME")
+    ] = None,
     priority: Annotated[
         str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
     ] = None,
     delay: Annotated[str | None, typer.Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
     at: Annotated[str | None, typer.Option("--at", help="When to run: 2026-01-02T03:04:05Z.", metavar="TIME")] = None,
-    retries: Annotated[int | None, typer.Option("--retries", help="How often to try again. [default: 3]")] = None,
+    retries: Annotated[
+        int | None, typer.Option("--retries", help="How often to try again. [default: 3]", metavar="N")
+    ] = None,
     timeout: Annotated[str | None, typer.Option("--timeout", help="How long it may take.", metavar="TIME")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Idempotency key.", metavar="KEY")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", metavar="TAG")] = None,
@@ -43,7 +51,7 @@ def submit(
         typer.Option("--file", "-f", help="Submit every line of a JSONL file, - for standard input.", metavar="FILE"),
     ] = None,
     batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Tasks per request, with --file.", min=1, max=LARGEST_BATCH)
+        int, typer.Option("--batch-size", help="Tasks per request, with --file.", min=1, max=LARGEST_BATCH, metavar="N")
     ] = 1000,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for its end, and print its result.")] = False,
     as_json: Json = False,
@@ -126,7 +134,7 @@ def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool,
         reply = client.post("/tasks/batch", {"tasks": [task for _, task in batch]})["tasks"]
         for (number, _), answer in zip(batch, reply, strict=True):
             if "error" in answer:
-                say(f"Line {number}: {answer['error']['detail']}")
+                say(f"Line {number}: {re.sub(TASK_PATH, '', answer['error']['detail'])}")
         if not as_json:
             _print_answers(reply, as_jsonl=as_jsonl)
         answers += reply
@@ -134,7 +142,7 @@ def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool,
         print_json(answers)
     refused = sum(1 for answer in answers if "error" in answer)
     if refused:
-        say(f"{refused:,} were refused and are not stored; the others are.")
+        say(f"Refused and not stored: {refused:,} of {len(answers):,}.")
         raise typer.Exit(ExitCode.FAILED)
 
 

@@ -38,7 +38,7 @@ def list_tasks(
     tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
     worker: Annotated[str | None, typer.Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1)] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
     wide: Wide = False,

@@ -53,7 +53,7 @@ def watch(
 def logs(
     id: TaskId,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
-    attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1)] = None,
+    attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
     as_json: Json = False,
     url: Url = None,
     api_key: Key = None,

@@ -47,7 +47,7 @@ def list_workers(
 
 @app.command()
 def drain(
-    ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID...", show_default=False)],
+    ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
     yes: Yes = False,
     as_json: Json = False,
     url: Url = None,

@@ -7,7 +7,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """The largest things Drumline accepts. Sizes are bytes of JSON unless said otherwise."""
 
     payload: int = 1024 * 1024
+    """What a task is given."""
     result: int = 1024 * 1024
+    """What a task gives back."""
     nesting: int = 100
     """How deep a payload or result may nest."""
     batch: int = 10_000
@@ -17,6 +19,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     log: int = 1024 * 1024
     """The kept log of one attempt; what comes after is counted, not kept."""
     artifact: int = 32 * 1024 * 1024
+    """One file that a task made."""
     error: int = 64 * 1024
     """Message and traceback of one failure."""
     page: int = 1000

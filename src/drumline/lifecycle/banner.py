@@ -27,7 +27,8 @@ def banner(ready: Ready) -> str:
     if ready.key is None:
         lines.append(f"  Docs   {ready.url}/docs")
     else:
-        lines += [f"  Open   {ready.url}/docs?key={ready.key}", f"  Key    {ready.key}   (kept in {ready.key_file})"]
+        # A fragment stays in the browser: no server, proxy or log sees it.
+        lines += [f"  Open   {ready.url}/#key={ready.key}", f"  Key    {ready.key}   (kept in {ready.key_file})"]
     lines += [f"  Store  {ready.store}", f"  Tasks  {', '.join(ready.names)}", ""]
     key = ready.key or "$DRUMLINE_API_KEY"
     lines += ["Try it:", f"  {_curl(ready.url, key)}"]

@@ -1,0 +1,171 @@
+"""Writes the reference pages that are made from code, or with --check tells which are out of date."""
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from drumline.cli.exits import ExitCode
+from drumline.cli.main import app
+from drumline.core.duration import format_duration
+from drumline.settings.fields import Secret, Settings
+from drumline.settings.sources import COMMON_NAMES, Leaf, leaves_of
+
+PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
+WIDTH = 100
+
+SETTINGS_INTRODUCTION = """\
+# Settings
+
+<!-- Made by `make docs` from src/drumline/settings/fields.py: change it there. -->
+
+Nothing has to be set. What is set is read once, when a process starts: the settings file, over it the environment,
+over both the flags. The file is `drumline.yaml` in the working directory, or what `--config` or `DRUMLINE_CONFIG`
+names:
+
+```yaml
+port: 9000
+store_url: postgresql://drumline@db.example/drumline
+worker:
+  concurrency: 100
+  queues: [mail, reports]
+  grace: 1m
+```
+
+A key that does not exist is refused, in the file and in the environment, and so is a value of the wrong type. Durations
+are seconds or texts such as `1h30m`; lists in the environment are separated by commas. Secrets can also be read from a
+file: the variable's name with `_FILE` behind it holds the file's path. Relative paths start at the working directory.
+"""
+
+CLI_INTRODUCTION = """\
+# Command line
+
+<!-- Made by `make docs` from src/drumline/cli: change it there. -->
+
+Data goes to standard output and everything else to standard error. `--json` prints one valid JSON document, `--jsonl`
+one object per line; both have the shapes of the HTTP API. On a terminal lists are fitted to its width; in a pipe they
+are whole. Whatever takes something away asks first; `--yes` is the only way around the question, and without a terminal
+it is required. Commands find the server by `--url` or `DRUMLINE_URL`, or else through the data folder of a server on
+this machine.
+
+## Exit status
+
+| status | meaning |
+|---|---|
+"""
+
+
+def main() -> None:
+    """Write the pages, or compare them."""
+    pages = {"settings.md": settings_page(), "cli.md": cli_page()}
+    if "--check" not in sys.argv:
+        PAGES.mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            (PAGES / name).write_text(text, encoding="utf-8")
+        return
+    stale = [name for name, text in pages.items() if not is_current(PAGES / name, text)]
+    if stale:
+        sys.exit(f"out of date: {', '.join(f'docs/reference/{name}' for name in stale)}; run `make docs`")
+
+
+def is_current(path: Path, text: str) -> bool:
+    """Tell whether a page says what the code says."""
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def settings_page() -> str:
+    """Return the reference of all settings."""
+    docs = dict(field_docs(Settings))
+    rooms: dict[str, list[Leaf]] = {}
+    for leaf in leaves_of(Settings):
+        rooms.setdefault(leaf.path.rpartition(".")[0], []).append(leaf)
+    parts = [SETTINGS_INTRODUCTION]
+    for room, leaves in rooms.items():
+        title = f"\n## `{room}`\n\n{docs[room]}\n" if room else ""
+        rows = "\n".join(_setting(leaf, docs[leaf.path]) for leaf in leaves)
+        parts.append(f"{title}\n| key | variable | type | default | meaning |\n|---|---|---|---|---|\n{rows}\n")
+    return "".join(parts)
+
+
+def field_docs(struct: type[Struct], room: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the docstring of every field, and of every struct inside."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    texts = {
+        field.target.id: " ".join(doc.value.value.split())
+        for field, doc in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(doc, ast.Expr)
+        and isinstance(doc.value, ast.Constant)
+        and isinstance(doc.value.value, str)
+    }
+    for info in msgspec.structs.fields(struct):
+        if isinstance(info.type, type) and issubclass(info.type, Struct):
+            yield info.name, inspect.getdoc(info.type) or ""
+            yield from field_docs(info.type, f"{info.name}.")
+        else:
+            if info.name not in texts:
+                sys.exit(f"{struct.__name__}.{info.name} has no docstring")
+            yield room + info.name, texts[info.name]
+
+
+def _setting(leaf: Leaf, doc: str) -> str:
+    others = [name for name, path in COMMON_NAMES.items() if path == leaf.path]
+    variables = ", ".join(f"`{name}`" for name in (leaf.variable, *others))
+    meaning = doc.replace("|", "\\|")
+    return f"| `{leaf.path}` | {variables} | {_type(leaf.type)} | {_default(leaf.default)} | {meaning} |"
+
+
+def _type(type_: Any) -> str:
+    if isinstance(type_, type) and not get_args(type_):
+        names = {timedelta: "duration", Secret: "secret", str: "text", int: "number", bool: "yes or no", Path: "path"}
+        return names[type_]
+    arguments = get_args(type_)
+    if type(None) in arguments:
+        return " or ".join(_type(part) for part in arguments if part is not type(None))
+    if all(isinstance(part, str) for part in arguments):
+        return " or ".join(f"`{part}`" for part in arguments)
+    return "list" if arguments[-1] is Ellipsis else _type(arguments[0])
+
+
+def _default(value: object) -> str:
+    if value is None or value in ((), ""):
+        return ""
+    if isinstance(value, timedelta):
+        return f"`{format_duration(value)}`"
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else f"`{value}`"
+
+
+def cli_page() -> str:
+    """Return the reference of all commands."""
+    meanings = {code: _comment_of(code) for code in ExitCode}
+    codes = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in meanings.items())
+    return CLI_INTRODUCTION + codes + "".join(_commands(typer.main.get_command(app), None))
+
+
+def _comment_of(code: ExitCode) -> str:
+    (line,) = (line for line in inspect.getsource(ExitCode).splitlines() if line.strip().startswith(f"{code.name} = "))
+    return line.partition("# ")[2]
+
+
+def _commands(command: Any, parent: Any) -> Iterator[str]:
+    name = command.name or "drumline"
+    context = command.context_class(command, info_name=name, parent=parent, terminal_width=WIDTH)
+    level = "##" if parent is None or parent.parent is None else "###"
+    yield f"\n{level} `{context.command_path}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+    for child in getattr(command, "commands", {}).values():
+        yield from _commands(child, context)
+
+
+if __name__ == "__main__":
+    main()

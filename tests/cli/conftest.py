@@ -1,0 +1,71 @@
+"""The command line in this process, and a real server for it to talk to."""
+
+import io
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drumline.cli.main import main
+from tests.black_box.server import Server
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended, and what it said where."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Drumline = Callable[..., Ran]
+
+
+@pytest.fixture
+def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
+    """Run a command as a script would: no terminal, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("DRUMLINE_URL", "DRUMLINE_API_KEY", "DRUMLINE_DATA", "DATABASE_URL", "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words: str, stdin: str = "") -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        monkeypatch.setattr(sys, "argv", ["drumline", *words])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        handler = signal.getsignal(signal.SIGINT)
+        code = 0
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("cli") / "data") as server:
+        yield server
+        assert server.terminate() == 0
+
+
+@pytest.fixture
+def online(drumline: Drumline, server: Server, monkeypatch: pytest.MonkeyPatch) -> Drumline:
+    """Run commands against the server."""
+    monkeypatch.setenv("DRUMLINE_DATA", str(server.data))
+    return drumline

@@ -1,0 +1,307 @@
+"""What commands print where, and what their exit status says."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drumline.cli.exits import ExitCode
+from tests.black_box.server import Server
+from tests.cli.conftest import Drumline
+
+NOWHERE = "00000000-0000-7000-8000-000000000000"
+
+
+def traced(tmp_path: Path, text: str = "one") -> tuple[str, ...]:
+    return ("work.trace", "--arg", f"file={tmp_path / 'traces'}", "--arg", f"text={text}")
+
+
+# -- submit
+
+
+def test_submit_prints_the_id_and_nothing_else(online: Drumline, server: Server, tmp_path: Path) -> None:
+    ran = online("submit", *traced(tmp_path))
+
+    assert (ran.code, ran.err) == (0, "")
+    assert server.until_ended(ran.out.strip())["status"] == "COMPLETED"
+
+
+def test_submit_and_wait_prints_the_result(online: Drumline, tmp_path: Path) -> None:
+    ran = online("submit", *traced(tmp_path, "seen"), "--wait")
+
+    assert (ran.code, ran.json) == (0, "seen")
+
+
+def test_submit_takes_every_option(online: Drumline, server: Server) -> None:
+    ran = online(
+        "tasks", "submit", "work.sleep", "--payload", '{"seconds": 0}', "--queue", "slow", "--priority", "high",
+        "--delay", "1h", "--retries", "7", "--timeout", "90s", "--key", "once", "--tag", "a", "--tag", "b", "--json",
+    )  # fmt: skip
+    task = server.get(ran.json["id"])
+
+    assert (task["queue"], task["priority"], task["retries"], task["timeout"]) == ("slow", 50, 7, 90.0)
+    assert (task["idempotency_key"], task["tags"], task["status"]) == ("once", ["a", "b"], "PENDING")
+
+
+def test_the_payload_may_come_from_a_file_or_from_standard_input(
+    online: Drumline, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "payload.json").write_text('{"seconds": 0}')
+
+    by_file = online("submit", "work.sleep", "--payload", "@payload.json")
+    by_pipe = online("submit", "work.sleep", "--payload", "-", stdin='{"seconds": 0}')
+
+    assert server.get(by_file.out.strip())["payload"] == server.get(by_pipe.out.strip())["payload"] == {"seconds": 0}
+
+
+def test_many_tasks_are_submitted_from_lines(online: Drumline, tmp_path: Path) -> None:
+    lines = [json.dumps({"name": "work.sleep", "payload": {"seconds": 0}, "tags": [tmp_path.name[:60]]})] * 25
+
+    ran = online("submit", "--file", "-", "--batch-size", "10", stdin="\n".join([*lines, "", ""]))
+    listed = online("tasks", "list", "--tag", tmp_path.name[:60], "--limit", "100", "--jsonl")
+
+    assert ran.code == 0
+    assert len(set(ran.out.split())) == 25
+    assert {json.loads(line)["id"] for line in listed.out.splitlines()} == set(ran.out.split())
+
+
+def test_a_refused_line_is_named_and_does_not_hold_up_the_others(online: Drumline) -> None:
+    ran = online("submit", "--file", "-", "--json", stdin='{"name": "work.sleep"}\n{"name": "x", "priorty": 1}\n')
+
+    assert ran.code == ExitCode.FAILED
+    assert ["error" in answer for answer in ran.json] == [False, True]
+    assert "Line 2: priorty: is not a known field; did you mean priority?" in ran.err
+
+
+def test_a_broken_file_submits_nothing(online: Drumline, server: Server) -> None:
+    before = server.count("QUEUED", "PENDING", "COMPLETED")
+
+    ran = online("submit", "--file", "-", stdin='{"name": "work.sleep"}\nnot json\n')
+
+    assert ran.code == ExitCode.USAGE
+    assert "line 2: is not JSON" in ran.err
+    assert server.count("QUEUED", "PENDING", "COMPLETED") == before
+
+
+# -- look
+
+
+def test_lists_are_whole_in_a_pipe(online: Drumline, server: Server, tmp_path: Path) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, tags=[tmp_path.name[:60]], delay=3600)
+
+    plain = online("tasks", "list", "--tag", tmp_path.name[:60])
+    as_json = online("tasks", "list", "--tag", tmp_path.name[:60], "--json")
+
+    title, row = plain.out.splitlines()
+    assert title.split()[:3] == ["ID", "STATUS", "NAME"]
+    assert row.split()[:3] == [task, "PENDING", "work.sleep"]
+    assert [item["id"] for item in as_json.json] == [task]
+
+
+def test_an_empty_list_is_no_failure(online: Drumline) -> None:
+    ran = online("tasks", "list", "--name", "nobody has this", "--json")
+
+    assert (ran.code, ran.json) == (0, [])
+
+
+def test_get_shows_a_task_with_its_attempts(online: Drumline, server: Server, tmp_path: Path) -> None:
+    task = server.submit("work.refuse", payload={"file": str(tmp_path / "traces")})
+    server.until_ended(task)
+
+    plain = online("tasks", "get", task, "--attempts")
+    as_json = online("tasks", "get", task, "--attempts", "--json")
+
+    assert "never" in plain.out
+    assert [attempt["outcome"] for attempt in as_json.json["attempts"]] == ["failed"]
+
+
+def test_logs_prints_what_the_task_printed(online: Drumline, tmp_path: Path) -> None:
+    task = online("submit", *traced(tmp_path, "words"), "--delay", "0.3").out.strip()
+
+    followed = online("logs", task, "--follow")
+    read = online("tasks", "logs", task, "--json")
+
+    assert followed.out == "tracing words\n"
+    assert read.json == {"id": task, "log": "tracing words\n"}
+
+
+# -- watch
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "code"),
+    [
+        ("work.sleep", {"seconds": 0.2}, ExitCode.OK),
+        ("work.sleep", {"seconds": "x"}, ExitCode.TASK_FAILED),
+    ],
+)
+def test_watch_ends_as_the_task_ends(
+    online: Drumline, server: Server, name: str, payload: dict[str, object], code: ExitCode
+) -> None:
+    task = server.submit(name, payload=payload)
+
+    assert online("watch", task, "--exit-status").code == code
+    assert online("watch", task).code == ExitCode.OK
+
+
+def test_watch_tells_of_a_cancelled_task_and_of_time_that_is_up(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+
+    waiting = online("watch", task, "--timeout", "0.2")
+    online("tasks", "cancel", task, "--yes")
+    cancelled = online("watch", task, "--exit-status", "--json")
+
+    assert waiting.code == ExitCode.TIMED_OUT
+    assert (cancelled.code, cancelled.json["status"]) == (ExitCode.TASK_CANCELLED, "CANCELLED")
+
+
+def test_watch_streams_each_change_as_a_line(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0.5}, delay=0.5)
+
+    ran = online("watch", task, "--jsonl")
+    statuses = [json.loads(line)["status"] for line in ran.out.splitlines()]
+
+    assert statuses[-1] == "COMPLETED"
+    assert len(statuses) >= 2
+
+
+# -- steer
+
+
+def test_cancel_needs_a_yes_and_without_a_terminal_the_flag(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+
+    asked = online("tasks", "cancel", task, "--json")
+    untouched = server.get(task)["status"]
+    agreed = online("tasks", "cancel", task, "--yes", "--json")
+
+    assert (asked.code, asked.out, untouched) == (ExitCode.USAGE, "", "PENDING")
+    assert "--yes" in asked.err
+    assert (agreed.code, agreed.json[0]["status"]) == (0, "CANCELLED")
+
+
+def test_retry_and_reschedule(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+    online("tasks", "cancel", task, "--yes")
+
+    retried = online("tasks", "retry", task, "--json")
+    server.until_ended(task)
+    later = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+    sooner = online("tasks", "reschedule", later, "--delay", "0", "--priority", "critical", "--json")
+
+    assert retried.json[0]["status"] in {"QUEUED", "PROCESSING", "COMPLETED"}
+    assert sooner.json[0]["priority"] == 100
+    assert server.until_ended(later)["status"] == "COMPLETED"
+
+
+def test_queues_are_paused_and_resumed(online: Drumline) -> None:
+    paused = online("queues", "pause", "side", "--reason", "repairs", "--json")
+    listed = online("queues", "list")
+    resumed = online("queues", "resume", "side")
+
+    assert (paused.json["is_paused"], paused.json["reason"]) == (True, "repairs")
+    assert "repairs" in listed.out
+    assert resumed.out == "side  running\n"
+
+
+def test_workers_are_listed(online: Drumline, server: Server) -> None:
+    ran = online("workers", "list", "--json")
+
+    assert server.pid in [worker["pid"] for worker in ran.json]
+
+
+# -- what is said of mistakes
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("tasks", "get", NOWHERE), ExitCode.NOT_FOUND, "there is no task"),
+        (("tasks", "get", "7"), ExitCode.USAGE, "must be a UUID"),
+        (("tasks", "retry", NOWHERE), ExitCode.NOT_FOUND, "there is no task"),
+        (("workers", "drain", "w-00c0ffee00c0ffee", "--yes"), ExitCode.NOT_FOUND, "worker"),
+        (("tasks", "list", "--status", "COMPLETE"), ExitCode.USAGE, "did you mean COMPLETED?"),
+        (("tasks", "lst"), ExitCode.USAGE, "Did you mean 'list'?"),
+        (("tasks", "list", "--api-key", "sk_wrong"), ExitCode.AUTH, "DRUMLINE_API_KEY"),
+        (("tasks", "list", "--url", "http://127.0.0.1:1"), ExitCode.UNREACHABLE, "drumline dev"),
+        (("tasks", "reschedule", NOWHERE), ExitCode.USAGE, "--at, --delay or --priority"),
+        (("submit",), ExitCode.USAGE, "give the task's name"),
+        (("submit", "x", "--payload", "{"), ExitCode.USAGE, "--payload: is not JSON"),
+        (("submit", "x", "--arg", "y"), ExitCode.USAGE, "NAME=VALUE"),
+        (("submit", "x", "--delay", "-3"), ExitCode.USAGE, "delay"),
+        (("submit", "x", "--payload", "@nowhere"), ExitCode.USAGE, "nowhere cannot be read"),
+        (("dev", "nowhere.py"), ExitCode.USAGE, "there is no file nowhere.py"),
+        (("dev", "--log-level", "loud"), ExitCode.USAGE, "--log.level"),
+    ],
+)
+def test_a_mistake_has_its_status_and_says_what_to_do(
+    online: Drumline, words: tuple[str, ...], code: ExitCode, says: str
+) -> None:
+    ran = online(*words)
+
+    assert (ran.code, ran.out) == (code, "")
+    assert says in ran.err
+
+
+def test_an_act_that_the_state_forbids_is_a_conflict(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0})
+    server.until_ended(task)
+
+    assert online("tasks", "retry", task).code == ExitCode.CONFLICT
+
+
+def test_a_reused_key_is_a_conflict(online: Drumline, tmp_path: Path) -> None:
+    first = online("submit", "work.sleep", "--arg", "seconds=0", "--key", str(tmp_path))
+    again = online("submit", "work.sleep", "--arg", "seconds=0", "--key", str(tmp_path))
+    other = online("submit", "work.sleep", "--arg", "seconds=1", "--key", str(tmp_path))
+
+    assert (again.code, again.out) == (0, first.out)
+    assert "same task" in again.err
+    assert other.code == ExitCode.CONFLICT
+
+
+def test_a_taken_port_is_said_clearly(drumline: Drumline, server: Server) -> None:
+    port = server.url.rpartition(":")[2]
+
+    ran = drumline("dev", "--port", port)
+
+    assert ran.code == ExitCode.FAILED
+    assert f"port {port} of 127.0.0.1 is taken" in ran.err
+
+
+# -- the rest
+
+
+def test_an_interrupted_command_says_so(server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+    command = [sys.executable, "-m", "drumline.cli.main", "watch", task, "--jsonl"]
+    environment = {**os.environ, "DRUMLINE_DATA": str(server.data)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        watching.stdout.readline()
+
+        watching.send_signal(signal.SIGINT)
+
+        assert watching.wait(30) == ExitCode.INTERRUPTED
+
+
+def test_version(drumline: Drumline) -> None:
+    assert drumline("version", "--json").json == {"version": drumline("version").out.strip()}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_printed(drumline: Drumline, shell: str) -> None:
+    ran = drumline("completion", shell)
+
+    assert ran.code == 0
+    assert "_DRUMLINE_COMPLETE" in ran.out
+
+
+def test_migrate_makes_the_store(drumline: Drumline, tmp_path: Path) -> None:
+    assert drumline("migrate").code == 0
+    assert drumline("migrate").code == 0
+    assert (tmp_path / ".drumline" / "drumline.db").exists()
