@@ -1,0 +1,58 @@
+"""A remote worker whose answers get lost on the way loses no task."""
+
+import pytest
+
+from drumline.backends.remote import RemoteGateway
+from drumline.core.errors import Unavailable
+from drumline.core.outcome import Succeeded
+from drumline.core.state import State
+from drumline.engine.engine import Engine
+from drumline.ports.gateway import Report
+from tests.factories import request
+from tests.gateway.conftest import KEY
+from tests.gateway.test_gateway import WORKER
+from tests.gateway.wire import Wire
+
+
+@pytest.fixture
+def remote(wire: Wire) -> RemoteGateway:
+    return RemoteGateway("http://drumline", api_key=KEY, transport=wire)
+
+
+async def test_a_claim_whose_answer_was_lost_is_asked_for_again(
+    engine: Engine, remote: RemoteGateway, wire: Wire
+) -> None:
+    session = await remote.open_session(WORKER)
+    ids = {(await engine.submissions.submit(request())).id for _ in range(2)}
+    wire.lose_answers = 2
+
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await remote.claim(session, limit=2, wait=0)
+    tasks = await remote.claim(session, limit=2, wait=0)
+
+    assert {task.lease.task for task in tasks} == ids
+    assert {task.attempt for task in tasks} == {1}
+
+
+async def test_a_settlement_whose_answer_was_lost_is_settled_once(
+    engine: Engine, remote: RemoteGateway, wire: Wire
+) -> None:
+    session = await remote.open_session(WORKER)
+    submitted = await engine.submissions.submit(request())
+    (task,) = await remote.claim(session, limit=1, wait=0)
+    report = Report(task.lease, Succeeded())
+    wire.lose_answers = 1
+
+    with pytest.raises(Unavailable):
+        await remote.settle([report])
+
+    assert await remote.settle([report]) == [State.COMPLETED]
+    assert len(await engine.queries.attempts(submitted.id)) == 1
+
+
+async def test_a_wrong_key_is_told_plainly(wire: Wire) -> None:
+    stranger = RemoteGateway("http://drumline", api_key="sk_wrong", transport=wire)
+
+    with pytest.raises(Exception, match="key"):
+        await stranger.open_session(WORKER)
