@@ -1,4 +1,5 @@
 import asyncio
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from drumline import (
     Conflict,
     Context,
     Drumline,
+    DrumlineError,
     Invalid,
     KeyReused,
     NotFound,
@@ -18,10 +20,13 @@ from drumline import (
     TaskHandle,
     WaitTimeout,
 )
+from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.sdk.context import activated
 from drumline.sdk.embedded import EmbeddedTransport
 from tests.sdk.hand_worker import HandWorker
+
+ID = TaskId("01890a5d-ac96-774b-bcce-b302099a8057")
 
 
 @dataclass
@@ -235,3 +240,26 @@ async def test_a_blocking_call_inside_an_async_task_is_refused(add: Task[[int, i
 
     with activated(Context(id=handle.id, state=None)), pytest.raises(RuntimeError, match="asubmit"):
         add.submit(2, 3)
+
+
+async def test_a_handle_of_a_closed_app_says_so(app: Drumline[None]) -> None:
+    handle = await app.asubmit_task("ping")
+    await asyncio.to_thread(app.close)
+
+    with pytest.raises(RuntimeError, match="the connection was closed"):
+        await handle.astatus()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TaskFailed(ID, ErrorInfo("ValueError", "no", "line 7")),
+        TaskCancelled(ID, Status.SKIPPED),
+        WaitTimeout("late", ID, Status.QUEUED, has_worker=False),
+    ],
+)
+def test_errors_survive_a_process_border(error: DrumlineError) -> None:
+    copy = pickle.loads(pickle.dumps(error))
+
+    assert str(copy) == str(error)
+    assert vars(copy) == vars(error)

@@ -24,12 +24,17 @@ from drumline import (
     Unauthorized,
     Unavailable,
 )
+from drumline.api.app import create_app
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Info
+from drumline.api.server import Server
 from drumline.core.task import TaskRequest
 from drumline.sdk import http as http_module
 from drumline.sdk.embedded import EmbeddedTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.problems import error_of
 from drumline.sdk.transport import Get, SubmitMany
+from drumline.wiring import embedded_engine
 from tests.sdk.conftest import KEY, served
 
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -244,6 +249,35 @@ def test_a_server_that_runs_on_the_data_folder_is_found_with_its_key(house: Embe
 
         assert app.submit_task("ping").url.startswith(f"http://127.0.0.1:{port}/api/v1/tasks/")
         app.close()
+
+
+async def test_the_first_async_submission_finds_a_server_on_its_own_loop(tmp_path: Path) -> None:
+    # As in `drumline dev`, where an async task submits to the server of its own process.
+    engine = await embedded_engine(tmp_path)
+    stop = asyncio.Event()
+    server = Server(create_app(engine, keys=KeyRing([KEY]), info=Info(version="0"), stop=stop), port=0)
+    serving = asyncio.create_task(server.run(stop))
+    _write_note(tmp_path, server.port)
+    app = Drumline("test", data=tmp_path, api_key=KEY)
+
+    handle = await asyncio.wait_for(app.asubmit_task("ping"), 20)
+
+    assert handle.url.startswith("http://")
+    await asyncio.to_thread(app.close)
+    stop.set()
+    await serving
+    await engine.close()
+
+
+def test_a_worker_lends_its_engine_unless_the_app_names_a_server(house: EmbeddedTransport) -> None:
+    unnamed, named = Drumline("unnamed"), Drumline("named", url="http://127.0.0.1:1")
+
+    unnamed.use(house, unless_named=True)
+    named.use(house, unless_named=True)
+
+    assert unnamed.client.transport is house
+    assert isinstance(named.client.transport, HttpTransport)
+    named.close()
 
 
 def test_a_note_of_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:

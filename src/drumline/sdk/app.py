@@ -1,5 +1,6 @@
 """The app: where tasks are defined, and how they reach Drumline."""
 
+import asyncio
 import inspect
 import os
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -127,7 +128,7 @@ class Drumline(Generic[StateT]):
 
     async def asubmit_task(self, name: str, payload: Any = None, **options: Unpack[Options]) -> TaskHandle[Any]:
         """Submit a task by name, as `submit_task` does."""
-        client = self.client
+        client = await self.aclient()
         return TaskHandle(await client.asubmit(_request(name, payload, options)), client)
 
     def submit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]:
@@ -138,7 +139,7 @@ class Drumline(Generic[StateT]):
 
     async def asubmit_many(self, calls: Sequence[Call[R]]) -> list[TaskHandle[R] | DrumlineError]:
         """Submit many calls at once, as `submit_many` does."""
-        client = self.client
+        client = await self.aclient()
         return _handles(calls, await client.transport.asend(_ask(calls)) if calls else [], client)
 
     def handle(self, id: str) -> TaskHandle[Any]:
@@ -151,12 +152,16 @@ class Drumline(Generic[StateT]):
     def client(self) -> Client:
         """The client, connected on first use; a forked child gets its own."""
         client = self._client
-        if client is None or self._owner != os.getpid():
-            with self._lock:
-                if self._client is None or self._owner != os.getpid():
-                    self._client, self._owner = Client(self._connect()), os.getpid()
-                client = self._client
-        return client
+        if client is not None and self._owner == os.getpid():
+            return client
+        with self._lock:
+            if self._client is None or self._owner != os.getpid():
+                self._client, self._owner = Client(self._connect()), os.getpid()
+            return self._client
+
+    @property
+    def _is_connected(self) -> bool:
+        return self._client is not None and self._owner == os.getpid()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -178,8 +183,19 @@ class Drumline(Generic[StateT]):
                 self._client = before
             transport.close()
 
-    def use(self, transport: Transport) -> None:
-        """Use this transport from now on, instead of finding one."""
+    async def aclient(self) -> Client:
+        """Return the client, connecting without blocking the event loop."""
+        # The server to find may be served by this very loop: a blocking look would wait for itself.
+        return self.client if self._is_connected else await asyncio.to_thread(lambda: self.client)
+
+    def use(self, transport: Transport, *, unless_named: bool = False) -> None:
+        """Use this transport from now on, instead of finding one.
+
+        A process that works for the app hands it the way to its own engine with `unless_named`, so that tasks submit
+        to where they came from; an app that names a server keeps it.
+        """
+        if unless_named and self._locate().is_sure:
+            return
         with self._lock:
             self._client, self._owner = Client(transport), os.getpid()
 

@@ -16,6 +16,7 @@ from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.batcher import Batcher
 from drumline.sdk.context import current_or_none
+from drumline.sdk.loop_thread import running_loop
 from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
 
 T = TypeVar("T")
@@ -101,9 +102,7 @@ def warn_if_blocking(twin: str, *, level: int = 3) -> None:
     should answer. Elsewhere (a notebook has a loop, too) it is only slow.
     `level` is how many frames away the caller's line is.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if running_loop() is None:
         return
     message = f"this call blocks the running event loop; use `await ….{twin}(…)` instead"
     if current_or_none() is not None:

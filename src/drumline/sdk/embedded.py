@@ -20,7 +20,7 @@ from drumline.core.ids import TaskId, session_text
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
-from drumline.sdk.loop_thread import LoopThread
+from drumline.sdk.loop_thread import LoopThread, start_on, wait_on
 from drumline.sdk.transport import NULL, Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
 
 T = TypeVar("T")
@@ -92,41 +92,31 @@ class EngineLike(Protocol):
         ...
 
 
-class EmbeddedTransport:
-    """Answers asks from an engine that lives on `thread`."""
+class EngineTransport:
+    """Answers asks from an engine that lives on an event loop of this process."""
 
-    def __init__(self, engine: EngineLike, thread: LoopThread, *, home: str = "drumline:") -> None:
+    def __init__(self, engine: EngineLike, loop: asyncio.AbstractEventLoop, *, home: str = "drumline:") -> None:
         self.engine = engine
-        self.thread = thread
+        self._loop = loop
         self._home = home
-        self._is_open = True
-        # The store needs no farewell: all that was acknowledged is durable. The loop must not run into the
-        # interpreter's own end, that is all; by then no thread pool works any more, so a full close would fail.
-        atexit.register(thread.stop)
 
     def send(self, ask: Ask[T]) -> T:
         """Answer, blocking the calling thread."""
         # The ask's type says what the answer is; `_answer` keeps to it case by case.
-        return cast("T", self.thread.wait(self._answer(ask)))
+        return cast("T", wait_on(self._loop, self._answer(ask)))
 
     async def asend(self, ask: Ask[T]) -> T:
         """Answer, on any event loop."""
-        return cast("T", await asyncio.wrap_future(self.thread.start(self._answer(ask))))
+        if asyncio.get_running_loop() is self._loop:
+            return cast("T", await self._answer(ask))
+        return cast("T", await asyncio.wrap_future(start_on(self._loop, self._answer(ask))))
 
     def url_of(self, task: TaskId) -> str:
-        """Return the data folder with the task's id: there is no server to look at it through."""
+        """Return the engine's home with the task's id."""
         return f"{self._home}#{task}"
 
     def close(self) -> None:
-        """Close the engine and end its loop."""
-        if not self._is_open:
-            return
-        self._is_open = False
-        atexit.unregister(self.thread.stop)
-        try:
-            self.thread.wait(self.engine.close(), CLOSING_SECONDS)
-        finally:
-            self.thread.stop()
+        """Leave the engine to whoever opened it."""
 
     async def _answer(self, ask: Ask[Any]) -> Any:
         match ask:
@@ -166,6 +156,27 @@ class EmbeddedTransport:
             view = await self.engine.queries.wait(task, seconds=0)
             if view.state is not State.CANCELLED:
                 raise
+
+
+class EmbeddedTransport(EngineTransport):
+    """Answers asks from an engine that it opened itself, on a thread of its own."""
+
+    def __init__(self, engine: EngineLike, thread: LoopThread, *, home: str) -> None:
+        super().__init__(engine, thread.loop, home=home)
+        self.thread = thread
+        # The store needs no farewell: all that was acknowledged is durable. The loop must not run into the
+        # interpreter's own end, that is all; by then no thread pool works any more, so a full close would fail.
+        atexit.register(thread.stop)
+
+    def close(self) -> None:
+        """Close the engine and end its loop."""
+        if self.thread.is_stopped:
+            return
+        atexit.unregister(self.thread.stop)
+        try:
+            self.thread.wait(self.engine.close(), CLOSING_SECONDS)
+        finally:
+            self.thread.stop()
 
 
 def open_embedded(data: Path) -> EmbeddedTransport:

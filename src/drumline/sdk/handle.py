@@ -169,7 +169,7 @@ class TaskHandle(Generic[R]):
         if has_worker is False:
             reason = f"; no live worker can run {info.name!r}"
         message = f"task {self.id} is still {status.value}{after}{reason}"
-        return WaitTimeout(message, task=self.id, status=status, has_worker=has_worker)
+        return WaitTimeout(message, self.id, status, has_worker=has_worker)
 
 
 def _only(ask: Ask[T]) -> Steps[T]:

@@ -30,8 +30,10 @@ ANSWER_SECONDS: Final = 30.0
 MOST_TASKS: Final = 5_000
 MOST_BYTES: Final = 8 * 1024 * 1024
 """What goes into one batch request, well inside the server's limits."""
-CROWDED_WAIT: Final = 0.1
-"""Seconds that a long poll may take while others wait for a thread."""
+TURN_SECONDS: Final = 2.0
+"""Seconds that an async caller's long poll may take."""
+CROWDED_SECONDS: Final = 0.1
+"""The same while others wait for a thread."""
 
 
 class _Unsent(Unavailable):
@@ -87,10 +89,11 @@ class HttpTransport:
 
     async def asend(self, ask: Ask[T]) -> T:
         """Answer, on any event loop."""
-        threads = self._calls
         if isinstance(ask, Get) and ask.wait > 0:
-            threads = self._waits
-        return await asyncio.wrap_future(threads.run(lambda: self.send(ask)))
+            # Waits share few threads, so they take turns; and they never stand in the way of other calls.
+            short = Get(ask.task, min(ask.wait, TURN_SECONDS))
+            return cast("T", await asyncio.wrap_future(self._waits.run(lambda: self.send(short))))
+        return await asyncio.wrap_future(self._calls.run(lambda: self.send(ask)))
 
     def url_of(self, task: TaskId) -> str:
         """Return the task's address in the API."""
@@ -133,8 +136,8 @@ class HttpTransport:
         return None
 
     def _get(self, task: TaskId, wait: float) -> TaskInfo:
-        if wait > 0 and self._waits.is_full:
-            wait = min(wait, CROWDED_WAIT)
+        if self._waits.has_backlog:
+            wait = min(wait, CROWDED_SECONDS)
         query = f"?wait={wait:.3f}" if wait > 0 else ""
         request = _Request(method="GET", path=_path(task) + query, is_repeatable=True, seconds=ANSWER_SECONDS + wait)
         return _read(self._send(request), TaskInfo)

@@ -8,6 +8,37 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+JOIN_SECONDS = 5.0
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def start_on(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> "Future[T]":
+    """Run `work` on a loop of another thread."""
+    if loop.is_closed():
+        work.close()
+        raise RuntimeError("the connection was closed")
+    return asyncio.run_coroutine_threadsafe(work, loop)
+
+
+def wait_on(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+    """Run `work` on a loop of another thread and block until it is done."""
+    if running_loop() is loop:
+        work.close()
+        raise RuntimeError("a blocking call on Drumline's own event loop would never end: use its async twin")
+    future = start_on(loop, work)
+    try:
+        return future.result(seconds)
+    except BaseException:
+        future.cancel()
+        raise
+
 
 class LoopThread:
     """An event loop in a daemon thread of its own."""
@@ -17,26 +48,24 @@ class LoopThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the loop has ended."""
+        return self.loop.is_closed()
+
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Run `work` on the loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
+        return start_on(self.loop, work)
 
     def wait(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """Run `work` on the loop and block until it is done."""
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise RuntimeError("a blocking call on Drumline's own event loop would never end: use its async twin")
-        future = self.start(work)
-        try:
-            return future.result(seconds)
-        except BaseException:
-            future.cancel()
-            raise
+        return wait_on(self.loop, work, seconds)
 
     def stop(self) -> None:
         """End the loop and its thread."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(timeout=5)
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)

@@ -31,6 +31,10 @@ class HasClient(Protocol):
         """The client, connected on first use."""
         ...
 
+    async def aclient(self) -> Client:
+        """Return the client, connecting without blocking the event loop."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
@@ -67,7 +71,7 @@ class Submittable(Generic[P, R]):
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
         """Submit a call; concurrent ones on this event loop travel together."""
         request = self._request_for(args, kwargs)
-        client = self._app.client
+        client = await self._app.aclient()
         return TaskHandle(await client.asubmit(request), client, self.definition.decode_result)
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:

@@ -23,16 +23,19 @@ class DaemonThreads:
         self._lock = Lock()
         self._threads = 0
         self._idle = 0
+        self._is_closed = False
 
     @property
-    def is_full(self) -> bool:
-        """Whether every thread is busy, so that the next call must wait for one."""
-        return self._idle <= 0 and self._threads >= self._most
+    def has_backlog(self) -> bool:
+        """Whether calls are waiting for a thread."""
+        return self._idle < 0
 
     def run(self, call: Callable[[], T]) -> "Future[T]":
         """Run `call` in one of the threads."""
         future: Future[T] = Future()
         with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the connection was closed")
             self._idle -= 1
             if self._idle < 0 and self._threads < self._most:
                 self._threads += 1
@@ -44,8 +47,8 @@ class DaemonThreads:
     def close(self) -> None:
         """Let the threads end after their present calls."""
         with self._lock:
-            threads, self._threads, self._most = self._threads, 0, 0
-        for _ in range(threads):
+            self._is_closed = True
+        for _ in range(self._threads):
             self._calls.put(None)
 
     def _work(self) -> None:
