@@ -21,7 +21,11 @@ from tests.harness.redis import RedisServer
 
 T = TypeVar("T")
 
-TEMPLATE = "drumline_template"
+CUT_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename <> 'migration'"
 _numbers = count(1)
 
 
@@ -39,26 +43,29 @@ def postgres_server_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server_url: str) -> str:
-    """The name of a database with the schema in it, to copy from."""
-    _apart(_make_template(postgres_server_url))
-    return TEMPLATE
+def migrated_postgres_url(postgres_server_url: str) -> str:
+    """A database with the schema in it, which the tests of this run use one after the other."""
+    return _apart(_make_migrated(postgres_server_url))
 
 
 @pytest.fixture
-async def postgres_url(postgres_server_url: str, postgres_template: str) -> AsyncIterator[str]:
-    """A database of the test's own, with the schema in it and nothing else."""
-    name = f"drumline_test_{next(_numbers)}"
-    await _execute(postgres_server_url, f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY file_copy")
-    yield on_database(postgres_server_url, name)
-    await _execute(postgres_server_url, f"DROP DATABASE {name} WITH (FORCE)")
+async def postgres_url(migrated_postgres_url: str) -> str:
+    """A database with the schema in it and nothing else. Emptying one is ten times faster than making one."""
+    connection = await asyncpg.connect(migrated_postgres_url)
+    try:
+        await connection.execute(CUT_OTHERS)
+        rows = await connection.fetch(TABLES)
+        await connection.execute(";".join(f"DELETE FROM drumline.{table}" for (table,) in rows))
+    finally:
+        await connection.close()
+    return migrated_postgres_url
 
 
 @pytest.fixture
 async def empty_postgres_url(postgres_server_url: str) -> AsyncIterator[str]:
     """A database of the test's own, without a schema."""
     name = f"drumline_test_{next(_numbers)}"
-    await _execute(postgres_server_url, f"CREATE DATABASE {name} TEMPLATE template0 STRATEGY file_copy")
+    await _execute(postgres_server_url, f"CREATE DATABASE {name} TEMPLATE template0")
     yield on_database(postgres_server_url, name)
     await _execute(postgres_server_url, f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -116,12 +123,14 @@ def on_database(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
-async def _make_template(server_url: str) -> None:
-    await _execute(server_url, f"DROP DATABASE IF EXISTS {TEMPLATE} WITH (FORCE)")
-    await _execute(server_url, f"CREATE DATABASE {TEMPLATE} TEMPLATE template0")
-    store = await PostgresStore.open(on_database(server_url, TEMPLATE))
+async def _make_migrated(server_url: str) -> str:
+    name = "drumline_test"
+    await _execute(server_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    await _execute(server_url, f"CREATE DATABASE {name} TEMPLATE template0")
+    store = await PostgresStore.open(on_database(server_url, name))
     await store.migrate()
     await store.close()
+    return on_database(server_url, name)
 
 
 async def _execute(url: str, statement: str) -> None:

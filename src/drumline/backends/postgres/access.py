@@ -35,4 +35,4 @@ class Access:
 
 def column(values: Sequence[T | None]) -> Sequence[T | None]:
     """Return values as an array for the server; if there are none at all, an empty one says so in fewer bytes."""
-    return values if any(value is not None for value in values) else ()
+    return values if values.count(None) < len(values) else ()

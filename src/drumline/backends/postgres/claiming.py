@@ -24,8 +24,8 @@ Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
 """What a request can run: queues, names, tenant."""
 Numbered = tuple[int, ClaimRequest]
 """A request and its place in the call."""
-Ranked = tuple[int, ClaimedTask]
-"""A task and its score."""
+Ranked = tuple[int, TaskId, ClaimedTask]
+"""A task after what it is ranked by: its score, then its id."""
 
 MOST_SLOTS = 10_000
 
@@ -135,9 +135,9 @@ class Claiming(Access):
 
     async def _hand_over(self, rows: Rows, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         lanes = await self._lanes.lanes({row[2] for row in rows})
-        for number, *row in rows:
-            place, request = group[number - 1]
-            taken[place].append(_ranked(row, request.nonce, lanes))
+        for row in rows:
+            place, request = group[row[0] - 1]
+            taken[place].append(_ranked(row[1:], request.nonce, lanes))
 
     async def _claimed_before(self, request: ClaimRequest) -> list[Ranked]:
         rows = await self._database.fetch(
@@ -163,20 +163,21 @@ def _next_hints(hinted: list[Numbered], taken: dict[int, list[Ranked]], rounds: 
 
 
 def _firsts(rows: Rows) -> dict[int, Place]:
+    """Return a place in each lane before which this claim left nothing: whatever row comes first will do."""
     firsts: dict[int, Place] = {}
     for row in rows:
-        lane, due_at = row[2], row[3]
-        first = firsts.get(lane)
-        if first is None or due_at < first.due_at or (due_at == first.due_at and str(row[1]) < first.task):
-            firsts[lane] = Place(due_at, str(row[1]))
+        lane = row[2]
+        if lane not in firsts:
+            firsts[lane] = Place(row[3], str(row[1]))
     return firsts
 
 
 def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked:
     task, number, due_at, epoch, attempt, payload, options = row
     lane = lanes[number]
+    id_ = TaskId(str(task))
     claimed = ClaimedTask(
-        lease=Lease(TaskId(str(task)), epoch, nonce),
+        lease=Lease(id_, epoch, nonce),
         name=lane.name,
         queue=lane.queue,
         payload=Raw(payload),
@@ -185,9 +186,9 @@ def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked
         tenant=lane.tenant,
         options=decode_options(options),
     )
-    return score(due_at, lane.priority), claimed
+    return score(due_at, lane.priority), id_, claimed
 
 
 def _best_first(ranked: list[Ranked]) -> tuple[ClaimedTask, ...]:
-    ranked.sort(key=lambda each: (each[0], each[1].lease.task))
-    return tuple(task for _, task in ranked)
+    ranked.sort()
+    return tuple(claimed for _, _, claimed in ranked)

@@ -14,7 +14,6 @@ DIRECT: Final = "drumline.direct"
 
 SETTINGS: Final = {
     "application_name": "drumline",
-    DIRECT: "on",
     "jit": "off",  # it costs more than the short statements that it would compile
     # Statements are planned once per connection, often when the tables are still empty. Without these, such a plan
     # would read whole tables, and stay: every hot statement finds its rows by a key, and has to be planned so.
@@ -52,17 +51,16 @@ async def connect(url: str, *, settings: dict[str, str] | None, seconds: float) 
     )
 
 
-async def is_direct(url: str, *, seconds: float) -> bool:
-    """Tell whether the address is PostgreSQL itself, and not a pooler that gives connections out by transaction."""
+async def connect_direct(url: str, *, settings: dict[str, str], seconds: float) -> "Connection | None":
+    """Open a connection to PostgreSQL itself; None if a pooler stands at the address."""
     try:
-        connection = await connect(url, settings={DIRECT: "on"}, seconds=seconds)
+        connection = await connect(url, settings=settings | {DIRECT: "on"}, seconds=seconds)
     except asyncpg.ProtocolViolationError:  # PgBouncer: "unsupported startup parameter"
-        return False
-    try:
-        value = await connection.fetchval(f"SELECT current_setting('{DIRECT}', true)", timeout=seconds)
-    finally:
-        connection.terminate()
-    return bool(value == "on")  # a pooler that ignores what it does not know leaves it unset
+        return None
+    if await connection.fetchval(f"SELECT current_setting('{DIRECT}', true)", timeout=seconds) == "on":
+        return connection
+    connection.terminate()  # a pooler that passes over what it does not know
+    return None
 
 
 async def fetch(connection: Connection, name: str, values: dict[str, Any]) -> Rows:

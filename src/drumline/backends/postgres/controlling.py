@@ -75,11 +75,11 @@ class Controlling(Access):
 
         async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
             hints = [change.hint for _, change in changed.values() if change.hint is not None]
-            numbers = await self._lanes.numbers({hint.lane for hint in hints})
+            lanes = await self._lanes.numbers_in_order([hint.lane for hint in hints])
             await transaction.fetch(
                 "reschedule",
                 ids=[hint.task for hint in hints],
-                lanes=[numbers[hint.lane] for hint in hints],
+                lanes=lanes,
                 due_at=[hint.due_at for hint in hints],
                 act=NUMBER_OF[Act.RESCHEDULE],
                 now=self._now(),
@@ -170,9 +170,8 @@ class Controlling(Access):
 
     async def _note_queued(self, answers: Iterable[Answer]) -> None:
         hints = [answer.hint for answer in answers if isinstance(answer, Changed) and answer.hint is not None]
-        numbers = await self._lanes.numbers({hint.lane for hint in hints})
-        for hint in hints:
-            self._cursors.queued(numbers[hint.lane], Place(hint.due_at, hint.task))
+        for hint, lane in zip(hints, await self._lanes.numbers_in_order([hint.lane for hint in hints]), strict=True):
+            self._cursors.queued(lane, Place(hint.due_at, hint.task))
 
 
 def _cancelled(stand: Stand, act: Act) -> Ending:

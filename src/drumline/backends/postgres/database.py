@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from drumline.backends.postgres.connection import BROAD, SETTINGS, Connection, Rows, connect, fetch, is_direct
+from drumline.backends.postgres.connection import BROAD, SETTINGS, Connection, Rows, connect, connect_direct, fetch
 from drumline.backends.postgres.failures import CLASHED, LOST, translated
 from drumline.core.errors import Unavailable
 
@@ -70,9 +70,15 @@ class Database:
         """Tell whether connections are the server's own, so that what is set or prepared on one stays there."""
         if self._is_direct is None:
             try:
-                self._is_direct = await is_direct(self._url, seconds=self._budget.connect)
+                async with asyncio.timeout(self._budget.connect):
+                    connection = await connect_direct(
+                        self._url, settings=self._settings(Line.DESK), seconds=self._budget.connect
+                    )
             except Exception as error:
                 raise translated(error) or error from error
+            self._is_direct = connection is not None
+            if connection is not None:
+                self._idle[Line.DESK].append(connection)
         return self._is_direct
 
     async def fetch(self, line: Line, name: str, /, *, repeat: bool = False, **values: Any) -> Rows:
@@ -120,8 +126,7 @@ class Database:
                     raise translated(error) or error from error
 
     async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]]) -> T:
-        seconds = self._budget.broad if line is Line.BROAD else self._budget.statement
-        async with asyncio.timeout(seconds), self._connection(line) as connection:
+        async with asyncio.timeout(self._seconds(line)), self._connection(line) as connection:
             return await work(connection)
 
     @asynccontextmanager
@@ -151,13 +156,16 @@ class Database:
     async def _open(self, line: Line) -> Connection:
         if self._is_closed:
             raise Unavailable("the store has been closed")
-        settings = None
-        if await self.is_direct():
-            settings = SETTINGS | BROAD if line is Line.BROAD else SETTINGS
-            seconds = self._budget.broad if line is Line.BROAD else self._budget.statement
-            # The server gives up when we do.
-            settings = settings | {"statement_timeout": f"{round(seconds * 1000)}ms"}
+        settings = self._settings(line) if await self.is_direct() else None
         return await connect(self._url, settings=settings, seconds=self._budget.connect)
+
+    def _seconds(self, line: Line) -> float:
+        return self._budget.broad if line is Line.BROAD else self._budget.statement
+
+    def _settings(self, line: Line) -> dict[str, str]:
+        # The server gives up when we do.
+        ours = SETTINGS | {"statement_timeout": f"{round(self._seconds(line) * 1000)}ms"}
+        return ours | BROAD if line is Line.BROAD else ours
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.migrating import migrate
 from drumline.core.clock import Instant
+from drumline.core.ids import TaskId
 
 
 class Housekeeping(Access):
@@ -17,7 +18,7 @@ class Housekeeping(Access):
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
 
         async def delete(transaction: Transaction) -> int:
-            rows = await transaction.fetch("lock_ended", before=ended_before, limit=limit)
+            rows = await transaction.fetch("lock_ended", below=_id_at(ended_before), before=ended_before, limit=limit)
             ((count,),) = await transaction.fetch("prune", ids=[task for (task,) in rows])
             await transaction.fetch("prune_sessions", before=ended_before)
             await transaction.fetch("prune_outbox", before=ended_before, limit=limit)
@@ -34,3 +35,9 @@ class Housekeeping(Access):
     async def close(self) -> None:
         """Finish what is under way and let go of every connection."""
         await self._database.close()
+
+
+def _id_at(instant: Instant) -> TaskId:
+    """Return the first id that is above all those made by the given millisecond."""
+    text = f"{max(instant, 0) + 1:012x}"
+    return TaskId(f"{text[:8]}-{text[8:]}-7000-8000-000000000000")

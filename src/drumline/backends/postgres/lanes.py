@@ -1,6 +1,6 @@
 """Lanes as numbers: interned once, remembered by the process. A lane is never deleted or changed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.database import Database, Line
@@ -11,7 +11,7 @@ class Lanes:
     """Translates between lanes and their numbers.
 
     What it has to ask goes over the line of submissions, which waits for no other: so it may be asked from within a
-    transaction.
+    transaction on any other line.
     """
 
     def __init__(self, database: Database) -> None:
@@ -25,23 +25,18 @@ class Lanes:
         That is a transaction of its own: a lane that nobody uses after all does no harm, and a number that was
         remembered can never be taken back.
         """
-        unknown = sorted(
-            set(lanes) - self._numbers.keys(), key=lambda lane: (lane.tenant, lane.queue, lane.name, lane.priority)
-        )
+        unknown = set(lanes) - self._numbers.keys()
         if unknown:
-            words = {
-                "tenants": [lane.tenant for lane in unknown],
-                "queues": [lane.queue for lane in unknown],
-                "names": [lane.name for lane in unknown],
-                "priorities": [lane.priority for lane in unknown],
-            }
-            # Look first: inserting what is there already would use up numbers.
-            rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
-            if len(rows) < len(unknown):
-                await self._database.fetch(Line.SUBMIT, "insert_lanes", repeat=True, **words)
-                rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
-            self._remember(rows)
+            await self._intern(unknown)
         return self._numbers
+
+    async def numbers_in_order(self, lanes: Sequence[Lane]) -> list[int]:
+        """Return the number of each of many lanes. They are alike mostly: each is looked up once."""
+        try:
+            return [self._numbers[lane] for lane in lanes]
+        except KeyError:
+            numbers = await self.numbers(lanes)
+            return [numbers[lane] for lane in lanes]
 
     async def lanes(self, numbers: Iterable[int]) -> Mapping[int, Lane]:
         """Return the lanes behind numbers."""
@@ -49,6 +44,21 @@ class Lanes:
         if unknown:
             self._remember(await self._database.fetch(Line.SUBMIT, "lane_names", repeat=True, lanes=sorted(unknown)))
         return self._lanes
+
+    async def _intern(self, lanes: set[Lane]) -> None:
+        unknown = sorted(lanes, key=lambda lane: (lane.tenant, lane.queue, lane.name, lane.priority))
+        words = {
+            "tenants": [lane.tenant for lane in unknown],
+            "queues": [lane.queue for lane in unknown],
+            "names": [lane.name for lane in unknown],
+            "priorities": [lane.priority for lane in unknown],
+        }
+        # Look first: inserting what is there already would use up numbers.
+        rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
+        if len(rows) < len(unknown):
+            await self._database.fetch(Line.SUBMIT, "insert_lanes", repeat=True, **words)
+            rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
+        self._remember(rows)
 
     def _remember(self, rows: Rows) -> None:
         for number, *words in rows:

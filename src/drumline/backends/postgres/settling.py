@@ -1,10 +1,12 @@
 """Recording how attempts ended."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from drumline.backends.postgres.access import Access, column
 from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.endings import Ending, Held, end, error_text, is_queued, record
@@ -20,8 +22,21 @@ from drumline.ports.store import Hint, Settled, Settlement, Standing
 NOT_CURRENT: Final = "the lease is not the task's current one"
 ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
 """The acts whose end depends on nothing but the lease: one statement ends them, without a look before."""
-SETTLED: Final = {act: Settled(TRANSITIONS[State.RUNNING, act]) for act in ENDING_ACTS}
 
+
+class Plain(NamedTuple):
+    """What an ending act is in numbers, and the answer to it."""
+
+    act: int
+    outcome: int
+    answer: Settled
+
+
+PLAIN: Final = {
+    act: Plain(NUMBER_OF[act], int(OUTCOME_OF[act]), Settled(TRANSITIONS[State.RUNNING, act])) for act in ENDING_ACTS
+}
+
+Ended = tuple[Settlement, Plain]
 Answers = dict[Lease, Settled]
 
 
@@ -30,7 +45,7 @@ class Settling(Access):
 
     async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
         """Return where each leased task stands; None for a lease that is not current."""
-        rows = await self._database.fetch(Line.SETTLE, "standing", repeat=True, **_columns(leases))
+        rows = await self._database.fetch(Line.SETTLE, "standing", repeat=True, **_lease_columns(leases))
         found = {
             Lease(TaskId(str(task)), epoch, nonce): Standing(failures, decode_options(options))
             for task, epoch, nonce, failures, options in rows
@@ -39,34 +54,45 @@ class Settling(Access):
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Record how attempts ended."""
-        firsts: dict[Lease, Settlement] = {}
-        for settlement in sorted(settlements, key=lambda each: each.lease.task):
-            firsts.setdefault(settlement.lease, settlement)
-        ending = [each for each in firsts.values() if each.act in ENDING_ACTS]
-        queueing = [each for each in firsts.values() if each.act not in ENDING_ACTS]
-        answers = await self._write(ending, queueing)
-        unknown = [lease for lease in firsts if lease not in answers]
+        ending = [(settlement, plain) for settlement in settlements if (plain := PLAIN.get(settlement.act))]
+        if len(ending) == len(settlements) and len({each.lease.task for each, _ in ending}) == len(ending):
+            rows = await self._database.fetch(Line.SETTLE, "settle", repeat=True, **self._end_columns(ending))
+            if rows and rows[0][1] is None:
+                return [plain.answer for _, plain in ending]  # all of them: nothing to look up
+            answers = _answers(ending, rows)
+        else:
+            answers = await self._settle_mixed(settlements)
+        unknown = [settlement.lease for settlement in settlements if settlement.lease not in answers]
         if unknown:
             answers |= await self._settled_before(unknown)
-        return [
-            answer if (answer := answers.get(settlement.lease)) is not None else Fenced(NOT_CURRENT)
-            for settlement in settlements
-        ]
+        return [answers.get(settlement.lease) or Fenced(NOT_CURRENT) for settlement in settlements]
 
-    async def _write(self, ending: list[Settlement], queueing: list[Settlement]) -> Answers:
-        if not queueing:
-            return _ended(ending, await self._database.fetch(Line.SETTLE, "settle", repeat=True, **self._ends(ending)))
+    async def _settle_mixed(self, settlements: Sequence[Settlement]) -> Answers:
+        """Settle what may have a task twice, or queue tasks again."""
+        firsts: dict[TaskId, Settlement] = {}
+        seconds: dict[TaskId, list[Settlement]] = defaultdict(list)
+        for settlement in settlements:
+            first = firsts.setdefault(settlement.lease.task, settlement)
+            if first.lease != settlement.lease:
+                seconds[settlement.lease.task].append(settlement)
+        ending = [(each, plain) for each in firsts.values() if (plain := PLAIN.get(each.act))]
+        queueing = [each for each in firsts.values() if each.act not in PLAIN]
 
         async def both(transaction: Transaction) -> tuple[Answers, list[Ending]]:
-            answers = _ended(ending, await transaction.fetch("settle", **self._ends(ending))) if ending else {}
+            answers = _answers(ending, await transaction.fetch("settle", **self._end_columns(ending))) if ending else {}
             return answers, await self._end_queueing(transaction, queueing)
 
         answers, endings = await self._database.transact(Line.SETTLE, both, repeat=True)
-        return answers | await self._settled(endings)
+        answers |= await self._settled(endings)
+        # Several leases of one task: at most one is current, and it need not have come first.
+        rest = [each for others in seconds.values() for each in others]
+        return answers | await self._settle_mixed(rest) if rest else answers
 
     async def _end_queueing(self, transaction: Transaction, settlements: list[Settlement]) -> list[Ending]:
         wanted = {settlement.lease: settlement for settlement in settlements}
-        rows = await transaction.fetch("lock_leases", **_columns(list(wanted)), now=self._now())
+        rows = await transaction.fetch(
+            "lock_leases", **_lease_columns(sorted(wanted, key=lambda lease: lease.task)), now=self._now()
+        )
         endings = []
         for *row, now in rows:
             held = Held(*row)
@@ -97,24 +123,27 @@ class Settling(Access):
         return answers
 
     async def _settled_before(self, leases: list[Lease]) -> Answers:
-        rows = await self._database.fetch(Line.SETTLE, "settled_before", repeat=True, **_columns(leases))
+        rows = await self._database.fetch(Line.SETTLE, "settled_before", repeat=True, **_lease_columns(leases))
         return {
             Lease(TaskId(str(task)), epoch, nonce): Settled(state_after(AttemptOutcome(outcome)))
             for task, epoch, nonce, outcome in rows
         }
 
-    def _ends(self, settlements: list[Settlement]) -> dict[str, Any]:
+    def _end_columns(self, ending: list[Ended]) -> dict[str, Any]:
+        # Sorted, so that no two settlements can wait for each other's tasks.
+        ending = sorted(ending, key=lambda each: each[0].lease.task)
+        results = [None if (result := each.result) is None else bytes(result) for each, _ in ending]
         return {
-            **_columns([settlement.lease for settlement in settlements]),
-            "acts": [NUMBER_OF[settlement.act] for settlement in settlements],
-            "outcomes": [int(OUTCOME_OF[settlement.act]) for settlement in settlements],
-            "results": column([None if each.result is None else bytes(each.result) for each in settlements]),
-            "errors": column([error_text(settlement.error) for settlement in settlements]),
+            **_lease_columns([settlement.lease for settlement, _ in ending]),
+            "acts": [plain.act for _, plain in ending],
+            "outcomes": [plain.outcome for _, plain in ending],
+            "results": column(results),
+            "errors": column([error_text(settlement.error) for settlement, _ in ending]),
             "now": self._now(),
         }
 
 
-def _columns(leases: Sequence[Lease]) -> dict[str, Any]:
+def _lease_columns(leases: Sequence[Lease]) -> dict[str, Any]:
     return {
         "ids": [lease.task for lease in leases],
         "epochs": [lease.epoch for lease in leases],
@@ -122,14 +151,10 @@ def _columns(leases: Sequence[Lease]) -> dict[str, Any]:
     }
 
 
-def _ended(settlements: list[Settlement], rows: list[Any]) -> Answers:
+def _answers(ending: list[Ended], rows: Rows) -> Answers:
     """Return the answers for those that ended: all of them, unless the statement says which."""
     if not rows:
         return {}
     ((_, ids),) = rows
-    if ids is None:
-        return {settlement.lease: SETTLED[settlement.act] for settlement in settlements}
-    ended = {str(task) for task in ids}
-    # Two leases of one task: only one was current, and its ending is found in the history by its nonce.
-    twice = len({settlement.lease.task for settlement in settlements}) < len(settlements)
-    return {} if twice else {each.lease: SETTLED[each.act] for each in settlements if each.lease.task in ended}
+    ended = None if ids is None else {str(task) for task in ids}
+    return {each.lease: plain.answer for each, plain in ending if ended is None or each.lease.task in ended}

@@ -1,6 +1,7 @@
 """Bringing tasks in."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import asyncpg
 
@@ -11,11 +12,18 @@ from drumline.backends.postgres.database import Line, Transaction
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
-from drumline.core.task import Lane, NewTask, Submitted
+from drumline.core.task import NewTask, Submitted
 
 Key = tuple[str, str]
 """Tenant and idempotency key."""
 Answers = dict[TaskId, Submitted | KeyReused]
+
+
+class Entry(NamedTuple):
+    """A task on its way in, and the number of its lane."""
+
+    task: NewTask
+    lane: int
 
 
 class Submitting(Access):
@@ -25,35 +33,38 @@ class Submitting(Access):
         """Store tasks durably, in order."""
         if not tasks:
             return []
-        numbers = await self._lanes.numbers({task.lane for task in tasks})
+        lanes = await self._lanes.numbers_in_order([task.lane for task in tasks])
+        entries = [Entry(task, lane) for task, lane in zip(tasks, lanes, strict=True)]
         try:
-            answers = await self._store(tasks, numbers)
+            answers = await self._store(entries)
         except asyncpg.UniqueViolationError:
             # These very tasks are there: an earlier answer to the same submission was lost.
-            answers = await self._store_missing(tasks, numbers)
-        for task in tasks:
-            answer = answers[task.id]
-            if isinstance(answer, Submitted) and answer.created:
-                self._cursors.queued(numbers[task.lane], Place(answer.due_at, answer.id))
+            answers = await self._store_missing(entries)
         return [answers[task.id] for task in tasks]
 
-    async def _store(self, tasks: Sequence[NewTask], numbers: Mapping[Lane, int]) -> Answers:
-        if all(task.idempotency_key is None for task in tasks):
-            values = self._columns(tasks, numbers)
-            ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **values)
-            return {task.id: Submitted(task.id, _due_at(task, now)) for task in tasks}
+    async def _store(self, entries: Sequence[Entry]) -> Answers:
+        if all(task.idempotency_key is None for task, _ in entries):
+            ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **self._task_columns(entries))
+            return self._stored(entries, now)
         return await self._database.transact(
-            Line.SUBMIT, lambda transaction: self._store_keyed(transaction, tasks, numbers), repeat=True
+            Line.SUBMIT, lambda transaction: self._store_keyed(transaction, entries), repeat=True
         )
 
-    async def _store_keyed(
-        self, transaction: Transaction, tasks: Sequence[NewTask], numbers: Mapping[Lane, int]
-    ) -> Answers:
-        answers = await self._known(transaction, tasks)
-        new = [task for task in tasks if task.id not in answers]
+    async def _store_keyed(self, transaction: Transaction, entries: Sequence[Entry]) -> Answers:
+        answers = await self._known(transaction, [task for task, _ in entries])
+        new = [entry for entry in entries if entry.task.id not in answers]
         if new:
-            ((now,),) = await transaction.fetch("submit", **self._columns(new, numbers))
-            answers |= {task.id: Submitted(task.id, _due_at(task, now)) for task in new}
+            ((now,),) = await transaction.fetch("submit", **self._task_columns(new))
+            answers |= self._stored(new, now)
+        return answers
+
+    def _stored(self, entries: Sequence[Entry], now: int) -> Answers:
+        answers: Answers = {}
+        for task, lane in entries:
+            due_at = task.run_at if task.run_at is not None else Instant(now + task.delay_ms)
+            answers[task.id] = Submitted(task.id, due_at)
+            if due_at < now:
+                self._cursors.queued(lane, Place(due_at, task.id))
         return answers
 
     async def _known(self, transaction: Transaction, tasks: Sequence[NewTask]) -> Answers:
@@ -79,28 +90,25 @@ class Submitting(Access):
         found = await transaction.fetch("known_keys", tenants=[key[0] for key in keys], keys=[key[1] for key in keys])
         return _answers(tasks, new, {(row[0], row[1]): (str(row[2]), row[3], row[4]) for row in found})
 
-    async def _store_missing(self, tasks: Sequence[NewTask], numbers: Mapping[Lane, int]) -> Answers:
-        rows = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=[task.id for task in tasks])
+    async def _store_missing(self, entries: Sequence[Entry]) -> Answers:
+        ids = [task.id for task, _ in entries]
+        rows = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=ids)
         answers: Answers = {TaskId(str(task)): Submitted(TaskId(str(task)), Instant(due_at)) for task, due_at in rows}
-        missing = [task for task in tasks if task.id not in answers]
-        return answers | (await self._store(missing, numbers) if missing else {})
+        missing = [entry for entry in entries if entry.task.id not in answers]
+        return answers | (await self._store(missing) if missing else {})
 
-    def _columns(self, tasks: Sequence[NewTask], numbers: Mapping[Lane, int]) -> dict[str, object]:
+    def _task_columns(self, entries: Sequence[Entry]) -> dict[str, object]:
         return {
-            "ids": [task.id for task in tasks],
-            "lanes": [numbers[task.lane] for task in tasks],
-            "payloads": [task.payload for task in tasks],
-            "options": column([None if task.options is None else task.options.decode() for task in tasks]),
-            "run_at": column([task.run_at for task in tasks]),
-            "delays": column([task.delay_ms or None for task in tasks]),
-            "keys": column([task.idempotency_key for task in tasks]),
+            "ids": [task.id for task, _ in entries],
+            "lanes": [lane for _, lane in entries],
+            "payloads": [task.payload for task, _ in entries],
+            "options": column([None if task.options is None else task.options.decode() for task, _ in entries]),
+            "run_at": column([task.run_at for task, _ in entries]),
+            "delays": column([task.delay_ms or None for task, _ in entries]),
+            "keys": column([task.idempotency_key for task, _ in entries]),
             "act": SUBMIT,
             "now": self._now(),
         }
-
-
-def _due_at(task: NewTask, now: int) -> Instant:
-    return task.run_at if task.run_at is not None else Instant(now + task.delay_ms)
 
 
 def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[str, bytes, int]]) -> Answers:

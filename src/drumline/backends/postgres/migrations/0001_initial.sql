@@ -67,7 +67,6 @@ CREATE TABLE drumline.attempt (
     error text,
     PRIMARY KEY (task_id, epoch)
 );
-CREATE INDEX attempt_ended ON drumline.attempt (finished_at) WHERE outcome BETWEEN 3 AND 6;
 CREATE INDEX attempt_unhappy ON drumline.attempt (outcome, task_id) WHERE outcome BETWEEN 4 AND 6;
 
 -- What was handed out: one row per claim, so that what a session holds is found without an index on task_live.

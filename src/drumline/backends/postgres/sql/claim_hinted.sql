@@ -49,29 +49,33 @@ taken AS (
         attempt = live.attempt + 1,
         nonce = (:nonces::int8 [])[picked.request],
         session = (:sessions)[picked.request],
-        started_at = clock.now
-    FROM picked, clock
+        started_at = (SELECT clock.now FROM clock)
+    FROM picked
     WHERE live.id = picked.id
     RETURNING live.id, live.lane, live.due_at, live.epoch, live.attempt, picked.request
 ),
 
 noted AS (
     INSERT INTO drumline.claim (session, nonce, beat, tasks)
-    SELECT (:sessions)[taken.request], (:nonces)[taken.request], takers.beats[taken.request], array_agg(taken.id)
-    FROM taken, takers
-    GROUP BY taken.request, takers.beats
+    SELECT
+        (:sessions)[taken.request],
+        (:nonces)[taken.request],
+        (SELECT takers.beats FROM takers)[taken.request],
+        array_agg(taken.id)
+    FROM taken
+    GROUP BY taken.request
 ),
 
 told AS (
     INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
     SELECT
-        clock.now,
+        (SELECT clock.now FROM clock),
         array_agg(taken.id),
         array_fill(:act::int2, ARRAY[count(*)::int4]),
         array_fill(2::int2, ARRAY[count(*)::int4]),
         array_agg(taken.epoch)
-    FROM taken, clock
-    GROUP BY clock.now
+    FROM taken
+    HAVING count(*) > 0
 )
 
 SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, task.payload, task.options

@@ -1,14 +1,19 @@
--- prune: lock tasks that ended before a time, longest ago first; those that somebody is acting on are passed over.
+-- prune: lock tasks that ended before a time; those that somebody is acting on are passed over.
+--   :below  an id of that time: ids carry their creation time, and what was created later cannot have ended before.
+--           So no index on the time of the end is needed, which every settlement would have to pay for
 SELECT task.id
-FROM drumline.attempt AS a
-INNER JOIN drumline.task ON a.task_id = task.id
+FROM drumline.task
+CROSS JOIN LATERAL (
+    SELECT attempt.finished_at
+    FROM drumline.attempt
+    WHERE attempt.task_id = task.id
+    ORDER BY attempt.epoch DESC
+    LIMIT 1
+) AS a
 WHERE
-    a.outcome BETWEEN 3 AND 6
+    task.id < :below::uuid
     AND a.finished_at < :before::int8
-    AND NOT EXISTS (SELECT FROM drumline.task_live AS live WHERE live.id = a.task_id)
-    AND NOT EXISTS (
-        SELECT FROM drumline.attempt AS later WHERE later.task_id = a.task_id AND later.epoch > a.epoch
-    )
-ORDER BY a.finished_at
+    AND NOT EXISTS (SELECT FROM drumline.task_live AS live WHERE live.id = task.id)
+ORDER BY task.id
 LIMIT :limit::int4
 FOR UPDATE OF task SKIP LOCKED

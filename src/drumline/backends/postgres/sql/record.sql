@@ -45,8 +45,8 @@ written AS (
         task_id, nonce, session, started_at, finished_at, epoch, lane, attempt, outcome, result, error
     )
     SELECT
-        g.id, g.nonce, g.session, g.started_at, clock.now, g.epoch, g.lane, g.attempt, g.outcome, g.result, g.error
-    FROM given AS g, clock
+        g.id, g.nonce, g.session, g.started_at, (SELECT clock.now FROM clock), g.epoch, g.lane, g.attempt, g.outcome, g.result, g.error
+    FROM given AS g
 )
 
 INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)

@@ -26,14 +26,14 @@ written AS (
         task_id, nonce, session, started_at, finished_at, epoch, lane, attempt, outcome, result, error
     )
     SELECT
-        e.id, e.nonce, e.session, e.started_at, clock.now, e.epoch, e.lane, e.attempt, e.outcome, e.result, e.error
-    FROM ended AS e, clock
+        e.id, e.nonce, e.session, e.started_at, (SELECT clock.now FROM clock), e.epoch, e.lane, e.attempt, e.outcome, e.result, e.error
+    FROM ended AS e
 )
 
 INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
-SELECT clock.now, array_agg(e.id), array_agg(e.act), array_agg(e.outcome), array_agg(e.epoch)
-FROM ended AS e, clock
-GROUP BY clock.now
+SELECT (SELECT clock.now FROM clock), array_agg(e.id), array_agg(e.act), array_agg(e.outcome), array_agg(e.epoch)
+FROM ended AS e
+HAVING count(*) > 0
 RETURNING
     cardinality(tasks) AS count,
     CASE WHEN cardinality(tasks) < cardinality(:ids) THEN tasks END AS ids

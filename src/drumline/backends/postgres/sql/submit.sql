@@ -7,18 +7,17 @@ WITH clock AS MATERIALIZED (
 ),
 
 given AS MATERIALIZED (
-    SELECT g.id, g.lane, g.payload, g.options, g.key, coalesce(g.run_at, clock.now + coalesce(g.delay, 0)) AS due_at
+    SELECT g.id, g.lane, g.payload, g.options, g.key, coalesce(g.run_at, (SELECT clock.now FROM clock) + coalesce(g.delay, 0)) AS due_at
     FROM
         unnest(
             :ids::uuid [], :lanes::int4 [], :payloads::bytea [],
             :options::text [], :run_at::int8 [], :delays::int8 [], :keys::text []
-        ) AS g (id, lane, payload, options, run_at, delay, key),
-        clock
+        ) AS g (id, lane, payload, options, run_at, delay, key)
 ),
 
 wide AS (
     INSERT INTO drumline.task (id, lane, payload, options, idempotency_key, due_at, created_at)
-    SELECT g.id, g.lane, g.payload, g.options, g.key, g.due_at, clock.now FROM given AS g, clock
+    SELECT g.id, g.lane, g.payload, g.options, g.key, g.due_at, (SELECT clock.now FROM clock) FROM given AS g
 ),
 
 live AS (
