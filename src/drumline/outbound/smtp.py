@@ -4,7 +4,7 @@ import asyncio
 import re
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.utils import formatdate, parseaddr
+from email.utils import formatdate, getaddresses
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -161,7 +161,8 @@ def _line(text: str, *, field: str) -> str:
 
 
 def _address(text: str, *, field: str) -> Address:
-    name, spec = parseaddr(_line(text, field=field))
+    found = getaddresses([_line(text, field=field)])
+    name, spec = found[0] if len(found) == 1 else ("", "")
     if _ADDRESS.fullmatch(spec) is None:
         raise Invalid("must be one address such as ada@example.org or Ada <ada@example.org>", field=field)
     try:

@@ -16,7 +16,6 @@ from drumline.core.outcome import Failed, Outcome, Released, Succeeded
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.sdk.arguments import ENCODER
-from drumline.sdk.signals import Cancelled
 from drumline.worker.executors.executor import Call
 from drumline.worker.executors.registry import Entry
 from drumline.worker.failures import failure, outcome_of_error, refusal
@@ -108,7 +107,9 @@ class Attempt:
                 outcome = await self._execute_entry()
         except asyncio.CancelledError:
             outcome = self._interrupted()
-        except (Exception, Cancelled, SystemExit) as error:  # noqa: BLE001 - anything may come out of user code
+        except (KeyboardInterrupt, GeneratorExit):
+            raise  # the process or its loop is going down
+        except BaseException as error:  # noqa: BLE001 - anything may come out of user code, sys.exit() too
             outcome = outcome_of_error(error)
         finally:
             self._is_executing = False

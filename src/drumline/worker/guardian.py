@@ -21,6 +21,11 @@ class Guardian:
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
 
+    def stand_by(self) -> None:
+        """Be there before a program is started, so that it is watched from its first moment."""
+        if self._process is None:
+            self._start()
+
     def watch(self, group: int) -> None:
         """Kill this group if the worker dies."""
         self._groups.add(group)

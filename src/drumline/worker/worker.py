@@ -27,7 +27,7 @@ from drumline.worker.stopping import StopReason
 
 OPEN_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
-LAST_SECONDS: Final = 2.0
+LAST_SECONDS: Final = 1.0
 """How long a killed attempt may take to be gone, and the last reports to be sent."""
 
 _log = logging.getLogger("drumline.worker")

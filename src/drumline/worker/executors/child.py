@@ -70,7 +70,7 @@ class Child:
             self._is_busy = True
             definition = self._definition(order)
             return self._call(definition, order)
-        except (Exception, SystemExit, Cancelled) as error:  # noqa: BLE001 - anything may come out of user code
+        except BaseException as error:  # noqa: BLE001 - anything may come out of user code, sys.exit() too
             if definition is None or isinstance(error, Signal) or not definition.is_permanent(error):
                 return outcome_of_error(error)
             return Failed(describe(error), permanent=True)

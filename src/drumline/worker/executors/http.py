@@ -1,6 +1,7 @@
 """HTTP requests: `http`. What the server says decides whether a failure is worth a retry."""
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
@@ -31,6 +32,9 @@ KEPT_HEADERS: Final = frozenset(
     ("content-type", "content-length", "date", "etag", "last-modified", "location", "retry-after", "x-request-id")
 )
 RETRYABLE: Final = frozenset((408, 425, 429))
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 class HttpPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,9 +109,12 @@ class HttpExecutor:
             content = bytes(payload.json)
             headers.setdefault("content-type", "application/json")
         try:
-            return self._open().build_request(payload.method, payload.url, headers=headers, content=content)
-        except (httpx.InvalidURL, UnicodeError) as error:
+            request = self._open().build_request(payload.method, payload.url, headers=headers, content=content)
+        except (httpx.InvalidURL, ValueError) as error:
             raise Invalid(f"is no URL: {error}", field="payload.url") from error
+        if (request.url.port or 0) > 65_535:
+            raise Invalid("must have a port up to 65535", field="payload.url")
+        return request
 
 
 class _HttpSchema(HttpPayload, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,6 +130,9 @@ def _check(payload: HttpPayload) -> None:
         raise Invalid("cannot be given together with json", field="payload.body")
     if not 0 < payload.timeout <= LONGEST_TIMEOUT:
         raise Invalid(f"must be more than 0 and at most {LONGEST_TIMEOUT:g} seconds", field="payload.timeout")
+    for name, value in payload.headers.items():
+        if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
+            raise Invalid("must be a header's name and one line of printable text", field=f"payload.headers.{name}")
 
 
 async def _read(response: "httpx.Response") -> tuple[bytes, bool]:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from drumline.worker.executors.programs import (
     Tail,
     describe_exit,
     inherited_environment,
+    private_folder,
     run_program,
 )
 from drumline.worker.executors.typesetting import DATA, DOCUMENT, REFUSED, TEMPLATE
@@ -64,8 +64,7 @@ class PdfExecutor:
             source = source_of(payload.template)
         except Invalid as error:
             raise refusal(error) from error
-        with tempfile.TemporaryDirectory(prefix="drumline-pdf-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
+        async with private_folder("drumline-pdf-") as folder:
             folder.joinpath(TEMPLATE).write_text(source, encoding="utf-8")
             folder.joinpath(DATA).write_bytes(bytes(payload.data))
             await self._typeset(folder, call)

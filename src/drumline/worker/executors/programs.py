@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+import tempfile
+from asyncio.subprocess import Process
 from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from msgspec import Struct
 
@@ -68,6 +71,16 @@ class Output:
         self._write(self._decoder.decode(b"", final=True))
 
 
+@asynccontextmanager
+async def private_folder(prefix: str) -> AsyncIterator[Path]:
+    """Give an empty folder that only this user can read, and remove it afterwards, in a thread: it may be large."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
 def inherited_environment() -> dict[str, str]:
     """Return the part of the worker's environment that programs may see."""
     return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
@@ -81,49 +94,60 @@ async def run_program(
     When it ends, whatever it has started in its group is killed. When this is cancelled, the group gets SIGTERM, and
     SIGKILL after `grace()` seconds or at the next cancellation.
     """
-    process = await asyncio.create_subprocess_exec(
-        *program.argv,
-        stdin=DEVNULL if program.stdin is None else PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=program.cwd,
-        env=program.env,
-        start_new_session=True,
+    guardian.stand_by()
+    async with _draining(out) as their_out, _draining(err) as their_err:
+        with _input(program.stdin) as stdin, os.fdopen(their_out, "wb") as stdout, os.fdopen(their_err, "wb") as stderr:
+            process = await asyncio.create_subprocess_exec(
+                *program.argv,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=program.cwd,
+                env=program.env,
+                start_new_session=True,
+            )
+        guardian.watch(process.pid)
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            await end_group(process, grace())
+            raise
+        finally:
+            kill_group(process.pid, signal.SIGKILL)
+            guardian.unwatch(process.pid)
+
+
+def _input(stdin: bytes | None) -> IO[bytes]:
+    """Return what the program reads: a file, so that nobody has to feed a program that does not read."""
+    if stdin is None:
+        return Path(os.devnull).open("rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the caller
+    file.write(stdin)
+    file.seek(0)
+    return file
+
+
+@asynccontextmanager
+async def _draining(output: Output) -> AsyncIterator[int]:
+    """Give the writing end of a pipe, to be closed by the caller, whose other end is drained into `output`.
+
+    The pipes are our own: those of asyncio would make waiting for the program wait for everyone who has inherited
+    them. A process that left the group may hold a pipe open for ever, so the last output is not awaited for ever.
+    """
+    reading, writing = os.pipe()
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb", buffering=0)
     )
-    guardian.watch(process.pid)
-    readers = [
-        asyncio.create_task(output.drain(stream), name=f"output of {process.pid}")
-        for output, stream in ((out, process.stdout), (err, process.stderr))
-        if stream is not None
-    ]
+    drained = asyncio.create_task(output.drain(reader), name="program output")
     try:
-        await _feed(process, program.stdin)
-        code = await process.wait()
-    except asyncio.CancelledError:
-        await end_group(process, grace())
-        raise
+        yield writing
     finally:
-        kill_group(process.pid, signal.SIGKILL)
-        guardian.unwatch(process.pid)
-        await _close(readers)
-    return code
-
-
-async def _feed(process: Process, stdin: bytes | None) -> None:
-    if stdin is None or process.stdin is None:
-        return
-    # A program need not read its input to the end.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(stdin)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _close(readers: list["asyncio.Task[None]"]) -> None:
-    """Take the last output; a process that left the group may hold the pipe open for ever, so not without end."""
-    _, late = await asyncio.wait(readers, timeout=CLOSING_SECONDS)
-    for reader in late:
-        reader.cancel()
+        try:
+            await asyncio.wait((drained,), timeout=CLOSING_SECONDS)
+        finally:
+            drained.cancel()
+            transport.close()
 
 
 async def end_group(process: Process, grace: float) -> None:

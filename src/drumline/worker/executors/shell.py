@@ -1,7 +1,6 @@
 """Commands: `shell`. A program with its arguments, or, said explicitly, a text for the shell."""
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from drumline.worker.executors.programs import (
     Tail,
     describe_exit,
     inherited_environment,
+    private_folder,
     run_program,
 )
 from drumline.worker.failures import failure, refusal
@@ -60,8 +60,8 @@ class ShellExecutor:
             raise refusal(error) from error
         if cwd is not None:
             return await self._run(argv, env, cwd, call, payload.stdin)
-        with tempfile.TemporaryDirectory(prefix="drumline-shell-", ignore_cleanup_errors=True) as fresh:
-            return await self._run(argv, env, Path(fresh), call, payload.stdin)
+        async with private_folder("drumline-shell-") as fresh:
+            return await self._run(argv, env, fresh, call, payload.stdin)
 
     async def _run(self, argv: tuple[str, ...], env: dict[str, str], cwd: Path, call: Call, stdin: str | None) -> Any:
         out, both = Tail(KEPT_OUTPUT), Tail(KEPT_OUTPUT)

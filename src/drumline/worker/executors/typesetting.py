@@ -16,7 +16,7 @@ DOCUMENT: Final = "document.pdf"
 REFUSED: Final = 65
 """The exit code for a template that does not compile."""
 MOST_MEMORY: Final = 4 * 1024**3
-LARGEST_FILE: Final = 256 * 1024**2
+LARGEST_FILE: Final = 128 * 1024**2
 NOWHERE: Final = "http://127.0.0.1:9"
 
 

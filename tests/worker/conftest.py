@@ -1,0 +1,20 @@
+"""The house that every test of the worker lives in."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from drumline.backends.no_queue import NoQueue
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import ManualClock
+from drumline.engine.engine import Engine
+from tests.worker.house import House, Line
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    clock = ManualClock()
+    store = await SqliteStore.open(":memory:", clock=clock)
+    engine = Engine(store, NoQueue(), clock=clock, poll=0.05)
+    yield House(engine, clock, Line(engine))
+    await engine.close()

@@ -1,0 +1,165 @@
+"""A real engine on SQLite with a real worker in it, and a line between them that can be cut."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Raw
+
+from drumline.core.clock import ManualClock
+from drumline.core.codec import decode, encode
+from drumline.core.errors import Fenced, Unavailable
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.state import State
+from drumline.core.task import ClaimedTask, TaskRequest, TaskView
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+from drumline.ports.gateway import Report
+from drumline.ports.store import Artifact, LogChunk
+from drumline.sdk.app import Drumline
+from drumline.worker.executors.catalogue import BuiltIn, assemble
+from drumline.worker.settings import WorkerSettings
+from drumline.worker.worker import Worker
+
+DEADLINE = 20.0
+
+
+class Line:
+    """The engine's own gateway behind a line that can be cut."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._gateway = LocalGateway(engine)
+        self.is_cut = False
+        self.settled: list[list[Report]] = []
+        self.claimed: list[int] = []
+
+    def _check(self) -> None:
+        if self.is_cut:
+            raise Unavailable("the line is cut")
+
+    async def open_session(self, spec: SessionSpec) -> SessionId:
+        self._check()
+        return await self._gateway.open_session(spec)
+
+    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+        self._check()
+        tasks = await self._gateway.claim(session, limit=limit, wait=wait)
+        self.claimed.append(len(tasks))
+        return tasks
+
+    async def beat(self, beat: Beat) -> BeatReply:
+        self._check()
+        return await self._gateway.beat(beat)
+
+    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        self._check()
+        self.settled.append(list(reports))
+        return await self._gateway.settle(reports)
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        self._check()
+        await self._gateway.append_log(chunks)
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        self._check()
+        await self._gateway.put_artifact(artifact)
+
+    async def close_session(self, session: SessionId) -> None:
+        self._check()
+        await self._gateway.close_session(session)
+
+
+@dataclass
+class Shift:
+    """A worker at work, and how to end it."""
+
+    worker: Worker
+    running: "asyncio.Task[None]"
+    stop: asyncio.Event
+    hurry: asyncio.Event
+
+    async def end(self) -> None:
+        self.stop.set()
+        async with asyncio.timeout(DEADLINE):
+            await self.running
+
+
+@dataclass
+class House:
+    """The engine, its time, and the line to it."""
+
+    engine: Engine
+    clock: ManualClock
+    line: Line
+    app: Drumline[Any] = field(default_factory=lambda: Drumline("tests"))
+
+    async def submit(self, name: str, payload: Any = None, **fields: Any) -> TaskId:
+        request = TaskRequest(name=name, payload=Raw(encode({} if payload is None else payload)), **fields)
+        return (await self.engine.submissions.submit(request)).id
+
+    async def get(self, task: TaskId) -> TaskView:
+        return await self.engine.queries.get(task)
+
+    async def ended(self, task: TaskId) -> TaskView:
+        async with asyncio.timeout(DEADLINE):
+            return await self.engine.queries.wait(task, seconds=DEADLINE)
+
+    async def requeued(self, task: TaskId) -> TaskView:
+        """Wait until an attempt of the task has ended and it waits for the next."""
+        await until(lambda: self._is(task, State.QUEUED))
+        return await self.get(task)
+
+    async def running(self, task: TaskId) -> None:
+        await until(lambda: self._is(task, State.RUNNING))
+
+    async def log(self, task: TaskId) -> str:
+        return (await self.engine.queries.read_log(task)).text
+
+    async def run(self, name: str, payload: Any = None, **fields: Any) -> TaskView:
+        """Submit a task and wait for its end."""
+        return await self.ended(await self.submit(name, payload, **fields))
+
+    async def try_once(self, name: str, payload: Any = None, **fields: Any) -> TaskView:
+        """Submit a task whose attempt fails, and wait for the retry to be planned."""
+        task = await self.submit(name, payload, **fields)
+        await until(lambda: self._has_failed(task))
+        return await self.get(task)
+
+    @asynccontextmanager
+    async def worker(self, built_in: BuiltIn | None = None, **settings: Any) -> AsyncIterator[Shift]:
+        """Have a worker of the app at work inside the block."""
+        chosen = WorkerSettings(**{"capacity": 8, "stop_grace": 0.5, "grace": 5.0, "log_every": 0.02, **settings})
+        executors = assemble(chosen, [self.app], built_in=built_in or BuiltIn(http=False, pdf=False))
+        worker = Worker(self.line, executors, chosen)
+        stop, hurry = asyncio.Event(), asyncio.Event()
+        shift = Shift(worker, asyncio.create_task(worker.run(stop, hurry)), stop, hurry)
+        try:
+            yield shift
+        finally:
+            hurry.set()
+            await shift.end()
+
+    async def _is(self, task: TaskId, state: State) -> bool:
+        return (await self.get(task)).state is state
+
+    async def _has_failed(self, task: TaskId) -> bool:
+        return (await self.get(task)).failures > 0
+
+
+async def until(is_so: Callable[[], Any]) -> None:
+    """Look again and again until it is so."""
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            answer = is_so()
+            if await answer if asyncio.iscoroutine(answer) else answer:
+                return
+            await asyncio.sleep(0.005)
+
+
+def result_of(view: TaskView) -> Any:
+    assert view.error is None, view.error
+    assert view.result is not None
+    return decode(view.result, object)

@@ -1,0 +1,74 @@
+"""Functions for child processes: they must be found by importing this module."""
+
+# ruff: noqa: T201 - printing is what is tested here
+
+import logging
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from drumline.sdk.app import Drumline
+from drumline.sdk.context import Context, inject
+from drumline.sdk.signals import Permanent, Retry, Snooze
+
+app = Drumline("processes")
+
+
+@app.task(name="pid", process=True)
+def pid() -> int:
+    return os.getpid()
+
+
+@app.task(name="square", process=True)
+def square(n: int) -> int:
+    return n * n
+
+
+@app.task(name="talk", process=True)
+def talk() -> None:
+    print("printed in the child")
+    sys.stderr.write("written to stderr\n")
+    logging.getLogger("child").info("logged in the child")
+
+
+@app.task(name="spin", process=True)
+def spin(marker: str, *, tidy: bool = False) -> None:
+    from pathlib import Path  # noqa: PLC0415
+
+    Path(marker).write_text(str(os.getpid()))
+    try:
+        while True:
+            time.sleep(0.005)
+    finally:
+        if tidy:
+            Path(marker + ".tidied").touch()
+
+
+@app.task(name="die", process=True)
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.task(name="raise", process=True, give_up_on=(KeyError,))
+def throw(kind: str) -> None:
+    raise {
+        "permanent": Permanent("no"),
+        "retry": Retry("later", after=30),
+        "snooze": Snooze(60),
+        "give up": KeyError("x"),
+        "exit": SystemExit(2),
+        "unknown": ZeroDivisionError("oops"),
+    }[kind]
+
+
+@app.task(name="make", process=True)
+def make(*, ctx: Context[None] = inject()) -> list[Any]:  # noqa: B008
+    ctx.put_artifact("made.bin", b"\x00\xff" * 1000)
+    return [ctx.id, ctx.name, ctx.attempt, ctx.deadline is not None]
+
+
+@app.task(name="opaque", process=True)
+def opaque() -> object:
+    return object()

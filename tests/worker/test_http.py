@@ -1,0 +1,205 @@
+"""HTTP requests against a small server of our own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from drumline.core.state import State
+from drumline.worker.executors.catalogue import BuiltIn
+from tests.worker.house import House, result_of
+
+HTTP = BuiltIn(http=True, pdf=False)
+
+ANSWERS = {
+    "/ok": b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nset-cookie: a=b\r\ncontent-length: 5\r\n\r\nhello",
+    "/json": b'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"id": 7}',
+    "/missing": b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\ngone",
+    "/broken": b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n",
+    "/busy": b"HTTP/1.1 429 Slow\r\nretry-after: 17\r\ncontent-length: 0\r\n\r\n",
+    "/moved": b"HTTP/1.1 302 Found\r\nlocation: /ok\r\ncontent-length: 0\r\n\r\n",
+    "/long": b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n" + b"x" * 1_000_000,
+    "/cut": b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort",
+}
+
+
+@dataclass
+class Server:
+    """A server that answers by path and remembers what it was asked."""
+
+    url: str = ""
+    requests: list[bytes] = field(default_factory=list)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if b"ength:" in line), 0)
+            self.requests.append(head + await reader.readexactly(length))
+            path = head.split(b" ")[1].decode()
+            if path == "/hang":
+                await reader.read()
+            else:
+                writer.write(ANSWERS[path])
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the client has gone
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Server]:
+    server = Server()
+    async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
+        host, port = listening.sockets[0].getsockname()
+        server.url = f"http://{host}:{port}"
+        yield server
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serving() as server:
+        yield server
+
+
+async def test_a_request_gives_status_headers_and_body(house: House, server: Server) -> None:
+    async with house.worker(HTTP):
+        view = await house.run("http", {"url": f"{server.url}/ok", "headers": {"x-colour": "red"}})
+
+    assert result_of(view) == {
+        "status": 200,
+        "headers": {"content-type": "text/plain", "content-length": "5"},
+        "body": "hello",
+        "is_cut": False,
+    }
+    assert b"x-colour: red" in server.requests[0].lower()
+
+
+async def test_json_is_sent_as_json_and_read_as_json(house: House, server: Server) -> None:
+    payload = {"url": f"{server.url}/json", "method": "POST", "json": {"b": [1, None]}}
+    async with house.worker(HTTP):
+        view = await house.run("http", payload)
+
+    assert result_of(view)["body"] == {"id": 7}
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    assert body == b'{"b":[1,null]}'
+    assert b"content-type: application/json" in head.lower()
+
+
+async def test_a_text_is_sent_as_it_is(house: House, server: Server) -> None:
+    async with house.worker(HTTP):
+        await house.run("http", {"url": f"{server.url}/ok", "method": "PUT", "body": "hé"})
+
+    assert server.requests[0].endswith("hé".encode())
+
+
+@pytest.mark.parametrize("path", ["/missing", "/moved"])
+async def test_a_request_that_cannot_succeed_fails_for_good(house: House, server: Server, path: str) -> None:
+    async with house.worker(HTTP):
+        view = await house.run("http", {"url": server.url + path})
+
+    assert view.state is State.FAILED
+    assert view.error is not None
+    assert view.error.kind == ("HTTP 404" if path == "/missing" else "HTTP 302")
+
+
+async def test_redirects_are_followed_when_asked(house: House, server: Server) -> None:
+    async with house.worker(HTTP):
+        view = await house.run("http", {"url": f"{server.url}/moved", "follow_redirects": True})
+
+    assert result_of(view)["body"] == "hello"
+
+
+async def test_a_status_that_was_expected_is_success(house: House, server: Server) -> None:
+    async with house.worker(HTTP):
+        expected = await house.run("http", {"url": f"{server.url}/missing", "expect": [404]})
+        unexpected = await house.run("http", {"url": f"{server.url}/ok", "expect": [404]})
+
+    assert result_of(expected)["status"] == 404
+    assert unexpected.state is State.FAILED
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "wait"),
+    [
+        ("/broken", "HTTP 500", 2000),
+        ("/busy", "HTTP 429", 17_000),
+        ("/hang", "timeout", 2000),
+        ("/cut", "RemoteProtocolError", 2000),
+    ],
+)
+async def test_what_may_pass_is_retried(house: House, server: Server, path: str, kind: str, wait: int) -> None:
+    async with house.worker(HTTP):
+        view = await house.try_once("http", {"url": server.url + path, "timeout": 0.2})
+
+    (attempt,) = await house.engine.queries.attempts(view.id)
+    assert attempt.error is not None
+    assert attempt.error.kind == kind
+    assert view.due_at == house.clock.now() + wait
+
+
+async def test_a_server_that_is_not_there_is_retried(house: House) -> None:
+    async with serving() as server:
+        url = server.url
+
+    async with house.worker(HTTP):
+        view = await house.try_once("http", {"url": url})
+
+    assert view.state is State.QUEUED
+
+
+async def test_a_long_body_is_cut(house: House, server: Server) -> None:
+    async with house.worker(HTTP):
+        result = result_of(await house.run("http", {"url": f"{server.url}/long"}))
+
+    assert result["is_cut"]
+    assert len(result["body"]) == 64 * 1024
+
+
+async def test_proxies_of_the_environment_are_not_used(
+    house: House, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+
+    async with house.worker(HTTP):
+        view = await house.run("http", {"url": f"{server.url}/ok"})
+
+    assert result_of(view)["status"] == 200
+
+
+@pytest.mark.parametrize(
+    ("payload", "field"),
+    [
+        ({}, "payload.url"),
+        ({"url": "ftp://127.0.0.1/"}, "payload.url"),
+        ({"url": "http://"}, "payload.url"),
+        ({"url": "http://127.0.0.1:99999/"}, "payload.url"),
+        ({"url": "http://127.0.0.1:port/"}, "payload.url"),
+        ({"url": "http://127.0.0.1", "method": "BREW"}, "payload.method"),
+        ({"url": "http://127.0.0.1", "body": "a", "json": 1}, "payload.body"),
+        ({"url": "http://127.0.0.1", "timeout": 0}, "payload.timeout"),
+        ({"url": "http://127.0.0.1", "headers": {"a b": "c"}}, "payload.headers"),
+        ({"url": "http://127.0.0.1", "headers": {"a": "b\r\nx: y"}}, "payload.headers"),
+    ],
+)
+async def test_a_payload_that_makes_no_sense_fails_for_good_naming_the_field(
+    house: House, payload: Any, field: str
+) -> None:
+    async with house.worker(HTTP):
+        view = await house.run("http", payload)
+
+    assert view.state is State.FAILED
+    assert view.error is not None
+    assert view.error.message.startswith(field)
+
+
+async def test_a_request_is_stopped_by_the_tasks_timeout(house: House, server: Server) -> None:
+    async with house.worker(HTTP):
+        view = await house.try_once("http", {"url": f"{server.url}/hang"}, timeout=0.1)
+
+    (attempt,) = await house.engine.queries.attempts(view.id)
+    assert attempt.error is not None
+    assert attempt.error.kind == "timeout"

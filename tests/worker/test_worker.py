@@ -1,0 +1,344 @@
+"""The life of a worker: capacity, beats, fences, outages, and leaving in order."""
+
+import asyncio
+
+import pytest
+
+from drumline.core.attempt import AttemptOutcome
+from drumline.core.errors import Fenced
+from drumline.core.lease import Lease
+from drumline.core.outcome import Released, Succeeded
+from drumline.core.state import State
+from drumline.core.task import TaskRequest
+from tests.worker.house import House, Shift, result_of, until
+
+
+class Stand:
+    """A task that waits to be let go, and counts who stands in it."""
+
+    def __init__(self, house: House, name: str = "stand") -> None:
+        self.now = self.most = self.entered = self.left = 0
+        self.go = asyncio.Event()
+        self.cancelled = 0
+
+        @house.app.task(name=name)
+        async def stand() -> None:
+            self.now += 1
+            self.entered += 1
+            self.most = max(self.most, self.now)
+            try:
+                await self.go.wait()
+                self.left += 1
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+            finally:
+                self.now -= 1
+
+    async def holds(self, count: int) -> None:
+        await until(lambda: self.now == count)
+
+
+async def test_a_worker_runs_as_many_as_it_has_capacity_for(house: House) -> None:
+    stand = Stand(house)
+    tasks = [await house.submit("stand") for _ in range(10)]
+
+    async with house.worker(capacity=3):
+        await stand.holds(3)
+        waiting = [task for task in tasks if (await house.get(task)).state is State.QUEUED]
+        stand.go.set()
+        views = [await house.ended(task) for task in tasks]
+
+    assert len(waiting) == 7
+    assert stand.most == 3
+    assert {view.state for view in views} == {State.COMPLETED}
+
+
+async def test_a_single_free_slot_is_used_although_the_others_are_busy(house: House) -> None:
+    stand = Stand(house)
+
+    @house.app.task(name="quick")
+    async def quick() -> int:
+        return 1
+
+    for _ in range(7):
+        await house.submit("stand")
+
+    async with house.worker(capacity=8):
+        await stand.holds(7)
+        view = await house.run("quick")
+        stand.go.set()
+
+    assert result_of(view) == 1
+
+
+async def test_many_tasks_are_claimed_and_reported_in_batches(house: House) -> None:
+    @house.app.task(name="quick")
+    async def quick() -> None: ...
+
+    count = 400
+    await house.engine.submissions.submit_many([TaskRequest(name="quick")] * count)
+
+    async with house.worker(capacity=100):
+        await until(lambda: sum(map(len, house.line.settled)) == count)
+
+    assert len([claim for claim in house.line.claimed if claim]) <= count / 10
+    assert len(house.line.settled) <= count / 10
+
+
+async def test_a_worker_publishes_what_it_can_run(house: House) -> None:
+    @house.app.task(name="add")
+    async def add(a: int) -> int:
+        """Add one."""
+        return a + 1
+
+    async with house.worker(queues=("mail",), label="ada") as shift:
+        await until(lambda: shift.worker.session is not None)
+        (session,) = await house.engine.sessions.list()
+
+    assert session.id
+    assert (session.spec.queues, session.spec.label, session.spec.capacity) == (("mail",), "ada", 8)
+    (kind,) = session.spec.types
+    assert (kind.name, kind.doc) == ("add", "Add one.")
+    assert kind.schema is not None
+    assert kind.schema["required"] == ["a"]
+
+
+async def test_a_worker_that_left_in_order_has_closed_its_session(house: House) -> None:
+    Stand(house)
+
+    async with house.worker() as shift:
+        await until(lambda: shift.worker.session is not None)
+        await shift.end()
+
+    assert await house.engine.sessions.list() == []
+
+
+async def test_draining_finishes_what_runs_and_claims_nothing_more(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(beat_every=0.02) as shift:
+        await stand.holds(1)
+        shift.stop.set()
+        late = await house.submit("stand")
+        await asyncio.sleep(0.05)
+        stand.go.set()
+        await shift.end()
+
+    assert (await house.get(task)).state is State.COMPLETED
+    assert (await house.get(late)).state is State.QUEUED
+
+
+async def test_what_does_not_finish_within_the_grace_is_given_back_without_using_an_attempt(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(grace=0.05) as shift:
+        await stand.holds(1)
+        await shift.end()
+
+    view = await house.get(task)
+    assert view.state is State.QUEUED
+    assert (view.attempt, view.failures, view.crashes) == (0, 0, 0)
+    assert stand.cancelled == 1
+    (attempt,) = await house.engine.queries.attempts(task)
+    assert attempt.outcome is AttemptOutcome.RELEASED
+
+
+async def test_a_second_signal_hurries(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(grace=3600.0) as shift:
+        await stand.holds(1)
+        shift.stop.set()
+        shift.hurry.set()
+        await shift.end()
+
+    assert (await house.get(task)).state is State.QUEUED
+
+
+async def test_code_that_will_not_stop_does_not_keep_the_worker_from_leaving(house: House) -> None:
+    go = asyncio.Event()
+    started = asyncio.Event()
+
+    @house.app.task(name="stubborn")
+    async def stubborn() -> None:
+        started.set()
+        while not go.is_set():
+            try:
+                await go.wait()
+            except asyncio.CancelledError:
+                continue
+
+    task = await house.submit("stubborn")
+
+    async with house.worker(grace=0.01, stop_grace=0.01) as shift:
+        await started.wait()
+        await shift.end()
+
+    assert (await house.get(task)).state is State.QUEUED
+    go.set()
+
+
+async def test_an_operator_can_drain_a_worker(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(beat_every=0.02) as shift:
+        await stand.holds(1)
+        assert shift.worker.session is not None
+        await house.engine.sessions.drain(shift.worker.session)
+        stand.go.set()
+        async with asyncio.timeout(10):
+            await shift.running
+
+    assert (await house.get(task)).state is State.COMPLETED
+
+
+async def test_a_worker_that_lost_a_lease_stops_the_attempt_and_says_nothing(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(beat_every=0.02):
+        await stand.holds(1)
+        await house.engine.control.cancel(task, force=True)
+        await stand.holds(0)
+
+    assert stand.cancelled == 1
+    assert house.line.settled == []
+
+
+async def test_a_closed_session_is_abandoned_and_a_new_one_opened(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(beat_every=0.02) as shift:
+        await stand.holds(1)
+        first = shift.worker.session
+        await reap(house, shift)
+        await until(lambda: stand.cancelled == 1)
+        await until(lambda: shift.worker.session not in {None, first})
+        stand.go.set()
+        view = await house.ended(task)
+
+    assert view.state is State.COMPLETED
+    attempts = await house.engine.queries.attempts(task)
+    assert [attempt.outcome for attempt in attempts] == [AttemptOutcome.CRASHED, AttemptOutcome.COMPLETED]
+    assert [report.outcome for reports in house.line.settled for report in reports] == [Succeeded()]
+
+
+async def test_a_worker_that_is_cut_off_fences_itself_within_the_ttl(house: House) -> None:
+    stand = Stand(house)
+    await house.submit("stand")
+
+    async with house.worker(beat_every=0.02, session_ttl=0.2) as shift:
+        await stand.holds(1)
+        first = shift.worker.session
+        house.line.is_cut = True
+        await stand.holds(0)
+        assert stand.cancelled == 1
+        house.line.is_cut = False
+        await until(lambda: shift.worker.session not in {None, first})
+
+    assert house.line.settled == []
+
+
+async def test_a_report_is_repeated_until_the_engine_has_it(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(session_ttl=60.0):
+        await stand.holds(1)
+        house.line.is_cut = True
+        stand.go.set()
+        await until(lambda: stand.left == 1)
+        assert (await house.get(task)).state is State.RUNNING
+        house.line.is_cut = False
+        view = await house.ended(task)
+
+    assert view.state is State.COMPLETED
+    assert stand.entered == 1
+
+
+async def test_a_lease_is_held_until_its_report_is_acknowledged(house: House) -> None:
+    stand = Stand(house)
+    await house.submit("stand")
+
+    async with house.worker(session_ttl=60.0) as shift:
+        await stand.holds(1)
+        house.line.is_cut = True
+        stand.go.set()
+        await until(lambda: stand.left == 1)
+        session = shift.worker.session
+        assert session is not None
+        held = shift.worker._desk.holdings.leases(session)
+        house.line.is_cut = False
+        await until(lambda: len(shift.worker._desk.holdings) == 0)
+
+    assert len(held) == 1
+
+
+async def test_a_worker_waits_for_an_engine_that_is_not_there_yet(house: House) -> None:
+    @house.app.task(name="quick")
+    async def quick() -> int:
+        return 1
+
+    house.line.is_cut = True
+    async with house.worker():
+        await asyncio.sleep(0.05)
+        house.line.is_cut = False
+        view = await house.run("quick")
+
+    assert result_of(view) == 1
+
+
+async def test_a_worker_can_be_stopped_while_the_engine_is_away(house: House) -> None:
+    house.line.is_cut = True
+
+    async with house.worker() as shift:
+        await asyncio.sleep(0.02)
+        await shift.end()
+
+    assert shift.running.done()
+
+
+async def test_an_outage_is_told_once_when_it_begins_and_once_when_it_ends(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with house.worker(beat_every=0.01, claim_wait=0.01, session_ttl=60.0) as shift:
+        await until(lambda: shift.worker.session is not None)
+        house.line.is_cut = True
+        await until(lambda: shift.worker._desk.link._failures > 2)
+        house.line.is_cut = False
+        await until(lambda: shift.worker._desk.link._failures == 0)
+
+    told = [record.message.split(":")[0] for record in caplog.records if record.message.startswith("engine.")]
+    assert told == ["engine.unavailable", "engine.available"]
+
+
+async def test_a_late_report_is_fenced_and_changes_nothing(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker() as shift:
+        await stand.holds(1)
+        await house.engine.control.cancel(task, force=True)
+        stand.go.set()
+        await until(lambda: len(shift.worker._desk.holdings) == 0)
+        answer = await shift.worker._desk.reports.report(Lease(task, 1, 1), Released())
+
+    assert isinstance(answer, Fenced)
+    assert (await house.get(task)).state is State.CANCELLED
+
+
+async def reap(house: House, shift: Shift) -> None:
+    """Take the worker for dead."""
+    assert shift.worker.session is not None
+    (view,) = await house.engine.sessions.list()
+    reaped = await house.engine.store.reap([(view.id, view.beat)], poison_after=3)
+    if not reaped.sessions:  # it has beaten meanwhile
+        await reap(house, shift)
+        return
+    house.engine.offer_freed(reaped.requeued)
