@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from drumline.sdk.definition import Mode
     from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
     from drumline.sdk.handle import TaskHandle
+    from drumline.sdk.locate import Direct
     from drumline.sdk.signals import Cancelled, Permanent, Retry, Snooze
     from drumline.sdk.task import AsyncTask, Call, Task
     from drumline.sdk.transport import TaskInfo
@@ -47,6 +48,7 @@ __all__ = [
     "Cancelled",
     "Conflict",
     "Context",
+    "Direct",
     "Drumline",
     "DrumlineError",
     "Forbidden",
@@ -86,6 +88,7 @@ _HOMES: Final = {
     "drumline.sdk.definition": ("Mode",),
     "drumline.sdk.errors": ("TaskCancelled", "TaskFailed", "WaitTimeout"),
     "drumline.sdk.handle": ("TaskHandle",),
+    "drumline.sdk.locate": ("Direct",),
     "drumline.sdk.signals": ("Cancelled", "Permanent", "Retry", "Snooze"),
     "drumline.sdk.task": ("AsyncTask", "Call", "Task"),
     "drumline.sdk.transport": ("TaskInfo",),

@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from drumline import Drumline, DrumlineError, Status
+from drumline import Context, Drumline, DrumlineError, Status
+from drumline.core.ids import TaskId
+from drumline.sdk.context import activated
 from drumline.sdk.embedded import EmbeddedTransport
+
+ID = TaskId("01890a5d-ac96-774b-bcce-b302099a8057")
 
 
 def test_a_blocking_call_on_the_engines_own_loop_is_refused_instead_of_hanging(house: EmbeddedTransport) -> None:
@@ -49,3 +53,12 @@ def test_a_failing_store_is_an_error_of_the_caller(tmp_path: Path) -> None:
 
     with pytest.raises((DrumlineError, OSError)):
         Drumline("test", data=blocked).submit_task("ping")
+
+
+def test_a_task_never_makes_a_store_of_its_own_to_submit_to(tmp_path: Path) -> None:
+    app = Drumline("test", data=tmp_path / "missing")
+
+    with activated(Context(id=ID, state=None)), pytest.raises(RuntimeError, match="set DRUMLINE_URL"):
+        app.submit_task("ping")
+
+    assert not (tmp_path / "missing").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drumline import Invalid
-from drumline.sdk.locate import locate
+from drumline.sdk.locate import Direct, locate
 
 
 def test_without_anything_there_is_only_the_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,3 +56,19 @@ def test_an_address_without_a_scheme_is_refused() -> None:
         locate(url="localhost:8080")
 
     assert caught.value.field == "url"
+
+
+def test_named_backends_are_used_without_a_server_between(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("DRUMLINE_URL", raising=False)
+    monkeypatch.setenv("DRUMLINE_STORE_URL", "postgresql://db/drumline")
+    monkeypatch.setenv("DRUMLINE_QUEUE_URL", "redis://queue")
+
+    by_environment = locate(data=tmp_path)
+    by_argument = locate(data=tmp_path, direct=Direct(store="postgresql://other"))
+    by_url = locate(data=tmp_path, url="http://server")
+
+    assert by_environment.direct == Direct(store="postgresql://db/drumline", queue="redis://queue")
+    assert by_argument.direct == Direct(store="postgresql://other")
+    assert (by_argument.url, by_url.direct) == (None, None)
+    with pytest.raises(Invalid, match="together"):
+        locate(url="http://server", direct=Direct(store="postgresql://db"))

@@ -21,7 +21,7 @@ from drumline.sdk.definition import define
 from drumline.sdk.embedded import open_embedded, worker_running
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
-from drumline.sdk.locate import locate
+from drumline.sdk.locate import Direct, locate
 from drumline.sdk.options import Options, TaskSettings, apply, defaults_of, mode_of
 from drumline.sdk.registry import Registry
 from drumline.sdk.task import AsyncTask, Call, Task
@@ -64,7 +64,8 @@ class Drumline(Generic[StateT]):
     """Tasks of one program, and the way to Drumline.
 
     Without a `url` (nor DRUMLINE_URL) it looks for a server that runs on the data folder (DRUMLINE_DATA, or
-    `./.drumline`), and without one opens the data folder itself. Nothing is opened before it is needed.
+    `./.drumline`), and without one opens the data folder itself. With `direct` (or DRUMLINE_STORE_URL) it uses the
+    database and the queue itself, without a server between. Nothing is opened before it is needed.
     """
 
     @overload
@@ -75,6 +76,7 @@ class Drumline(Generic[StateT]):
         url: str | None = None,
         api_key: str | None = None,
         data: Path | str | None = None,
+        direct: Direct | None = None,
         lifespan: None = None,
     ) -> None: ...
     @overload
@@ -85,6 +87,7 @@ class Drumline(Generic[StateT]):
         url: str | None = None,
         api_key: str | None = None,
         data: Path | str | None = None,
+        direct: Direct | None = None,
         lifespan: Lifespan[StateT],
     ) -> None: ...
     def __init__(
@@ -94,12 +97,13 @@ class Drumline(Generic[StateT]):
         url: str | None = None,
         api_key: str | None = None,
         data: Path | str | None = None,
+        direct: Direct | None = None,
         lifespan: Lifespan[StateT] | None = None,
     ) -> None:
         self.name = name
         self.registry = Registry()
         self.lifespan = lifespan
-        self._locate = partial(locate, url=url, api_key=api_key, data=data)
+        self._locate = partial(locate, url=url, api_key=api_key, data=data, direct=direct)
         self._lock = Lock()
         self._client: Client | None = None
         self._owner = 0
@@ -172,7 +176,7 @@ class Drumline(Generic[StateT]):
         place = self._locate()
         if place.is_sure:
             raise RuntimeError(f"this app submits to {place.url}: start a worker there, with `drumline worker`")
-        transport = open_embedded(place.data)
+        transport = open_embedded(place)
         try:
             with self._lock:
                 before, self._client, self._owner = self._client, Client(transport), os.getpid()
@@ -213,7 +217,7 @@ class Drumline(Generic[StateT]):
             if place.is_sure or transport.is_answering():
                 return transport
             transport.close()
-        return open_embedded(place.data)
+        return open_embedded(place)
 
     def __repr__(self) -> str:
         return f"<Drumline {self.name}: {len(self.registry)} tasks>"

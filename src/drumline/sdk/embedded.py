@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from drumline.core.clock import Clock, Instant, to_datetime
@@ -20,6 +19,7 @@ from drumline.core.ids import TaskId, session_text
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
+from drumline.sdk.locate import Place
 from drumline.sdk.loop_thread import LoopThread, start_on, wait_on
 from drumline.sdk.transport import NULL, Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
 
@@ -179,8 +179,8 @@ class EmbeddedTransport(EngineTransport):
             self.thread.stop()
 
 
-def open_embedded(data: Path) -> EmbeddedTransport:
-    """Open the engine on a data folder and return the way to ask it."""
+def open_embedded(place: Place) -> EmbeddedTransport:
+    """Open the engine on the backends or the data folder of a place, and return the way to ask it."""
     try:
         # Wiring is above the SDK and comes with the server's extra: asked for by name, only when there is no server.
         wiring = import_module("drumline.wiring")
@@ -191,11 +191,11 @@ def open_embedded(data: Path) -> EmbeddedTransport:
         ) from error
     thread = LoopThread("drumline-embedded")
     try:
-        engine: EngineLike = thread.wait(wiring.embedded_engine(data), OPENING_SECONDS)
+        engine: EngineLike = thread.wait(wiring.embedded_engine(place), OPENING_SECONDS)
     except BaseException:
         thread.stop()
         raise
-    return EmbeddedTransport(engine, thread, home=data.as_uri())
+    return EmbeddedTransport(engine, thread, home=place.data.as_uri())
 
 
 @contextmanager

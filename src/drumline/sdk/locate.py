@@ -12,14 +12,24 @@ from msgspec import Struct
 from drumline.core.errors import Invalid
 
 
+class Direct(Struct, frozen=True, kw_only=True):
+    """Backends to use without a server between: for trusted programs beside the database."""
+
+    store: str
+    """`postgresql://…`, or `sqlite:///path`."""
+    queue: str | None = None
+    """`redis://…`, if the workers use one."""
+
+
 class Place(Struct, frozen=True, kw_only=True):
-    """Where to reach Drumline. Without a `url` there is only the data folder."""
+    """Where to reach Drumline. Without a `url` it is opened in this process: on `direct`, or on the data folder."""
 
     data: Path
     url: str | None = None
     is_sure: bool = False
     """Whether somebody named the URL; one that was found in the data folder may be stale."""
     api_key: str | None = None
+    direct: Direct | None = None
 
 
 class _Server(Struct):
@@ -27,18 +37,33 @@ class _Server(Struct):
     pid: int
 
 
-def locate(*, url: str | None = None, api_key: str | None = None, data: Path | str | None = None) -> Place:
+def locate(
+    *,
+    url: str | None = None,
+    api_key: str | None = None,
+    data: Path | str | None = None,
+    direct: Direct | None = None,
+) -> Place:
     """Return where Drumline is, from what was given and what can be found."""
     folder = Path(data or os.environ.get("DRUMLINE_DATA") or ".drumline").absolute()
-    named = url or os.environ.get("DRUMLINE_URL") or None
+    if url and direct:
+        raise Invalid("cannot be given together with url", field="direct")
+    named = url or (None if direct else os.environ.get("DRUMLINE_URL") or None)
+    direct = direct or (None if named else _named_backends())
     if named is not None and not named.startswith(("http://", "https://")):
         raise Invalid(f"must start with http:// or https://, not {named!r}", field="url")
     return Place(
         data=folder,
-        url=named or _running_server(folder),
+        url=named or (None if direct else _running_server(folder)),
         is_sure=named is not None,
+        direct=direct,
         api_key=api_key or os.environ.get("DRUMLINE_API_KEY") or _stored_key(folder),
     )
+
+
+def _named_backends() -> Direct | None:
+    store = os.environ.get("DRUMLINE_STORE_URL")
+    return Direct(store=store, queue=os.environ.get("DRUMLINE_QUEUE_URL") or None) if store else None
 
 
 def _stored_key(folder: Path) -> str | None:
