@@ -57,9 +57,12 @@ class Peer:
     backlog: int
     in_flight: int = 1
     is_node: bool = False
+    is_ours: bool = False
+    """Runs in the environment of this project, with an attendant beside the workers."""
 
 
 PEERS: Final = {
+    "drumline": Peer(needs=(), backlog=500_000, in_flight=1000, is_ours=True),
     "celery": Peer(needs=("celery[redis]", "hiredis"), backlog=25_000),
     "rq": Peer(needs=("rq", "hiredis"), backlog=8_000),
     "dramatiq": Peer(needs=("dramatiq[redis]", "hiredis"), backlog=60_000),
@@ -186,7 +189,9 @@ class _Bench:
         with tempfile.TemporaryDirectory(prefix="drumline-tally-") as folder:
             tally = Path(folder)
             with (tally / "log").open("wb") as log:
-                running = [self._start_worker(tally, log) for _ in range(WORKERS)]
+                running = [self._start("worker", tally, log) for _ in range(WORKERS)]
+                if self._peer.is_ours:
+                    running.append(self._start("attendant", tally, log))
             try:
                 yield tally, [worker.pid for worker in running]
             except PeerFailed as error:
@@ -194,8 +199,8 @@ class _Bench:
             finally:
                 stop_groups(running)
 
-    def _start_worker(self, tally: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
-        command, environ = self._command("worker"), self._environ() | {"PEER_TALLY_DIR": str(tally)}
+    def _start(self, role: str, tally: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        command, environ = self._command(role), self._environ() | {"PEER_TALLY_DIR": str(tally)}
         return subprocess.Popen(command, cwd=self._home, env=environ, stdout=log, stderr=log, start_new_session=True)
 
     def _command(self, *words: object) -> list[str]:
@@ -267,6 +272,8 @@ def _rate(count: int, seconds: float) -> float:
 
 def _environment(name: str, peer: Peer) -> Path:
     """Return the folder of the peer's own environment, making it if it is not there."""
+    if peer.is_ours:
+        return Path(sys.prefix)
     cache = os.environ.get("DRUMLINE_BENCH_CACHE") or Path.home() / ".cache" / "drumline-bench"
     home = Path(cache).resolve() / name
     language = "node" if peer.is_node else "python"

@@ -8,6 +8,7 @@ A script is run inside its peer's own environment, so this page needs the standa
     SCRIPT bulk COUNT SECONDS                submit by the peer's bulk call
     SCRIPT paced RATE SECONDS                submit at a steady rate, each task carrying its time
     SCRIPT worker                            run one worker process until SIGTERM
+    SCRIPT attendant                         run what a deployment needs beside workers, until SIGTERM
 
 Submissions stop at COUNT or after SECONDS, whichever comes first; the reply is one line of JSON.
 """
@@ -65,18 +66,27 @@ class Tally:
 
     def count(self, sent_ns: int) -> None:
         """Count one completion, and keep its delay unless `sent_ns` is zero."""
+        if sent_ns:
+            self.keep_delay(sent_ns)
+        self.add(1)
+
+    def keep_delay(self, sent_ns: int) -> None:
+        """Keep how long ago a task was sent."""
+        cells = self._cells or self.open()
+        delay = (time.time_ns() - sent_ns) / 1e6
+        with self._lock:
+            kept = int(cells[THREADS])
+            cells[THREADS + 1 + kept] = delay
+            cells[THREADS] = kept + 1
+
+    def add(self, completions: int) -> None:
+        """Count completions."""
         cells = self._cells or self.open()
         try:
             slot = self._thread.slot
         except AttributeError:
             slot = self._thread.slot = next(self._slots)
-        if sent_ns:
-            delay = (time.time_ns() - sent_ns) / 1e6
-            with self._lock:
-                kept = int(cells[THREADS])
-                cells[THREADS + 1 + kept] = delay
-                cells[THREADS] = kept + 1
-        cells[slot] += 1
+        cells[slot] += completions
 
 
 tally: Final = Tally()
@@ -99,6 +109,7 @@ class Peer:
     work: Callable[[], object]
     setup: Callable[[], object] = lambda: None
     run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run
+    attend: Callable[[], object] | None = None
 
 
 def blocking(
@@ -129,6 +140,8 @@ def main(peer: Peer) -> None:
             peer.setup()
         case ["worker"]:
             peer.work()
+        case ["attendant"] if peer.attend:
+            peer.attend()
         case ["enqueue", count, seconds, in_flight]:
             peer.run(_enqueue(peer, int(count), float(seconds), int(in_flight)))
         case ["bulk", count, seconds]:
