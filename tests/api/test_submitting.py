@@ -241,7 +241,7 @@ async def test_a_batch_may_have_ten_thousand_tasks_and_no_more(http: httpx.Async
     over = await http.post("/api/v1/tasks/batch", json={"tasks": [{"name": "work"}] * 10_001})
 
     assert len({answer["id"] for answer in full.json()["tasks"]}) == 10_000
-    problem(over, 413, "too_large", "tasks")
+    problem(over, 422, "invalid", "tasks")
 
 
 async def test_a_batch_that_is_no_batch_is_refused(http: httpx.AsyncClient) -> None:

@@ -1,5 +1,8 @@
 """What the Python types of requests cannot say: ranges, patterns, and a sentence on each field."""
 
+from msgspec import UNSET
+
+from drumline.api.operation import Info
 from drumline.api.schema import Schema
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, MOST_TAGS
@@ -49,18 +52,29 @@ def _key() -> Schema:
     }
 
 
-def notes(limits: Limits) -> dict[str, Schema]:
+def _given(field: str) -> Schema:
+    return {"required": [field], "properties": {field: {"not": {"type": "null"}}}}
+
+
+def notes(limits: Limits, info: Info) -> dict[str, Schema]:
     """Return the notes for a server with these limits."""
+    wait = {"minimum": 0, "maximum": info.longest_wait}
     priority = {
         "anyOf": _NUMBER_OR_NAME,
         "default": 0,
         "description": "From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting.",
     }
+    word: Schema = {"maxLength": LONGEST_NAME, "pattern": f"^$|{_LINE}"}
+    one_time: Schema = {"not": {"allOf": [_given("delay"), _given("run_at")]}}
+    one_key: Schema = {"not": {"allOf": [_given("idempotency_key"), _given("idempotencyKey")]}}
     return {
         "TaskRequest.name": _line(LONGEST_NAME, description="What kind of task it is; workers say which they run."),
-        "FlowRequest.name": _line(LONGEST_NAME, description="The same as type."),
-        "FlowRequest.type": _line(LONGEST_NAME, description="What kind of task it is; the same as name."),
-        "FlowRequest": {"anyOf": [{"required": ["type"]}, {"required": ["name"]}]},
+        "FlowRequest.name": _line(LONGEST_NAME, description="The same as type.", default=UNSET),
+        "FlowRequest.type": _line(
+            LONGEST_NAME, description="What kind of task it is; the same as name.", default=UNSET
+        ),
+        "FlowRequest": {"oneOf": [{"required": ["type"]}, {"required": ["name"]}], "allOf": [one_time, one_key]},
+        "TaskRequest": {"allOf": [one_time, one_key]},
         "TaskRequest.payload": {"description": f"Any JSON, at most {limits.payload:,} bytes."},
         "TaskRequest.queue": {
             "maxLength": LONGEST_QUEUE,
@@ -103,6 +117,7 @@ def notes(limits: Limits) -> dict[str, Schema]:
             "maxItems": limits.batch,
             "description": "The tasks; an item that is not valid is answered with its problem.",
         },
+        "RescheduleRequest": {"anyOf": [_given(name) for name in ("run_at", "delay", "priority")], **one_time},
         "RescheduleRequest.priority": {"anyOf": [*_NUMBER_OR_NAME, {"type": "null"}]},
         "RescheduleRequest.delay": _duration("Run it so much later than now; not together with run_at."),
         "RescheduleRequest.run_at": _time("Run it at this time; not together with delay."),
@@ -118,13 +133,18 @@ def notes(limits: Limits) -> dict[str, Schema]:
         "ListQuery.idempotency_key": _line(LONGEST_NAME),
         "ListQuery.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
         "ListQuery.payload": {"description": "Whether to include payloads."},
-        "GetQuery.wait": {"description": "Seconds to wait for the task to end."},
+        "GetQuery.wait": {**wait, "description": "Seconds to wait for the task to end."},
+        "ClaimRequestBody.wait": {**wait, "description": "Seconds to wait for the first task."},
         "LogQuery.attempt": {"type": "integer", "minimum": 1, "description": "Only this attempt's log."},
         "LogQuery.follow": {"description": "Go on as the log grows, until the task has ended."},
         "CancelQuery.force": {"description": "End a running task now; its worker is shut out."},
         "WorkersQuery.closed": {"description": "List workers that left lately too."},
         "OpenRequest.queues": {"items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"}},
         "TaskType.name": _line(LONGEST_NAME),
+        "OpenRequest.host": word,
+        "OpenRequest.version": word,
+        "OpenRequest.label": word,
+        "ClaimRequestBody": {"anyOf": [{"properties": {"again": {"const": False}}}, _given("claim_id")]},
     }
 
 

@@ -8,6 +8,7 @@ from drumline.api.notes import PATH_PARAMETERS, notes
 from drumline.api.operation import JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS, Problem
 from drumline.api.schema import Schema, Schemas
+from drumline.api.tasks import HEADER_KEY
 from drumline.core.limits import Limits
 
 _BRACES = re.compile(r"{(\w+)}")
@@ -17,7 +18,7 @@ _REASONS = {200: "Done", 201: "Stored durably", 204: "Done, nothing to say", 503
 
 def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> dict[str, Any]:
     """Return the document that describes every operation that is not hidden."""
-    schemas = Schemas(notes(limits))
+    schemas = Schemas(notes(limits, info))
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         if not operation.is_hidden:
@@ -97,7 +98,7 @@ def _query_parameters(operation: Operation, schemas: Schemas) -> list[Schema]:
 def _header_parameters(operation: Operation) -> list[Schema]:
     if not operation.idempotent:
         return []
-    schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}
+    schema = {"type": "string", "pattern": f"^{HEADER_KEY.pattern}$"}
     return [{"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema}]
 
 

@@ -11,6 +11,7 @@ from starlette.types import Receive
 
 from drumline.api.keys import Caller
 from drumline.api.problems import Headers
+from drumline.core.errors import Invalid
 from drumline.core.limits import Limits
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -51,6 +52,8 @@ class Info(Struct, frozen=True, kw_only=True):
     """A path on the disk whose free space the health page tells."""
     least_free: int = 64 * 1024 * 1024
     """Bytes of free space under which the disk counts as down."""
+    longest_wait: float = 60.0
+    """Seconds that a request may wait for a task; less than what proxies in between endure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,13 @@ class Call(Generic[Body, Query]):
         """The tenant under which the caller's own tasks and queues are kept."""
         assert self.caller is not None, "only operations that need a key ask for a home"  # noqa: S101
         return self.caller.home
+
+    def wait(self, seconds: float) -> float:
+        """Return how long the caller wants to wait, or raise `Invalid` if that is too long."""
+        longest = self.desk.info.longest_wait
+        if not 0 <= seconds <= longest:
+            raise Invalid(f"must be from 0 to {longest:g} seconds", field="wait")
+        return seconds
 
     def header(self, name: bytes) -> bytes | None:
         """Return a header by its lower-case name."""

@@ -75,14 +75,13 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     """Lease up to `limit` tasks to a session, waiting for the first."""
     session = _session(call)
     wanted = call.body
+    wait = call.wait(wanted.wait)
     nonce = None if wanted.claim_id is None else nonce_of(wanted.claim_id, field="claim_id")
     if wanted.again and nonce is None:
         raise Invalid("needs the claim_id of the claim to repeat", field="again")
     spec = await call.engine.sessions.spec(session)
-    claiming = call.engine.claims.claim(
-        session, spec, limit=wanted.limit, wait=wanted.wait, nonce=nonce, again=wanted.again
-    )
-    if wanted.wait == 0:
+    claiming = call.engine.claims.claim(session, spec, limit=wanted.limit, wait=wait, nonce=nonce, again=wanted.again)
+    if wait == 0:
         tasks = await claiming
     else:
         found = await unless_stopped(claiming, stop=call.desk.stop, receive=call.receive)

@@ -115,7 +115,8 @@ class Schemas:
         if not field.required and field.default not in (None, msgspec.UNSET, msgspec.NODEFAULT):
             schema = {**schema, "default": _plain(field.default)}
         note = self._note(info.cls, field.encode_name)
-        return {**schema, **note} if "anyOf" not in note else note
+        noted = {**schema, **note} if "anyOf" not in note else note
+        return {word: value for word, value in noted.items() if value is not msgspec.UNSET}
 
     def _note(self, cls: type, field: str) -> Schema:
         for parent in cls.__mro__:

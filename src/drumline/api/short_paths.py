@@ -13,6 +13,7 @@ from drumline.api.tasks import SubmittedBody, cancelled, submit_request, task_li
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.ids import parse_task_id
+from drumline.core.names import check_name
 from drumline.core.state import State
 from drumline.core.task import EMPTY_PAYLOAD, TaskRequest
 
@@ -29,11 +30,15 @@ WORDS: Final = MappingProxyType(
 )
 
 
+ABSENT: Final = "\0"
+"""No name given; no task can be called that."""
+
+
 class FlowRequest(TaskRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A task as the flow document writes it: with `type` for its name. All other fields are taken too."""
 
-    name: str = ""
-    type: str = ""
+    name: str = ABSENT
+    type: str = ABSENT
 
 
 class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,13 +68,14 @@ class TaskStatusBody(Struct, frozen=True):
 async def submit_flow(call: Call[FlowRequest, NoQuery]) -> Reply:
     """Store a task written with `type` or `name`."""
     request = call.body
-    if request.type and request.name and request.type != request.name:
-        raise Invalid("differs from name; give one of them", field="type")
-    name = request.type or request.name
-    if not name:
+    if request.type == request.name == ABSENT:
         raise Invalid("is missing; it names the task", field="type")
-    named = msgspec.structs.replace(request, name=name)
-    return await submit_request(call, with_header_key(named, call.header(b"idempotency-key")))
+    if request.type != ABSENT:
+        check_name(request.type, field="type")
+        if request.name not in {ABSENT, request.type}:
+            raise Invalid("differs from name; give one of them", field="type")
+        request = msgspec.structs.replace(request, name=request.type)
+    return await submit_request(call, with_header_key(request, call.header(b"idempotency-key")))
 
 
 async def schedule_task(call: Call[ScheduleRequest, NoQuery]) -> Reply:

@@ -1,6 +1,7 @@
 """Tasks: submit, look, reschedule, cancel, retry."""
 
 import asyncio
+import re
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -23,9 +24,11 @@ from drumline.ports.store import TaskFilter
 
 SLACK = 64 * 1024
 """Bytes that a task's request may have besides its payload."""
-LONGEST_WAIT = 60.0
 _SLICE = 500
 """Items of a batch decoded between two turns of the event loop."""
+
+HEADER_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
+"""What a key may look like in a header, where only ASCII is safe."""
 
 _TASK = msgspec.json.Decoder(TaskRequest)
 
@@ -81,7 +84,7 @@ class ListQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class GetQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How long to wait for the task to end, in seconds."""
 
-    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0
+    wait: float = 0.0
 
 
 class CancelQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,10 +131,9 @@ def with_header_key(request: TaskRequest, header: bytes | None) -> TaskRequest:
     """Return the request with the key of its `Idempotency-Key` header, which must not contradict the body."""
     if header is None:
         return request
-    try:
-        key = header.decode()
-    except UnicodeDecodeError as error:
-        raise Invalid("is not valid UTF-8", field="Idempotency-Key") from error
+    key = header.decode("latin-1")
+    if HEADER_KEY.fullmatch(key) is None:
+        raise Invalid("must be 1 to 255 visible ASCII characters", field="Idempotency-Key")
     written = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
     if written is not None and written != key:
         raise Invalid("differs from the idempotency_key in the body", field="Idempotency-Key")
@@ -143,7 +145,7 @@ async def submit_batch(call: Call[BatchRequest, NoQuery]) -> Reply:
     raws = call.body.tasks
     if len(raws) > call.desk.limits.batch:
         most = call.desk.limits.batch
-        raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks", code="too_large")
+        raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks")
     requests: list[TaskRequest | Invalid] = []
     for start in range(0, len(raws), _SLICE):
         requests += [_decoded(raw) for raw in raws[start : start + _SLICE]]
@@ -189,8 +191,9 @@ async def get(call: Call[None, GetQuery]) -> Reply:
     """Return a task, at once or when it has ended."""
     task = task_of(call)
     view: TaskView | None = None
-    if call.query.wait > 0:
-        waiting = call.engine.queries.wait(task, seconds=min(call.query.wait, LONGEST_WAIT), tenant=call.tenant)
+    seconds = call.wait(call.query.wait)
+    if seconds > 0:
+        waiting = call.engine.queries.wait(task, seconds=seconds, tenant=call.tenant)
         view = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
     return await task_reply(call, task, view)
 

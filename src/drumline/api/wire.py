@@ -59,7 +59,7 @@ class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     limit: Annotated[int, Meta(ge=1, le=1000)] = 1
-    wait: Annotated[float, Meta(ge=0, le=60)] = 0.0
+    wait: float = 0.0
     claim_id: HexText | None = None
     again: bool = False
 
