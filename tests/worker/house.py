@@ -81,6 +81,18 @@ class Shift:
     stop: asyncio.Event
     hurry: asyncio.Event
 
+    @classmethod
+    @asynccontextmanager
+    async def of(cls, worker: Worker) -> "AsyncIterator[Shift]":
+        """Have a worker at work inside the block."""
+        stop, hurry = asyncio.Event(), asyncio.Event()
+        shift = cls(worker, asyncio.create_task(worker.run(stop, hurry)), stop, hurry)
+        try:
+            yield shift
+        finally:
+            hurry.set()
+            await shift.end()
+
     async def end(self) -> None:
         self.stop.set()
         async with asyncio.timeout(DEADLINE):
@@ -133,14 +145,8 @@ class House:
         """Have a worker of the app at work inside the block."""
         chosen = WorkerSettings(**{"capacity": 8, "stop_grace": 0.5, "grace": 5.0, "log_every": 0.02, **settings})
         executors = assemble(chosen, [self.app], built_in=built_in or BuiltIn(http=False, pdf=False))
-        worker = Worker(self.line, executors, chosen)
-        stop, hurry = asyncio.Event(), asyncio.Event()
-        shift = Shift(worker, asyncio.create_task(worker.run(stop, hurry)), stop, hurry)
-        try:
+        async with Shift.of(Worker(self.line, executors, chosen)) as shift:
             yield shift
-        finally:
-            hurry.set()
-            await shift.end()
 
     async def _is(self, task: TaskId, state: State) -> bool:
         return (await self.get(task)).state is state
