@@ -17,6 +17,7 @@ from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import ENCODER
 from drumline.sdk.client import Client, warn_if_blocking
+from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import define
 from drumline.sdk.embedded import open_embedded, worker_running
 from drumline.sdk.handle import TaskHandle
@@ -217,6 +218,12 @@ class Drumline(Generic[StateT]):
             if place.is_sure or transport.is_answering():
                 return transport
             transport.close()
+        if current_or_none() is not None and place.direct is None and not place.data.exists():
+            # The task came from some other store: one made here would swallow what it submits.
+            raise RuntimeError(
+                f"a task cannot submit from here: no server is named and there is no data folder {place.data}; "
+                "set DRUMLINE_URL, or DRUMLINE_DATA to the worker's data folder"
+            )
         return open_embedded(place)
 
     def __repr__(self) -> str:
