@@ -31,21 +31,24 @@ class IdSource:
         self._random = random
         self._last_ms = 0
         self._counter = 0
+        self._head = ""
 
     def next(self) -> TaskId:
         """Return an id greater than every id returned before."""
         ms = self._now()
         if ms > self._last_ms:
-            self._last_ms = ms
-            self._counter = self._random.getrandbits(_COUNTER_BITS - 1)
+            self._begin(ms, self._random.getrandbits(_COUNTER_BITS - 1))
         else:
             self._counter += 1
             if self._counter >> _COUNTER_BITS:
-                self._last_ms += 1
-                self._counter = 0
-        tail = self._random.getrandbits(62) | 0x8000_0000_0000_0000
-        text = f"{self._last_ms:012x}7{self._counter:03x}{tail:016x}"
-        return TaskId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+                self._begin(self._last_ms + 1, 0)
+        tail = self._random.getrandbits(62)
+        return TaskId(f"{self._head}{self._counter:03x}-{tail >> 48 | 0x8000:04x}-{tail & 0xFFFF_FFFF_FFFF:012x}")
+
+    def _begin(self, ms: int, counter: int) -> None:
+        self._last_ms = ms
+        self._counter = counter
+        self._head = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7"
 
 
 def parse_task_id(text: str, *, field: str = "id") -> TaskId:

@@ -5,6 +5,7 @@ TaskRequest ──accept()──▶ NewTask ──store──▶ ClaimedTask   (
 """
 
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
 
@@ -160,13 +161,30 @@ def accept(
     key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
     return NewTask(
         id=id,
-        lane=Lane(tenant, check_queue(request.queue), check_name(request.name), parse_priority(request.priority)),
+        lane=_lane(tenant, request.queue, request.name, request.priority),
         payload=bytes(request.payload),
-        options=encode_options(_options_of(request)),
+        options=None if _has_default_options(request) else encode_options(_options_of(request)),
         run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
         delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
         idempotency_key=None if key is None else check_key(key),
         fingerprint=None if key is None else _fingerprint(request),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _lane(tenant: str, queue: str, name: str, priority: int | str) -> Lane:
+    """Return the lane of a request. Programs submit the same few lanes over and over, so they are checked once."""
+    return Lane(tenant, check_queue(queue), check_name(name), parse_priority(priority))
+
+
+def _has_default_options(request: TaskRequest) -> bool:
+    """Tell whether there is nothing to check or store of a request's options: by far the most common case."""
+    return (
+        request.retries == DEFAULT_RETRIES
+        and request.backoff is None
+        and request.timeout is None
+        and not request.tags
+        and not request.notify
     )
 
 
