@@ -45,38 +45,40 @@ class Batcher(Generic[In, Out]):
 
     async def join(self, item: In) -> Out:
         """Send one item with its neighbours."""
-        return (await self.join_many((item,)))[0]
+        self._check_room(1)
+        return (await self._wait_with((item,)))[0]
 
     async def join_many(self, items: Sequence[In]) -> list[Out]:
         """Send items that stay together, in order; a list longer than a batch is sent in several."""
         if not items:
             return []
-        if self._count + len(items) > self._most_waiting and self._count:
-            raise Overloaded(f"{self._count:,} items are waiting for {self._name} already; try again shortly")
-        loop = asyncio.get_running_loop()
-        answers: list[asyncio.Future[list[Out]]] = []
-        for start in range(0, len(items), self._largest):
-            answer = loop.create_future()
-            part = items[start : start + self._largest]
-            self._waiting.append((part, answer))
-            self._count += len(part)
-            answers.append(answer)
-        self._take_off(len(answers))
-        if len(answers) == 1:
-            return await answers[0]
-        return [out for part_out in await asyncio.gather(*answers) for out in part_out]
+        self._check_room(len(items))  # once for all of them: half a list must not be sent
+        if len(items) <= self._largest:
+            return await self._wait_with(items)
+        starts = range(0, len(items), self._largest)
+        waits = [self._wait_with(items[start : start + self._largest]) for start in starts]
+        return [out for outs in await asyncio.gather(*waits) for out in outs]
 
     async def drained(self) -> None:
         """Wait until nothing is waiting and nothing is in flight."""
         while self._flights:
             await asyncio.wait(set(self._flights))
 
-    def _take_off(self, parts: int) -> None:
-        # One flight per part at most: a second flight would find nothing to carry.
-        for _ in range(min(parts, self._parallel - len(self._flights))):
-            flight = asyncio.get_running_loop().create_task(self._fly(), name=f"batch {self._name}")
+    def _check_room(self, count: int) -> None:
+        if self._count and self._count + count > self._most_waiting:
+            raise Overloaded(f"{self._count:,} items are waiting for {self._name} already; try again shortly")
+
+    def _wait_with(self, items: Sequence[In]) -> "asyncio.Future[list[Out]]":
+        """Let items wait for the next flight, and take off if there is none."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Out]] = loop.create_future()
+        self._waiting.append((items, answer))
+        self._count += len(items)
+        if len(self._flights) < self._parallel:
+            flight = loop.create_task(self._fly(), name=f"batch {self._name}")
             self._flights.add(flight)
             flight.add_done_callback(self._landed)
+        return answer
 
     async def _fly(self) -> None:
         try:
