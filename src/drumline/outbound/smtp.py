@@ -5,6 +5,7 @@ import re
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate, getaddresses
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -107,6 +108,7 @@ async def send(mail: Mail, settings: SmtpSettings) -> dict[str, str]:
     """
     recipients = recipients_of(mail)
     message = compose(mail, sender=settings.sender)
+    await asyncio.to_thread(import_module, "aiosmtplib")  # by the first mail; most processes never send one
     try:
         async with asyncio.timeout(settings.timeout):
             return await _converse(message, recipients, settings)
@@ -115,7 +117,7 @@ async def send(mail: Mail, settings: SmtpSettings) -> dict[str, str]:
 
 
 async def _converse(message: EmailMessage, recipients: list[str], settings: SmtpSettings) -> dict[str, str]:
-    import aiosmtplib  # noqa: PLC0415 - imported when the first mail is sent: most processes never send one
+    import aiosmtplib  # noqa: PLC0415
 
     client = aiosmtplib.SMTP(
         hostname=settings.host,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Raw
 
 from drumline.core.codec import check_json
-from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
+from drumline.core.errors import Fenced, Invalid, Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Failed, Outcome, Released, Succeeded
@@ -183,11 +183,11 @@ class Attempt:
     async def _keep_artifacts(self, outcome: Outcome) -> Outcome:
         """Store the files; a success whose files cannot be stored is none."""
         desk = self._desk
-        for artifact in self._call.artifacts.values():
+        for artifact in tuple(self._call.artifacts.values()):  # a thread left behind may still add some
             put = partial(desk.gateway.put_artifact, artifact)
             try:
                 await desk.link.ask(put, seconds=ARTIFACT_SECONDS)
-            except DrumlineError as error:
+            except Exception as error:  # noqa: BLE001 - whatever kept it from being stored, the file is missing
                 if isinstance(outcome, Succeeded):
                     permanent = isinstance(error, Invalid)
                     message = f"the artifact {artifact.name} could not be stored: {error}"

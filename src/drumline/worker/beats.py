@@ -4,13 +4,12 @@ import asyncio
 import logging
 
 from drumline.core.clock import Clock
-from drumline.core.errors import DrumlineError
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
 from drumline.core.session import Beat, BeatReply
 from drumline.ports.gateway import Gateway
 from drumline.worker.holdings import Holdings
-from drumline.worker.link import PASSING, Link
+from drumline.worker.link import Link
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason
 
@@ -52,7 +51,7 @@ class Beats:
             try:
                 async with asyncio.timeout(max(self._left(acknowledged), 0.001)):
                     await self.pass_once(session)
-            except (*PASSING, DrumlineError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever the gateway raises, the beat was not acknowledged
                 pause = min(self._link.failed(error), self._settings.beat_every)
                 if self._left(acknowledged) <= 0:
                     self._lose(session, f"no beat was acknowledged for {self._settings.session_ttl:g} s")

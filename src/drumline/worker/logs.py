@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Final
 
-from drumline.core.errors import DrumlineError
 from drumline.core.lease import Lease
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import LogChunk
@@ -134,7 +133,6 @@ class LogBook:
     async def _send(self, chunks: list[LogChunk]) -> Sequence[None]:
         try:
             await self._link.ask(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
-        except DrumlineError as error:
-            # The log is for people; losing a piece of it must not fail the task.
+        except Exception as error:  # noqa: BLE001 - the log is for people: losing a piece must not fail the task
             _log.warning("log.dropped: %d chunks: %s", len(chunks), error)
         return [None] * len(chunks)

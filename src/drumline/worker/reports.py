@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from drumline.core.errors import DrumlineError, Fenced, Unavailable
+from drumline.core.errors import Fenced, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.core.state import State
@@ -37,22 +37,21 @@ class Reports:
             return await self._settle(reports)
         except Unavailable:
             raise
-        except DrumlineError as error:
+        except Exception as error:  # noqa: BLE001 - one bad report must not hold up its neighbours
             if len(reports) == 1:
                 return [await self._settle_refused(reports[0], error)]
-            # One bad report must not hold up its neighbours.
             return [(await self._flush([report]))[0] for report in reports]
 
     async def _settle(self, reports: list[Report]) -> Sequence[State | Fenced]:
         # Repeating is safe: the same settlement gets the first answer again.
         return await self._link.ask(lambda: self._gateway.settle(reports), seconds=SETTLE_SECONDS)
 
-    async def _settle_refused(self, report: Report, error: DrumlineError) -> State | Fenced:
+    async def _settle_refused(self, report: Report, error: Exception) -> State | Fenced:
         """Fail a task whose outcome the engine will not take, so that it does not stay running for ever."""
         _log.error("report.refused: task %s: %s", report.lease.task, error)
         info = ErrorInfo("OutcomeRefused", f"the engine did not take the outcome: {error}")
         try:
             (answer,) = await self._settle([Report(report.lease, Failed(info, permanent=True))])
-        except DrumlineError as again:
+        except Exception as again:  # noqa: BLE001 - nothing is left to try; the engine will release the lease
             return Fenced(f"the outcome was refused twice: {again}")
         return answer

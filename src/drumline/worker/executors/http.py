@@ -55,18 +55,19 @@ class HttpExecutor:
 
     def __init__(self) -> None:
         self._client: httpx.AsyncClient | None = None
-        schema = published(NAME, _HttpSchema, doc=DOC)
-        self.type: TaskType = schema
+        self._opening = asyncio.Lock()
+        self.type: TaskType = published(NAME, _HttpSchema, doc=DOC)
 
     async def execute(self, call: Call) -> Any:
         """Make the request and judge the answer."""
         payload = call.payload_as(HttpPayload)
-        import httpx  # noqa: PLC0415 - imported when the first request is made: most workers never make one
+        client = await self._open()
+        import httpx  # noqa: PLC0415 - imported with the first client: most workers never make a request
 
         try:
-            request = self._request(payload)
+            request = _request(payload, client)
             async with asyncio.timeout(payload.timeout):
-                response = await self._open().send(request, stream=True, follow_redirects=payload.follow_redirects)
+                response = await client.send(request, stream=True, follow_redirects=payload.follow_redirects)
                 try:
                     body, is_cut = await _read(response)
                 finally:
@@ -91,36 +92,43 @@ class HttpExecutor:
             await self._client.aclose()
             self._client = None
 
-    def _open(self) -> "httpx.AsyncClient":
-        if self._client is None:
-            import httpx  # noqa: PLC0415
-
-            # The whole exchange is under the payload's own timeout.
-            self._client = httpx.AsyncClient(trust_env=False, timeout=None)  # noqa: S113
-        return self._client
-
-    def _request(self, payload: HttpPayload) -> "httpx.Request":
-        import httpx  # noqa: PLC0415
-
-        _check(payload)
-        headers = dict(payload.headers)
-        content: bytes | None = None if payload.body is None else payload.body.encode()
-        if bytes(payload.json):
-            content = bytes(payload.json)
-            headers.setdefault("content-type", "application/json")
-        try:
-            request = self._open().build_request(payload.method, payload.url, headers=headers, content=content)
-        except (httpx.InvalidURL, ValueError) as error:
-            raise Invalid(f"is no URL: {error}", field="payload.url") from error
-        if (request.url.port or 0) > 65_535:
-            raise Invalid("must have a port up to 65535", field="payload.url")
-        return request
+    async def _open(self) -> "httpx.AsyncClient":
+        async with self._opening:
+            if self._client is None:
+                # In a thread: importing the library and reading certificates takes the loop's time otherwise.
+                self._client = await asyncio.to_thread(_new_client)
+            return self._client
 
 
 class _HttpSchema(HttpPayload, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The payload as it is published: JSON of any kind where it is kept as it came."""
 
     json: Any = None
+
+
+def _new_client() -> "httpx.AsyncClient":
+    import httpx  # noqa: PLC0415
+
+    # The whole exchange is under the payload's own timeout.
+    return httpx.AsyncClient(trust_env=False, timeout=None)  # noqa: S113
+
+
+def _request(payload: HttpPayload, client: "httpx.AsyncClient") -> "httpx.Request":
+    import httpx  # noqa: PLC0415
+
+    _check(payload)
+    headers = dict(payload.headers)
+    content: bytes | None = None if payload.body is None else payload.body.encode()
+    if bytes(payload.json):
+        content = bytes(payload.json)
+        headers.setdefault("content-type", "application/json")
+    try:
+        request = client.build_request(payload.method, payload.url, headers=headers, content=content)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise Invalid(f"is no URL: {error}", field="payload.url") from error
+    if (request.url.port or 0) > 65_535:
+        raise Invalid("must have a port up to 65535", field="payload.url")
+    return request
 
 
 def _check(payload: HttpPayload) -> None:
