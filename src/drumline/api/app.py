@@ -2,13 +2,12 @@
 
 import asyncio
 
-from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Desk, Info
-from drumline.api.routes import OPEN_PATHS, OPERATIONS, routes
+from drumline.api.routes import OPEN_PATHS, OPERATIONS, Paths
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 
@@ -26,5 +25,4 @@ def create_app(engine: Engine, *, keys: KeyRing, info: Info, stop: asyncio.Event
         stop=stop or asyncio.Event(),
         operations=OPERATIONS,
     )
-    router = Router(routes(desk), redirect_slashes=False, default=no_such_path)
-    return Front(router, keys=keys, open_paths=OPEN_PATHS)
+    return Front(Paths(desk, otherwise=no_such_path), keys=keys, open_paths=OPEN_PATHS)

@@ -1,5 +1,6 @@
 """From an ASGI request to a handler and back: the same few steps for every operation."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,9 @@ from drumline.api.reading import check_media, decode_body, read_body, read_query
 CALLER = "drumline.caller"
 REQUEST_ID = "drumline.request_id"
 STARTED = "drumline.started"
+
+BODY_PATIENCE = 60.0
+"""Seconds in which a body must have come."""
 
 SECURITY: Headers = (
     (b"x-content-type-options", b"nosniff"),
@@ -82,7 +86,11 @@ class _Steps:
                 media = value
         if self._is_json:
             check_media(media)
-        body = await read_body(receive, length=length, largest=self._largest, field=self.operation.bulk)
+        try:
+            async with asyncio.timeout(BODY_PATIENCE):
+                body = await read_body(receive, length=length, largest=self._largest, field=self.operation.bulk)
+        except TimeoutError as error:
+            raise Refused("the body did not come in time", code="too_slow", field="body") from error
         if not self._is_json:
             return body
         if not body and not self.operation.body_required:

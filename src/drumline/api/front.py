@@ -1,10 +1,10 @@
 """What every request passes: a request id, the key, and the place where errors become problem replies."""
 
+import asyncio
 import itertools
 import secrets
 
 import structlog
-from msgspec import UNSET
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from drumline.api.endpoint import CALLER, REQUEST_ID, STARTED, send_reply
@@ -15,7 +15,7 @@ from drumline.api.reading import ClientGone
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unauthorized
 
-log = structlog.get_logger()
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 PROBLEM = b"application/problem+json"
 
@@ -44,16 +44,13 @@ class Front:
         try:
             self._admit(scope)
             await self._inner(scope, receive, send)
-        except DrumlineError as error:
-            await send_reply(_problem_reply(error), scope, send)
         except ClientGone:
             return
-        except Exception:  # whatever it is, the caller gets a problem and the log the rest
-            request_id = scope[REQUEST_ID].decode()
-            log.exception("request.failed", request_id=request_id, method=scope["method"], path=scope["path"])
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets a problem and the log the rest
             if scope.get(STARTED):
-                raise
-            await send_reply(_failure_reply(request_id), scope, send)
+                await _break_off(error, scope)
+            else:
+                await send_reply(_error_reply(error, scope), scope, send)
 
     def _admit(self, scope: Scope) -> None:
         key = presented_key(scope["headers"])
@@ -80,12 +77,32 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-def _problem_reply(error: DrumlineError) -> Reply:
-    problem = to_problem(error)
-    return Reply(encode(problem), problem.status, PROBLEM, headers_of(error))
-
-
-def _failure_reply(request_id: str) -> Reply:
-    error = Refused(f"the error is in the server's log under request {request_id}", code="internal")
-    problem = to_problem(error, request_id=request_id or UNSET)
+def _error_reply(error: Exception, scope: Scope) -> Reply:
+    if isinstance(error, DrumlineError):
+        problem = to_problem(error)
+        return Reply(encode(problem), problem.status, PROBLEM, headers_of(error))
+    _log_failure(error, scope)
+    request_id = scope[REQUEST_ID].decode()
+    told = Refused(f"the error is in the server's log under request {request_id}", code="internal")
+    problem = to_problem(told, request_id=request_id)
     return Reply(encode(problem), problem.status, PROBLEM)
+
+
+async def _break_off(error: Exception, scope: Scope) -> None:
+    """End an answer that has begun: cut the connection, so that nobody takes a part for the whole."""
+    if isinstance(error, OSError) or (isinstance(error, RuntimeError) and "handler is closed" in str(error)):
+        # The client has closed the connection; the server hears of it one turn of the loop later.
+        await asyncio.sleep(0)
+        return
+    _log_failure(error, scope)
+    raise error
+
+
+def _log_failure(error: Exception, scope: Scope) -> None:
+    log.error(
+        "request.failed",
+        request_id=scope[REQUEST_ID].decode(),
+        method=scope["method"],
+        path=scope["path"],
+        exc_info=error,
+    )

@@ -132,6 +132,7 @@ def _may_answer(operation: Operation, status: int) -> bool:
         403: True,
         404: operation.is_open or ("{" not in operation.path),
         405: True,
+        408: not has_body,
         409: operation.is_open or operation.method == "GET",
         413: not has_body,
         415: not has_body or operation.body is bytes,

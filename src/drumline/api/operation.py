@@ -11,7 +11,7 @@ from starlette.types import Receive
 
 from drumline.api.keys import Caller
 from drumline.api.problems import Headers
-from drumline.core.errors import Invalid
+from drumline.core.errors import Invalid, Unauthorized
 from drumline.core.limits import Limits
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -97,7 +97,8 @@ class Call(Generic[Body, Query]):
     @property
     def home(self) -> str:
         """The tenant under which the caller's own tasks and queues are kept."""
-        assert self.caller is not None, "only operations that need a key ask for a home"  # noqa: S101
+        if self.caller is None:
+            raise Unauthorized("this needs an API key")
         return self.caller.home
 
     def wait(self, seconds: float) -> float:

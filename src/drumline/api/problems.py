@@ -18,6 +18,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
         "not_found": (404, "There is no such thing"),
         "unknown_path": (404, "There is no such path"),
         "method_not_allowed": (405, "This path does not take that method"),
+        "too_slow": (408, "The request took too long to come"),
         "conflict": (409, "The state does not allow it"),
         "fenced": (409, "The lease is not current"),
         "too_large": (413, "The request is too large"),

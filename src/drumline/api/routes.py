@@ -1,8 +1,7 @@
 """Every operation of the API, the hottest first: a request is matched from the top."""
 
-from itertools import groupby
-
-from starlette.routing import Route
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from drumline.api import documentation, health, outputs, protocol, queues, short_paths, tasks, workers
 from drumline.api.endpoint import Endpoint
@@ -23,8 +22,23 @@ OPEN_PATHS = frozenset(operation.path for operation in OPERATIONS if operation.i
 """The paths that are served without a key."""
 
 
-def routes(desk: Desk) -> list[Route]:
-    """Return one route per path, in the order in which the table first names it."""
-    order = {path: place for place, path in reversed(list(enumerate(operation.path for operation in OPERATIONS)))}
-    by_path = groupby(sorted(OPERATIONS, key=lambda op: order[op.path]), key=lambda op: op.path)
-    return [Route(path, Endpoint(desk, operations)) for path, operations in by_path]
+class Paths:
+    """Leads each request to its path's endpoint: fixed paths by one look, the others by matching from the top."""
+
+    def __init__(self, desk: Desk, *, otherwise: ASGIApp) -> None:
+        by_path: dict[str, list[Operation]] = {}
+        for operation in OPERATIONS:
+            by_path.setdefault(operation.path, []).append(operation)
+        endpoints = {path: Endpoint(desk, operations) for path, operations in by_path.items()}
+        self._fixed = {path: endpoint for path, endpoint in endpoints.items() if "{" not in path}
+        routes = [Route(path, endpoint) for path, endpoint in endpoints.items() if "{" in path]
+        self._matched = Router(routes, redirect_slashes=False, default=otherwise)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        endpoint = self._fixed.get(scope["path"])
+        if endpoint is None:
+            await self._matched(scope, receive, send)
+        else:
+            scope["path_params"] = {}
+            await endpoint(scope, receive, send)

@@ -1,0 +1,175 @@
+"""Reading what came: places in broken JSON, depth, limits, slow clients, clients that leave."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drumline.api import endpoint
+from drumline.api.locate import path_at, path_of_deepest
+from drumline.api.reading import ClientGone, read_body
+from drumline.api.stopping import each_unless_stopped, unless_stopped
+from drumline.core.codec import is_deeper
+from drumline.core.errors import Invalid, Unavailable
+from drumline.engine.engine import Engine
+from tests.api.conftest import Ada, problem, submitted
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (b'{"a": !}', "a"),
+        (b'{"a": 1, "b": {"c": [1, {"d": 2}, !]}}', "b.c[2]"),
+        (b'{"a,": "}{", "b\\"": [[], [1, !]]}', 'b\\"[1][1]'),
+        (b"[1, 2, !]", "[2]"),
+        (b'{"a": 1} !', None),
+        (b'{"a": 1, !', None),
+        (b"!", None),
+        (b'{"a": {"b": {"c": {"d": {"e": {"f": !', "a.b.c.d.e"),
+    ],
+)
+def test_a_byte_in_broken_json_is_found_by_its_path(text: bytes, path: str | None) -> None:
+    assert path_at(text, text.index(b"!")) == path
+
+
+def test_a_byte_far_into_a_text_is_not_looked_for() -> None:
+    assert path_at(b'{"a": "' + b"x" * 1_000_000, 900_000) is None
+
+
+def test_the_field_that_nests_too_deeply_is_named() -> None:
+    deep = b"[" * 500
+
+    assert path_of_deepest(b'{"a": 1, "payload": ' + deep) == "payload"
+    assert path_of_deepest(b'{"tasks": [{}, {"x": 1, "payload": ' + deep) == "tasks[1].payload"
+    assert path_of_deepest(deep) is None
+    assert path_of_deepest(b'{"a": [1, 2]}') is None
+
+
+Json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+def depth_of(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max((depth_of(it) for it in inner), default=0)
+
+
+@given(Json)
+def test_depth_is_told_without_building_the_value(value: Any) -> None:
+    raw = msgspec.json.encode(value)
+    depth = depth_of(value)
+
+    assert not is_deeper(raw, depth)
+    assert depth == 0 or is_deeper(raw, depth - 1)
+
+
+async def test_a_client_that_leaves_while_it_sends_gets_no_answer() -> None:
+    messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def receive() -> Any:
+        return next(messages)
+
+    with pytest.raises(ClientGone):
+        await read_body(receive, length=None, largest=100)
+
+
+async def test_a_size_that_is_announced_is_refused_before_anything_is_read() -> None:
+    async def receive() -> Any:
+        raise AssertionError("nothing should be read")
+
+    with pytest.raises(Invalid, match="at most 100"):
+        await read_body(receive, length=b"101", largest=100)
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "BODY_PATIENCE", 0.01)
+
+    async def stalled() -> AsyncIterator[bytes]:
+        yield b'{"name":'
+        await asyncio.Event().wait()
+
+    problem(await http.post("/api/v1/tasks", content=stalled()), 408, "too_slow", "body")
+
+
+class Hanging:
+    """A client that hangs up when told to."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    async def receive(self) -> Any:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+async def test_waiting_ends_with_the_client_and_the_work_is_cancelled() -> None:
+    client = Hanging()
+    cancelled = asyncio.Event()
+
+    async def work() -> int:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return 1
+
+    waiting = asyncio.create_task(unless_stopped(work(), stop=asyncio.Event(), receive=client.receive))
+    await asyncio.sleep(0)
+    client.gone.set()
+
+    assert await waiting is None
+    assert cancelled.is_set()
+
+
+async def test_an_error_in_the_work_is_the_waiters_error() -> None:
+    async def work() -> int:
+        raise Unavailable("away")
+
+    with pytest.raises(Unavailable):
+        await unless_stopped(work(), stop=asyncio.Event(), receive=Hanging().receive)
+
+
+async def test_nothing_is_begun_when_the_server_is_stopping() -> None:
+    stop = asyncio.Event()
+    stop.set()
+
+    async def items() -> AsyncIterator[int]:
+        yield 1
+
+    assert [item async for item in each_unless_stopped(items(), stop=stop, receive=Hanging().receive)] == []
+
+
+async def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one(
+    http: httpx.AsyncClient, ada: Ada, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await submitted(http)
+    await ada.claim()
+
+    async def broken(*_args: Any, **_options: Any) -> AsyncIterator[str]:
+        yield "so far\n"
+        raise Unavailable("away")
+
+    monkeypatch.setattr(engine.queries, "follow_log", broken)
+
+    with pytest.raises(Unavailable):
+        await http.get(f"/api/v1/tasks/{task}/log?follow=true")
+
+
+async def test_an_answer_to_a_client_that_has_just_left_is_no_error(app: Any) -> None:
+    scope = {
+        "type": "http", "method": "GET", "path": "/livez", "query_string": b"", "headers": [], "root_path": "",
+    }  # fmt: skip
+
+    async def send(_message: Any) -> None:
+        raise RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")
+
+    await app(scope, Hanging().receive, send)
