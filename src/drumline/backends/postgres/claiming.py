@@ -27,7 +27,7 @@ Numbered = tuple[int, ClaimRequest]
 Ranked = tuple[int, TaskId, ClaimedTask]
 """A task after what it is ranked by: its score, then its id."""
 
-MOST_SLOTS = 10_000
+MOST_AT_ONCE = 10_000
 
 
 class Claiming(Access):
@@ -37,7 +37,9 @@ class Claiming(Access):
         """Give each request due tasks that it can run, best score first, and lease them to its session."""
         try:
             return await self._claim(requests, again=False)
-        except Unavailable:
+        except Unavailable as error:
+            if isinstance(error.__cause__, TimeoutError):
+                raise  # asking again would wait as long again
             # The claim may have been kept although its answer was lost; then these are the tasks to run.
             return await self._claim(requests, again=True)
 
@@ -93,7 +95,7 @@ class Claiming(Access):
             sessions=[request.session for _, request in group],
             nonces=[request.nonce for _, request in group],
             hints=list(hints),
-            requests=[numbers[place] for place in hints.values()],
+            requests=[numbers[place] for place in hints.values()] if len(group) > 1 else (),
             **_ability(able),
             act=NUMBER_OF[Act.CLAIM],
             now=self._now(),
@@ -110,16 +112,14 @@ class Claiming(Access):
         self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]], places: dict[int, Place]
     ) -> int:
         """Claim what is still wanted, beginning at `places`; return how much that found too little."""
-        slots = [
-            number for number, (place, request) in enumerate(group, 1) for _ in range(request.limit - len(taken[place]))
-        ][:MOST_SLOTS]
+        limits = [max(0, min(request.limit, MOST_AT_ONCE) - len(taken[place])) for place, request in group]
         began = time.monotonic()
         rows = await self._database.fetch(
             Line.CLAIM,
             "claim_due",
             sessions=[request.session for _, request in group],
             nonces=[request.nonce for _, request in group],
-            slots=slots,
+            limits=limits,
             cursor_lanes=list(places),
             cursor_due_at=[place.due_at for place in places.values()],
             cursor_tasks=[place.task for place in places.values()],
@@ -131,7 +131,7 @@ class Claiming(Access):
             self._cursors.looked(began)
         self._cursors.found(_firsts(rows))
         await self._hand_over(rows, group, taken)
-        return len(slots) - len(rows)
+        return sum(limits) - len(rows)
 
     async def _hand_over(self, rows: Rows, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         lanes = await self._lanes.lanes({row[2] for row in rows})

@@ -36,6 +36,9 @@ BROAD: Final = {
 }
 """For those few statements that look at much of a table: let the planner choose."""
 
+LOCAL: Final = frozenset({"jit", "statement_timeout", *BROAD}) - {"plan_cache_mode"}
+"""What is worth saying for one transaction. Statements are planned for it anew, so there are no plans to keep."""
+
 STATEMENTS_KEPT: Final = 200
 
 
@@ -57,10 +60,12 @@ async def connect_direct(url: str, *, settings: dict[str, str], seconds: float) 
         connection = await connect(url, settings=settings | {DIRECT: "on"}, seconds=seconds)
     except asyncpg.ProtocolViolationError:  # PgBouncer: "unsupported startup parameter"
         return None
-    if await connection.fetchval(f"SELECT current_setting('{DIRECT}', true)", timeout=seconds) == "on":
-        return connection
-    connection.terminate()  # a pooler that passes over what it does not know
-    return None
+    try:
+        await connection.execute(f"SHOW {DIRECT}", timeout=seconds)
+    except asyncpg.UndefinedObjectError:  # a pooler that passes over what it does not know
+        connection.terminate()
+        return None
+    return connection
 
 
 async def fetch(connection: Connection, name: str, values: dict[str, Any]) -> Rows:

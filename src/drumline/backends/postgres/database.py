@@ -4,11 +4,20 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from drumline.backends.postgres.connection import BROAD, SETTINGS, Connection, Rows, connect, connect_direct, fetch
+from drumline.backends.postgres.connection import (
+    BROAD,
+    LOCAL,
+    SETTINGS,
+    Connection,
+    Rows,
+    connect,
+    connect_direct,
+    fetch,
+)
 from drumline.backends.postgres.failures import CLASHED, LOST, translated
 from drumline.core.errors import Unavailable
 
@@ -33,6 +42,9 @@ class Budget(Struct, frozen=True, kw_only=True):
     connect: float = 5.0
     statement: float = 15.0
     broad: float = 60.0
+
+
+DEFAULT_BUDGET: Final = Budget()
 
 
 class Transaction:
@@ -75,7 +87,9 @@ class Database:
                         self._url, settings=self._settings(Line.DESK), seconds=self._budget.connect
                     )
             except Exception as error:
-                raise translated(error) or error from error
+                if (meaning := translated(error)) is not None:
+                    raise meaning from error
+                raise
             self._is_direct = connection is not None
             if connection is not None:
                 self._idle[Line.DESK].append(connection)
@@ -88,7 +102,7 @@ class Database:
             if self._is_direct:
                 return await fetch(connection, name, values)
             # A pooler may give the preparation and the execution to two servers, unless a transaction joins them.
-            async with _transaction(connection):
+            async with self._transaction(connection, line):
                 return await fetch(connection, name, values)
 
         return await self._patiently(line, work, repeat)
@@ -101,18 +115,23 @@ class Database:
         """
 
         async def in_transaction(connection: Connection) -> T:
-            async with _transaction(connection):
+            async with self._transaction(connection, line):
                 return await work(Transaction(connection))
 
         return await self._patiently(line, in_transaction, repeat)
 
     async def close(self) -> None:
-        """Let go of every connection; those in use are cut when they come back."""
+        """Wait for what is under way, and let go of every connection; whoever comes later is refused."""
         self._is_closed = True
-        idle = [connection for line in Line for connection in self._idle[line]]
-        for line in Line:
-            self._idle[line].clear()
-        await asyncio.gather(*(_close(connection) for connection in idle))
+        await asyncio.gather(*(self._hang_up(line) for line in Line))
+
+    async def _hang_up(self, line: Line) -> None:
+        for _ in range(self._budget.connections):
+            await self._free[line].acquire()
+        while self._idle[line]:
+            await _close(self._idle[line].pop())
+        for _ in range(self._budget.connections):
+            self._free[line].release()
 
     async def _patiently(self, line: Line, work: Callable[[Connection], Awaitable[T]], repeat: bool) -> T:
         tries = 3
@@ -122,8 +141,11 @@ class Database:
                 return await self._once(line, work)
             except Exception as error:
                 may_repeat = isinstance(error, CLASHED) or (repeat and isinstance(error, LOST))
-                if not may_repeat or not tries or isinstance(error, TimeoutError):
-                    raise translated(error) or error from error
+                if may_repeat and tries and not isinstance(error, TimeoutError):
+                    continue
+                if (meaning := translated(error)) is not None:
+                    raise meaning from error
+                raise
 
     async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]]) -> T:
         async with asyncio.timeout(self._seconds(line)), self._connection(line) as connection:
@@ -131,6 +153,8 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self, line: Line) -> AsyncIterator[Connection]:
+        if self._is_closed:
+            raise Unavailable("the store has been closed")
         async with self._free[line]:
             connection = self._take(line) or await self._open(line)
             try:
@@ -140,10 +164,19 @@ class Database:
                 # must not be taken for the answer to the next question. After a server's error it is merely unlucky.
                 connection.terminate()
                 raise
-            if self._is_closed:
-                connection.terminate()
-            else:
-                self._idle[line].append(connection)
+            self._idle[line].append(connection)
+
+    @asynccontextmanager
+    async def _transaction(self, connection: Connection, line: Line) -> AsyncIterator[None]:
+        """Begin and commit. Whoever fails in between has its connection cut, which takes everything back."""
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        if not self._is_direct:
+            # What a connection of our own was told once, a pooled one has to be told each time.
+            local = self._settings(line).items()
+            begin = ";".join([begin, *(f"SET LOCAL {name} = '{value}'" for name, value in local if name in LOCAL)])
+        await connection.execute(begin)
+        yield
+        await connection.execute("COMMIT")
 
     def _take(self, line: Line) -> "Connection | None":
         idle = self._idle[line]
@@ -154,8 +187,6 @@ class Database:
         return None
 
     async def _open(self, line: Line) -> Connection:
-        if self._is_closed:
-            raise Unavailable("the store has been closed")
         settings = self._settings(line) if await self.is_direct() else None
         return await connect(self._url, settings=settings, seconds=self._budget.connect)
 
@@ -166,14 +197,6 @@ class Database:
         # The server gives up when we do.
         ours = SETTINGS | {"statement_timeout": f"{round(self._seconds(line) * 1000)}ms"}
         return ours | BROAD if line is Line.BROAD else ours
-
-
-@asynccontextmanager
-async def _transaction(connection: Connection) -> AsyncIterator[None]:
-    """Begin and commit. Whoever fails in between has its connection cut, which takes everything back."""
-    await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-    yield
-    await connection.execute("COMMIT")
 
 
 async def _close(connection: Connection) -> None:

@@ -20,7 +20,12 @@ LOST: Final = (
 )
 """What says nothing about the statement, only that the database cannot be had now."""
 
-CLASHED: Final = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)
+CLASHED: Final = (
+    asyncpg.TransactionRollbackError,  # a deadlock
+    asyncpg.LockNotAvailableError,
+    asyncpg.InvalidCachedStatementError,  # a migration changed a table under a statement that was prepared before
+    asyncpg.OutdatedSchemaCacheError,
+)
 """What PostgreSQL has certainly taken back: it may be tried again."""
 
 UNMIGRATED: Final = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)

@@ -8,8 +8,8 @@ from typing import Final
 
 import asyncpg
 
-from drumline.backends.postgres.connection import Connection, connect
-from drumline.backends.postgres.database import Budget, Database, Line
+from drumline.backends.postgres.connection import Connection, connect_direct
+from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database, Line
 from drumline.backends.postgres.failures import LOST
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId
@@ -27,8 +27,9 @@ PROBE_EVERY: Final = 30.0
 class NotifyQueue:
     """Tells other processes, once per batch, which queues have new tasks."""
 
-    def __init__(self, url: str, *, budget: Budget) -> None:
+    def __init__(self, url: str, *, budget: Budget = DEFAULT_BUDGET) -> None:
         self._database = Database(url, budget=budget)
+        self._url = url
         self._budget = budget
         self._origin = token_hex(4)
         self._counts: Counter[str] = Counter()
@@ -63,10 +64,11 @@ class NotifyQueue:
         """
         while True:
             try:
-                if not await self._database.is_direct():
+                connection = await self._connect()
+                if connection is None:
                     return
-                await self._listen_once(woken)
-            except (*LOST, Unavailable):
+                await self._listen_on(connection, woken)
+            except LOST:
                 await asyncio.sleep(RECONNECT_AFTER)
 
     async def check(self) -> dict[str, object] | None:
@@ -76,14 +78,17 @@ class NotifyQueue:
         """Let go of every connection."""
         await self._database.close()
 
-    async def _listen_once(self, woken: Woken) -> None:
+    async def _connect(self) -> "Connection | None":
+        async with asyncio.timeout(self._budget.connect):
+            return await connect_direct(self._url, settings={}, seconds=self._budget.connect)
+
+    async def _listen_on(self, connection: Connection, woken: Woken) -> None:
         def heard(_connection: object, _pid: int, _channel: str, message: object) -> None:
             origin, counts = parse(str(message))
             if origin != self._origin:  # those who wait in this process were woken already
                 for queue, count in counts.items():
                     woken(queue, count)
 
-        connection = await connect(self._database.url, settings={}, seconds=self._budget.connect)
         gone = asyncio.Event()
         connection.add_termination_listener(lambda _connection: gone.set())
         try:

@@ -135,10 +135,11 @@ class Settling(Access):
         results = [None if (result := each.result) is None else bytes(result) for each, _ in ending]
         return {
             **_lease_columns([settlement.lease for settlement, _ in ending]),
-            "acts": [plain.act for _, plain in ending],
-            "outcomes": [plain.outcome for _, plain in ending],
-            "results": column(results),
-            "errors": column([error_text(settlement.error) for settlement, _ in ending]),
+            **column("epochs", [settlement.lease.epoch for settlement, _ in ending]),
+            **column("acts", [plain.act for _, plain in ending]),
+            **column("outcomes", [plain.outcome for _, plain in ending]),
+            **column("results", results),
+            **column("errors", [error_text(settlement.error) for settlement, _ in ending]),
             "now": self._now(),
         }
 

@@ -4,7 +4,7 @@ from typing import Self
 
 from drumline.backends.postgres.claiming import Claiming
 from drumline.backends.postgres.controlling import Controlling
-from drumline.backends.postgres.database import Budget, Database
+from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
@@ -12,8 +12,6 @@ from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.submitting import Submitting
 from drumline.core.clock import Clock
-
-DEFAULT_BUDGET = Budget()
 
 
 class PostgresStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Listing, Housekeeping):

@@ -43,7 +43,7 @@ class Submitting(Access):
         return [answers[task.id] for task in tasks]
 
     async def _store(self, entries: Sequence[Entry]) -> Answers:
-        if all(task.idempotency_key is None for task, _ in entries):
+        if is_keyless(entries):
             ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **self._task_columns(entries))
             return self._stored(entries, now)
         return await self._database.transact(
@@ -100,15 +100,20 @@ class Submitting(Access):
     def _task_columns(self, entries: Sequence[Entry]) -> dict[str, object]:
         return {
             "ids": [task.id for task, _ in entries],
-            "lanes": [lane for _, lane in entries],
-            "payloads": [task.payload for task, _ in entries],
-            "options": column([None if task.options is None else task.options.decode() for task, _ in entries]),
-            "run_at": column([task.run_at for task, _ in entries]),
-            "delays": column([task.delay_ms or None for task, _ in entries]),
-            "keys": column([task.idempotency_key for task, _ in entries]),
+            **column("lanes", [lane for _, lane in entries]),
+            **column("payloads", [task.payload for task, _ in entries]),
+            **column("options", [None if task.options is None else task.options.decode() for task, _ in entries]),
+            **column("run_at", [task.run_at for task, _ in entries]),
+            **column("delays", [task.delay_ms for task, _ in entries]),
+            "keys": [] if is_keyless(entries) else [task.idempotency_key for task, _ in entries],
             "act": SUBMIT,
             "now": self._now(),
         }
+
+
+def is_keyless(entries: Sequence[Entry]) -> bool:
+    """Tell whether no task has an idempotency key."""
+    return all(task.idempotency_key is None for task, _ in entries)
 
 
 def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[str, bytes, int]]) -> Answers:

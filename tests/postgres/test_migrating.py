@@ -1,0 +1,85 @@
+import asyncio
+
+import asyncpg
+import pytest
+
+from drumline.backends.postgres import PostgresStore
+from drumline.backends.postgres.migrating import MAJOR, major_of
+from drumline.backends.sql_files import migrations
+from drumline.core.errors import Unavailable
+from tests.factories import submit
+
+
+async def test_a_fresh_database_gets_the_schema(empty_postgres_url: str) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+    await store.migrate()
+
+    details = await store.check()
+
+    assert details["schema"] == migrations("drumline.backends.postgres")[-1][0]
+    assert await submit(store)
+    await store.close()
+
+
+async def test_migrating_again_changes_nothing(empty_postgres_url: str) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+    await store.migrate()
+    task = await submit(store)
+
+    await store.migrate()
+
+    assert (await store.get([task]))[0] is not None
+    await store.close()
+
+
+async def test_many_migrators_at_once_do_not_disturb_one_another(empty_postgres_url: str) -> None:
+    stores = [await PostgresStore.open(empty_postgres_url) for _ in range(5)]
+
+    await asyncio.gather(*(store.migrate() for store in stores))
+
+    assert await submit(stores[0])
+    for store in stores:
+        await store.close()
+
+
+async def test_a_newer_major_schema_is_refused(empty_postgres_url: str) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+    await store.migrate()
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute("INSERT INTO drumline.migration VALUES (9999, $1, 'future')", MAJOR + 1)
+    await connection.close()
+
+    with pytest.raises(Unavailable, match="newer"):
+        await store.migrate()
+
+    await store.close()
+
+
+async def test_a_newer_migration_of_the_same_major_is_lived_with(empty_postgres_url: str) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+    await store.migrate()
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute("INSERT INTO drumline.migration VALUES (9999, $1, 'soon')", MAJOR)
+    await connection.execute("ALTER TABLE drumline.task ADD COLUMN soon int4")
+    await connection.close()
+
+    await store.migrate()
+
+    assert await submit(store)
+    await store.close()
+
+
+async def test_a_database_without_the_schema_says_what_to_do(empty_postgres_url: str) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+
+    with pytest.raises(Unavailable, match="drumline migrate"):
+        await submit(store)
+
+    await store.close()
+
+
+def test_every_migration_names_its_major() -> None:
+    majors = [major_of(script) for _, _, script in migrations("drumline.backends.postgres")]
+
+    assert majors == sorted(majors)
+    assert majors[-1] == MAJOR

@@ -1,0 +1,136 @@
+"""Plans made on empty tables stay right when the tables are large: every row is found by a key."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from drumline.backends.postgres import PostgresStore
+from drumline.backends.postgres.connection import SETTINGS, Connection
+from drumline.backends.postgres.statements import SQL
+from tests.factories import claim, open_session, submit
+
+ROWS = 100_000
+FILL = f"""
+INSERT INTO drumline.task (id, due_at, created_at, lane, payload)
+SELECT gen_random_uuid(), n, n, lane.id, '{{}}' FROM generate_series(1, {ROWS}) AS n, drumline.lane;
+INSERT INTO drumline.task_live (id, lane, due_at) SELECT id, lane, due_at FROM drumline.task LIMIT {ROWS // 2}
+ON CONFLICT DO NOTHING;
+INSERT INTO drumline.attempt (task_id, finished_at, epoch, lane, attempt, outcome)
+SELECT id, due_at, 1, lane, 1, 3 FROM drumline.task OFFSET {ROWS // 2};
+"""
+
+IDS = ["0190f2a4-0000-7000-8000-000000000001", "0190f2a4-0000-7000-8000-000000000002"]
+LEASES = {"ids": IDS, "epochs": [1, 1], "nonces": [5, 5]}
+ABLE: dict[str, Any] = {"names": ["work"], "queues": [], "tenant": None, "now": None}
+CLAIM = ABLE | {"sessions": [7], "nonces": [5], "act": 3}
+USUAL = {f"usual_{name}": None for name in ("epochs", "acts", "outcomes", "results", "errors")}
+
+HOT: dict[str, dict[str, Any]] = {
+    "claim_due": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]]},
+    "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1]},
+    "next_due": ABLE,
+    "settle": LEASES | USUAL | {"acts": [4, 4], "outcomes": [3, 3], "results": [], "errors": [], "now": None},
+    "settled_before": LEASES,
+    "lock_leases": LEASES | {"now": None},
+    "standing": LEASES,
+    "get": {"ids": IDS, "tenant": None, "with_payload": True},
+    "stands": {"ids": IDS},
+    "attempts": {"id": IDS[0]},
+    "beat": {
+        "sessions": [7], "firsts": [1], "lasts": [2], "owners": [7, 7], "tasks": IDS, "epochs": [1, 1],
+        "nonces": [5, 5], "now": None,
+    },
+    "claimed_before": {"session": 7, "nonce": 5},
+}  # fmt: skip
+
+
+@pytest.fixture
+async def connection(store: PostgresStore, postgres_url: str) -> AsyncIterator[Connection]:
+    """A connection as the store makes them, on a database with one lane and one session."""
+    await submit(store)
+    await open_session(store)
+    await store.close()
+    opened = await asyncpg.connect(postgres_url, server_settings=SETTINGS)
+    await opened.execute("UPDATE drumline.session SET id = 7")
+    yield opened
+    await opened.close()
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from nodes(child)
+
+
+async def plan_of(connection: Connection, name: str, how: str) -> list[dict[str, Any]]:
+    values = [literal(value) for value in SQL[name].arguments(HOT[name])]
+    (row,) = await connection.fetch(f"EXPLAIN ({how}, FORMAT JSON) EXECUTE hot_{name}({', '.join(values)})")
+    return list(nodes(json.loads(row[0])[0]["Plan"]))
+
+
+def literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, list):
+        return "'{" + ",".join(str(item) for item in value) + "}'"
+    return f"'{value}'"
+
+
+@pytest.mark.parametrize("name", sorted(HOT))
+async def test_a_plan_made_on_empty_tables_finds_rows_by_a_key(connection: Connection, name: str) -> None:
+    await connection.execute(f"PREPARE hot_{name} AS {SQL[name].text}")
+
+    found = await plan_of(connection, name, "COSTS OFF")
+
+    scanned = [node["Relation Name"] for node in found if node["Node Type"] == "Seq Scan"]
+    assert scanned == [], f"{name} reads whole tables: {scanned}"
+    assert not any(node["Node Type"] in {"Hash Join", "Merge Join"} for node in found)
+
+
+async def test_no_hot_statement_reads_more_of_a_large_table_than_it_needs(connection: Connection) -> None:
+    for name in HOT:
+        await connection.execute(f"PREPARE hot_{name} AS {SQL[name].text}")
+        await plan_of(connection, name, "COSTS OFF")  # planned now, on empty tables
+    await connection.execute(FILL)
+
+    for name in HOT:
+        await connection.execute("BEGIN")
+        found = await plan_of(connection, name, "ANALYZE, TIMING OFF")
+        await connection.execute("ROLLBACK")
+
+        read = [
+            (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+            for node in found
+            if node["Node Type"].startswith("Index")
+        ]
+        assert name != "claim_due" or found[0]["Actual Rows"] == 100
+        assert max(read, default=0) <= 200, f"{name} reads {max(read)} rows"
+        assert not any(node["Node Type"] in {"Seq Scan", "Bitmap Heap Scan"} for node in found)
+
+
+async def test_claims_are_hot_updates(store: PostgresStore, postgres_url: str) -> None:
+    for _ in range(200):
+        await submit(store)
+    ada = await open_session(store)
+    connection = await asyncpg.connect(postgres_url)
+    before = await updates(connection)
+
+    assert len(await claim(store, ada, limit=200)) == 200
+
+    await store.close()  # a closed connection has reported what it did
+    after = await updates(connection)
+    await connection.close()
+    assert after[0] - before[0] == 200
+    assert after[1] - before[1] == 200
+
+
+async def updates(connection: Connection) -> tuple[int, int]:
+    await connection.execute("SELECT pg_stat_force_next_flush()")
+    row = await connection.fetchrow(
+        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'task_live'"
+    )
+    assert row is not None
+    return row[0], row[1]

@@ -1,0 +1,58 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from drumline.backends import postgres
+from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
+from drumline.backends.postgres.statements import SQL, Statement
+from drumline.core.priority import POINT_MS
+from drumline.core.state import Act
+
+FOLDER = Path(postgres.__file__).parent
+NAMES = sorted(SQL)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_statement_is_used(name: str) -> None:
+    code = "".join(path.read_text() for path in FOLDER.glob("*.py"))
+
+    assert re.search(rf'"{name}"', code), f"no code runs {name}.sql"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_statement_begins_with_its_contract(name: str) -> None:
+    assert (FOLDER / "sql" / f"{name}.sql").read_text().startswith("-- ")
+
+
+def test_every_statement_that_code_asks_for_is_there() -> None:
+    code = "".join(path.read_text() for path in FOLDER.glob("*.py"))
+    asked = set(re.findall(r'fetch\(\s*(?:Line\.\w+,\s*)?"(\w+)"', code))
+
+    assert asked <= set(NAMES)
+    assert len(asked) > 40
+
+
+def test_parameters_are_numbered_by_name() -> None:
+    statement = Statement("x", "-- takes :a and :b\nSELECT :b::int4 [], :a::text, :b, 'x'::text")
+
+    assert statement.text == "/* drumline x */ SELECT $1::int4 [], $2::text, $1, 'x'::text"
+    assert statement.arguments({"a": "one", "b": [2]}) == [[2], "one"]
+
+
+def test_a_wrong_parameter_is_named() -> None:
+    with pytest.raises(TypeError, match="b, c"):
+        Statement("x", "SELECT :a, :b").arguments({"a": 1, "c": 2, "d": 3})
+
+
+def test_every_act_has_a_number_of_its_own() -> None:
+    numbers = [SUBMIT, *NUMBER_OF.values()]
+
+    assert set(NUMBER_OF) == set(Act)
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_a_point_of_priority_is_worth_the_same_in_sql() -> None:
+    found = re.findall(r"priority \* (\d+)", SQL["claim_due"].text)
+
+    assert {int(number) for number in found} == {POINT_MS}
