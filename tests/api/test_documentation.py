@@ -1,5 +1,6 @@
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ from drumline.api.problems import PROBLEMS
 from drumline.api.routes import OPERATIONS
 from drumline.api.schema import Schemas
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "http.md"
 SHOWN = [operation for operation in OPERATIONS if not operation.is_hidden]
 
 
@@ -92,3 +94,23 @@ async def test_the_docs_page_shows_every_operation(stranger: httpx.AsyncClient, 
 async def test_every_problem_type_leads_to_a_page(stranger: httpx.AsyncClient) -> None:
     for code, (_, title) in PROBLEMS.items():
         assert title in (await stranger.get(f"/errors/{code}")).text
+
+
+@pytest.mark.parametrize("operation", SHOWN, ids=lambda operation: f"{operation.method} {operation.path}")
+def test_the_reference_page_lists_every_operation(operation: Operation) -> None:
+    row = f"| `{operation.method} {operation.path}` | {operation.summary}{' (no key needed)' * operation.is_open} |"
+
+    assert row in REFERENCE.read_text()
+
+
+def test_the_reference_page_lists_every_error() -> None:
+    page = REFERENCE.read_text()
+
+    for code, (status, title) in PROBLEMS.items():
+        assert f"| `{code}` | {status} | {title} |" in page
+
+
+def test_the_reference_page_lists_no_path_that_is_gone() -> None:
+    listed = re.findall(r"^\| `([A-Z]+ /[^`]*)` \|", REFERENCE.read_text(), flags=re.MULTILINE)
+
+    assert len(listed) == len(SHOWN)
