@@ -313,6 +313,24 @@ class Querying(Protocol):
         ...
 
 
+class Sweeping(Protocol):
+    """What a queue that has lost its hints is made whole from."""
+
+    async def upcoming(
+        self,
+        *,
+        due_before: Instant,
+        per_lane: int,
+        due_after: Instant | None = None,
+        lanes: Sequence[Lane] | None = None,
+    ) -> list[Hint]:
+        """Return the queued tasks due before one time, and from another time on if there is one.
+
+        Of every lane, or of those named, at most `per_lane`: the earliest, in their order, lane by lane.
+        """
+        ...
+
+
 class Housekeeping(Protocol):
     """Keeping the store itself in order."""
 

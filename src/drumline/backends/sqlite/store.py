@@ -14,10 +14,11 @@ from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
 from drumline.backends.sqlite.submitting import Submitting
+from drumline.backends.sqlite.sweeping import Sweeping
 from drumline.core.clock import Clock, SystemClock
 
 
-class SqliteStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Querying, Housekeeping):
+class SqliteStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Querying, Sweeping, Housekeeping):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 
     @classmethod

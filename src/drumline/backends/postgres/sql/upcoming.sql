@@ -1,0 +1,18 @@
+-- upcoming: the earliest queued tasks of each lane that are due from :due_after on and before :due_before.
+--   :lanes      numbers of lanes; NULL means every lane
+--   :per_lane   how many of each
+SELECT lane.id AS lane, head.id, head.due_at
+FROM drumline.lane
+CROSS JOIN LATERAL (
+    SELECT live.id, live.due_at
+    FROM drumline.task_live AS live
+    WHERE
+        live.lane = lane.id
+        AND live.due_at >= :due_after::int8
+        AND live.due_at < :due_before::int8
+        AND live.state = 1
+    ORDER BY live.due_at, live.id
+    LIMIT :per_lane::int4
+) AS head
+WHERE :lanes::int4 [] IS NULL OR lane.id = any(:lanes)
+ORDER BY lane.id, head.due_at, head.id

@@ -1,0 +1,2 @@
+-- upcoming: every lane.
+SELECT id, tenant, queue, name, priority FROM lane

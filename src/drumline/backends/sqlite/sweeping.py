@@ -1,0 +1,41 @@
+"""What a queue that has lost its hints is made whole from."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from drumline.backends.sqlite.access import Access
+from drumline.backends.sqlite.statements import SQL
+from drumline.core.clock import Instant
+from drumline.core.ids import TaskId
+from drumline.core.task import Lane
+from drumline.ports.store import Hint
+
+
+class Sweeping(Access):
+    """`ports.store.Sweeping` on SQLite."""
+
+    async def upcoming(
+        self,
+        *,
+        due_before: Instant,
+        per_lane: int,
+        due_after: Instant | None = None,
+        lanes: Sequence[Lane] | None = None,
+    ) -> list[Hint]:
+        """Return the earliest queued tasks of every lane, or of those named, at most `per_lane` of each."""
+        wanted = None if lanes is None else frozenset(lanes)
+        span = {"due_after": 0 if due_after is None else due_after, "due_before": due_before, "limit": per_lane}
+
+        def look(connection: sqlite3.Connection) -> list[Hint]:
+            return [
+                Hint(TaskId(task), lane, Instant(due_at))
+                for number, lane in _lanes(connection)
+                if wanted is None or lane in wanted
+                for task, due_at in connection.execute(SQL["upcoming_in_lane"], {"lane": number, **span})
+            ]
+
+        return await self._database.read(look)
+
+
+def _lanes(connection: sqlite3.Connection) -> list[tuple[int, Lane]]:
+    return [(number, Lane(*words)) for number, *words in connection.execute(SQL["lanes"]).fetchall()]
