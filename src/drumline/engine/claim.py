@@ -1,7 +1,7 @@
 """Handing tasks out: hints first, the store decides, and idle claimers sleep until woken."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,6 +16,9 @@ from drumline.engine.waiting import Waiter, Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
 from drumline.sdk.batcher import Batcher
+
+FLIGHTS = 2
+"""Claims of one kind that are under way in the store at once; those that come meanwhile go together."""
 
 
 class Claims:
@@ -37,7 +40,12 @@ class Claims:
         self._offers = offers
         self._clock = clock
         self._new_nonce = new_nonce
-        self._batcher: Batcher[ClaimRequest, Claim] = Batcher(self._flush, name="claims", largest=50, parallel=2)
+        self._hinted: Batcher[ClaimRequest, Claim] = Batcher(
+            store.claim, name="hinted claims", largest=50, parallel=FLIGHTS
+        )
+        # Apart from the others, and few at a time: when the queue is away, claimers meet at the same tasks.
+        self._batcher: Batcher[ClaimRequest, Claim] = Batcher(store.claim, name="claims", largest=50, parallel=FLIGHTS)
+        self._left: set[asyncio.Future[Claim]] = set()
         self._returns: set[asyncio.Task[None]] = set()
 
     async def claim(
@@ -81,20 +89,34 @@ class Claims:
 
     async def drained(self) -> None:
         """Wait until what claimers left behind has been given back."""
-        await self._batcher.drained()
+        if self._left:
+            await asyncio.wait(set(self._left))
+            await asyncio.sleep(0)  # their callbacks begin the returns
         if self._returns:
             await asyncio.wait(set(self._returns))
 
     async def _join(self, request: ClaimRequest) -> Claim:
         """Claim; if the claimer leaves before its answer comes, give back what it was given."""
-        answer = asyncio.ensure_future(self._batcher.join(request))
+        answer = asyncio.ensure_future(self._claim(request))
         try:
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
+            self._left.add(answer)
             answer.add_done_callback(self._left_behind)
             raise
 
+    async def _claim(self, request: ClaimRequest) -> Claim:
+        """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
+        popped = None if request.again else await self._queue.pop(request)
+        if popped is None or (popped.asks_store and not popped.tasks):
+            return await self._batcher.join(request)
+        if not popped.tasks:
+            return Claim((), popped.next_due)
+        claim = await self._hinted.join(msgspec.structs.replace(request, hints=popped.tasks))
+        return claim if claim.tasks else await self._batcher.join(request)
+
     def _left_behind(self, answer: "asyncio.Future[Claim]") -> None:
+        self._left.discard(answer)
         if not answer.cancelled() and answer.exception() is None and answer.result().tasks:
             giving = asyncio.get_running_loop().create_task(self._give_back(answer.result()), name="give back a claim")
             self._returns.add(giving)
@@ -112,15 +134,3 @@ class Claims:
             return self._waiters.poll
         until_due = (claim.next_due - self._clock.now()) / 1000
         return min(self._waiters.poll, max(until_due, 0.001))
-
-    async def _flush(self, requests: list[ClaimRequest]) -> Sequence[Claim]:
-        hinted = [await self._with_hints(request) for request in requests]
-        claims = await self._store.claim(hinted)
-        tried = [task for request in hinted for task in request.hints or ()]
-        if tried:
-            await self._queue.drop(tried)
-        return claims
-
-    async def _with_hints(self, request: ClaimRequest) -> ClaimRequest:
-        popped = None if request.again else await self._queue.pop(request)
-        return request if popped is None else msgspec.structs.replace(request, hints=popped.tasks)

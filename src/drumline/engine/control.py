@@ -69,7 +69,7 @@ class Control:
         if isinstance(answer, DrumlineError):
             raise answer
         if answer.hint is not None:
-            self._offers.offer([answer.hint])
+            self._offers.move(answer.hint)
         elif answer.state in TERMINAL:
             self._endings.ended([answer.task])
         return answer

@@ -9,13 +9,15 @@ from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.engine.claim import Claims
 from drumline.engine.control import Control
 from drumline.engine.endings import Endings
+from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
 from drumline.engine.submit import Submissions
 from drumline.engine.waiting import Waiters
-from drumline.ports.queue import Queue
+from drumline.ports.queue import PausedQueue, Queue
+from drumline.ports.readmodel import StatusBoard
 from drumline.ports.store import Hint, Store
 
 
@@ -42,11 +44,12 @@ class Engine:
         self._waiters = Waiters(poll=poll)
         self._endings = Endings()
         self._offers = Offers(queue, self._waiters)
+        self._noting = Noting(store, clock)
         self.submissions = Submissions(
-            store, self._offers, new_id=IdSource(clock.now, random).next, limits=limits, parallel=parallel
+            self._noting, self._offers, new_id=IdSource(clock.now, random).next, limits=limits, parallel=parallel
         )
         self.claims = Claims(
-            store,
+            self._noting,
             queue,
             self._waiters,
             self._offers,
@@ -54,14 +57,25 @@ class Engine:
             new_nonce=lambda: random.getrandbits(63),
         )
         self.settlements = Settlements(
-            store, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel
+            self._noting, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel
         )
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
-        self.control = Control(store, self._offers, self._waiters, self._endings)
-        self.queries = Queries(store, self._endings, clock=clock, limits=limits)
+        self.control = Control(self._noting, self._offers, self._waiters, self._endings)
+        self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
+
+    @property
+    def board(self) -> StatusBoard:
+        """The read model."""
+        return self._noting.board
+
+    def attach(self, *, board: StatusBoard, pauses: PausedQueue | None = None) -> None:
+        """Feed a read model, and tell a queue that keeps hints which tasks are paused. To be called before use."""
+        self._noting.board = board
+        self._noting.pauses = pauses
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""
+        self._noting.freed(hints)
         self._offers.offer(hints)
 
     async def listen(self) -> None:
@@ -72,5 +86,6 @@ class Engine:
         """Finish what is under way; the store and the queue are closed too."""
         await self.claims.drained()
         await self._offers.drained()
+        await self.board.close()
         await self.queue.close()
         await self.store.close()

@@ -32,6 +32,7 @@ class LocalGateway:
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""
+        self._engine.board.keep([lease.task for lease in beat.held])
         return await self._engine.sessions.beat(beat)
 
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
@@ -41,6 +42,7 @@ class LocalGateway:
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
         await self._engine.store.append_log(chunks)
+        self._engine.board.log(chunks)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made."""

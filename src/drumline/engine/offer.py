@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
@@ -21,14 +21,25 @@ class Offers:
         """Let workers know of these tasks. Returns at once."""
         if not hints:
             return
-        push = asyncio.get_running_loop().create_task(self._push(hints), name="push hints")
-        self._pushes.add(push)
-        push.add_done_callback(self._pushes.discard)
+        self._start(self._push(hints))
+
+    def move(self, hint: Hint) -> None:
+        """Offer a task that may have been offered in another lane before. Returns at once."""
+        self._start(self._move(hint))
 
     async def drained(self) -> None:
         """Wait for the pushes under way."""
         if self._pushes:
             await asyncio.wait(set(self._pushes))
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        push = asyncio.get_running_loop().create_task(work, name="push hints")
+        self._pushes.add(push)
+        push.add_done_callback(self._pushes.discard)
+
+    async def _move(self, hint: Hint) -> None:
+        await self._queue.drop([hint.task])
+        await self._push([hint])
 
     async def _push(self, hints: Sequence[Hint]) -> None:
         await self._queue.push(hints)

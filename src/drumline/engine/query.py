@@ -9,9 +9,10 @@ from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
-from drumline.core.state import TERMINAL
+from drumline.core.state import TERMINAL, Status
 from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
+from drumline.engine.noting import Noting
 from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, TaskFilter
 
 LOOK_EVERY = 0.5
@@ -28,9 +29,10 @@ class Page(Struct, frozen=True):
 class Queries:
     """What people ask. A `tenant` of None sees every tenant's."""
 
-    def __init__(self, store: Querying, endings: Endings, *, clock: Clock, limits: Limits) -> None:
+    def __init__(self, store: Querying, endings: Endings, noting: Noting, *, clock: Clock, limits: Limits) -> None:
         self._store = store
         self._endings = endings
+        self._noting = noting
         self._clock = clock
         self._limits = limits
 
@@ -40,6 +42,16 @@ class Queries:
         if view is None:
             raise NotFound(f"there is no task {task}", field="id")
         return view
+
+    async def status(self, task: TaskId, *, tenant: str | None = None) -> Status:
+        """Return where a task stands, cheaply: it may be out of date for a moment. Raises `NotFound`."""
+        if self._noting.has_seen(task, tenant):
+            (known,) = await self._noting.board.status([task])
+            if known is not None:
+                return known
+        view = await self.get(task, tenant=tenant)
+        self._noting.seen(view, tenant)
+        return view.status(self._clock.now())
 
     async def wait(self, task: TaskId, *, seconds: float, tenant: str | None = None) -> TaskView:
         """Return a task once it has ended, or as it stands after `seconds`."""

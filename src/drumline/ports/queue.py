@@ -4,13 +4,15 @@ A queue never decides anything. A hint may be lost, late, doubled or wrong; the 
 compare-and-set. So no method here raises for an outage: a queue that is away says so by answering None.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
+from drumline.core.task import Lane
 from drumline.ports.store import ClaimRequest, Hint
 
 Woken = Callable[[str, int], None]
@@ -18,10 +20,14 @@ Woken = Callable[[str, int], None]
 
 
 class Popped(Struct, frozen=True):
-    """What a pop gave: task ids, best first, and when the next hint will be due."""
+    """What a pop gave: task ids, best first, and when the next hint will be due.
+
+    `asks_store` means that the queue knows of better ones that it does not hold: the store should choose.
+    """
 
     tasks: tuple[TaskId, ...]
     next_due: Instant | None = None
+    asks_store: bool = False
 
 
 class Queue(Protocol):
@@ -32,14 +38,14 @@ class Queue(Protocol):
         ...
 
     async def pop(self, request: ClaimRequest) -> Popped | None:
-        """Take up to `request.limit` due hints that the session can run, and hide them from others for a moment.
+        """Take up to `request.limit` due hints that the session can run; nobody else gets them while they are claimed.
 
         None means that there are no hints to be had: the store should choose by itself.
         """
         ...
 
     async def drop(self, tasks: Sequence[TaskId]) -> None:
-        """Forget hints that were claimed, or that turned out wrong."""
+        """Forget hints that have become wrong, wherever they are."""
         ...
 
     async def listen(self, woken: Woken) -> None:
@@ -52,4 +58,53 @@ class Queue(Protocol):
 
     async def close(self) -> None:
         """Let go of every connection."""
+        ...
+
+
+class PausedQueue(Queue, Protocol):
+    """A queue that can be told which of its tasks the store would refuse."""
+
+    async def pause_queue(self, queue: str, *, tenant: str) -> None:
+        """Offer no more tasks of a queue; the store would refuse them anyway."""
+        ...
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Offer a paused queue's tasks again."""
+        ...
+
+
+class QueueStanding(Struct, frozen=True):
+    """Where a queue stands: its generation, and the lanes of which the store has more than it could hold.
+
+    The generation is a random word, written when a refill was complete. None, or another one than last time, means
+    that hints were lost as a whole: the queue was emptied, restarted, failed over or set back.
+    """
+
+    generation: str | None
+    crowded: tuple[Lane, ...] = ()
+
+
+class SweptQueue(PausedQueue, Protocol):
+    """A queue that can lose hints, and that the sweep makes whole again from the store. None means it is away."""
+
+    async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueStanding | None:
+        """Take over the store's time, and if given its paused queues as (tenant, queue); tell how the queue stands."""
+        ...
+
+    async def absent(self, hints: Sequence[Hint]) -> frozenset[TaskId] | None:
+        """Return which of these the queue does not hold."""
+        ...
+
+    async def restore(
+        self, hints: Sequence[Hint], *, bounds: Mapping[Lane, Instant | None] = MappingProxyType({})
+    ) -> bool | None:
+        """Take hints in again, without waking anybody.
+
+        For lanes in `bounds` it is known how far the queue now holds them: up to a due time, and the store has
+        more; or, with None, entirely.
+        """
+        ...
+
+    async def filled(self) -> str | None:
+        """Note that a refill is complete, and return the generation that holds from now on."""
         ...

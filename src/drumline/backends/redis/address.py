@@ -1,0 +1,64 @@
+"""From an address to a client: one server, or a cluster."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as LostConnection
+
+CLUSTER: Final = "+cluster"
+
+Client = Redis | RedisCluster
+
+
+class Address:
+    """Where Redis is: `redis://`, `rediss://`, `unix://`, or `redis+cluster://` with one or more `host:port`."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        scheme, _, kind = parts.scheme.partition("+")
+        self.is_cluster = bool(kind)
+        if kind not in {"", "cluster"} or scheme not in {"redis", "rediss", "unix"}:
+            raise ValueError(f"{parts.scheme}:// is no address of a Redis")
+        login, _, hosts = parts.netloc.rpartition("@")
+        self._hosts = hosts.split(",") if self.is_cluster else [hosts]
+        self._urls = [
+            urlunsplit((scheme, f"{login}@{host}" if login else host, parts.path, parts.query, ""))
+            for host in self._hosts
+        ]
+
+    def connect(self, *, connect: float, answer: float | None) -> Client:
+        """Return a client; nothing is sent before it is used."""
+        options = _options(connect, answer)
+        if not self.is_cluster:
+            return Redis.from_url(self._urls[0], **options)
+        nodes = [ClusterNode(host, port) for host, port in map(_host_and_port, self._hosts)]
+        # One try at a time: when a node is lost the store stands in, and the next look at the cluster comes soon.
+        return RedisCluster.from_url(
+            self._urls[0], startup_nodes=nodes, require_full_coverage=False, cluster_error_retry_attempts=1, **options
+        )
+
+    def subscribers(self, *, connect: float) -> Sequence[Redis]:
+        """Return clients to listen with, any of which will do: a cluster carries a message to all its nodes."""
+        return [Redis.from_url(url, **_options(connect, None)) for url in self._urls]
+
+
+def _options(connect: float, answer: float | None) -> dict[str, Any]:
+    return {
+        "protocol": 2,
+        "decode_responses": True,
+        "socket_connect_timeout": connect,
+        "socket_timeout": answer,
+        "client_name": "drumline",
+        # A connection that broke while idle is replaced once, at once; a server that is slow is not asked twice.
+        "retry": Retry(NoBackoff(), 1, supported_errors=(LostConnection,)),
+    }
+
+
+def _host_and_port(host: str) -> tuple[str, int]:
+    name, _, port = host.rpartition(":")
+    return (name.strip("[]"), int(port)) if name else (host, 6379)

@@ -1,0 +1,144 @@
+"""The read model in Redis. It is fed after the fact, in the background, and never slows those who do the work.
+
+What is written costs Redis and this process some ten microseconds a note. That is nothing at a hundred tasks a second
+and a fifth of everything at fifty thousand. So only so many notes are written in a second; the rest is left out,
+without touching Redis for each. A status that was left out would make an older one linger, so whenever something was
+left out or lost, the board says so under one key, for as long as a status that may change is kept: every such status
+that could have been missed has expired by the time the doubt has. While in doubt, `status` answers only with ends,
+which change no more; an operator's act that renews an ended task is never left out.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final, Self
+
+from drumline.backends.redis.address import Address
+from drumline.backends.redis.keys import DEFAULT_PREFIX, BoardKeys
+from drumline.backends.redis.line import Call, Line
+from drumline.backends.redis.notes import LIVE_MS, calls_of_chunk, calls_of_keeping, calls_of_note
+from drumline.core.ids import TaskId
+from drumline.core.state import Status, is_ended
+from drumline.ports.readmodel import Note
+from drumline.ports.store import LogChunk
+
+PER_SECOND: Final = 2_000
+"""Entries that one process writes in a second."""
+MOST_WAITING: Final = 1_000
+MOST_AT_ONCE: Final = 250
+CLOSE_SECONDS: Final = 1.0
+
+Entry = Note | LogChunk | TaskId
+
+
+class RedisBoard:
+    """`ports.readmodel.StatusBoard` in Redis, or in a Redis Cluster."""
+
+    def __init__(
+        self, url: str, *, prefix: str = DEFAULT_PREFIX, per_second: int = PER_SECOND, most_waiting: int = MOST_WAITING
+    ) -> None:
+        self._keys = BoardKeys(prefix)
+        probe = Call("EXISTS", (self._keys.doubt,), plain=True)
+        self._line = Line(Address(url), probe=probe, recovered=self._recovered)
+        self._per_second = per_second
+        self._most_waiting = most_waiting
+        self._waiting: deque[Entry] = deque()
+        self._renewals: deque[Note] = deque(maxlen=most_waiting)
+        self._is_in_doubt = False
+        self._writing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX) -> Self:
+        """Return the board at `url`. Nothing is sent yet."""
+        return cls(url, prefix=prefix)
+
+    def note(self, notes: Iterable[Note]) -> None:
+        """Write where tasks stand, in the background."""
+        room = 0 if self._line.is_down else self._most_waiting - len(self._waiting)
+        if room <= 0:
+            # Nothing is even looked at that will not be written: under pressure this is all that a batch costs.
+            self._is_in_doubt = True
+            return
+        remaining = iter(notes)
+        self._waiting += islice(remaining, room)
+        self._is_in_doubt = self._is_in_doubt or next(remaining, None) is not None
+        self._start()
+
+    def renew(self, note: Note) -> None:
+        """Write what an operator changed; it is kept until it can be written."""
+        self._renewals.append(note)
+        self._start()
+
+    def keep(self, tasks: Sequence[TaskId]) -> None:
+        """Keep the notes of tasks that are still being run."""
+        self._add(tasks)
+
+    def log(self, chunks: Sequence[LogChunk]) -> None:
+        """Copy pieces of logs, in the background."""
+        self._add(chunks)
+
+    async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
+        """Return where tasks stand, as far as that is known here and likely still true."""
+        keys = [self._keys.doubt, *[self._keys.task(task) + ":status" for task in tasks]]
+        answers = await self._line.run_all([Call("GET", (key,), plain=True) for key in keys])
+        if answers is None:
+            return [None] * len(tasks)
+        doubt, *found = answers
+        is_in_doubt = doubt is not None or self._is_in_doubt
+        statuses = [None if word is None else Status(word) for word in found]
+        return [None if status is None or (is_in_doubt and not is_ended(status)) else status for status in statuses]
+
+    async def close(self) -> None:
+        """Write what waits, if that is quickly done, and let go of every connection."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=CLOSE_SECONDS)
+            self._writing.cancel()
+        await self._line.close()
+
+    def _add(self, entries: Sequence[LogChunk] | Sequence[TaskId]) -> None:
+        """Take entries that nobody misses if they are left out."""
+        if not self._line.is_down:
+            self._waiting += islice(entries, max(self._most_waiting - len(self._waiting), 0))
+            self._start()
+
+    def _start(self) -> None:
+        if self._writing is None and not self._line.is_down and (self._waiting or self._renewals):
+            self._writing = asyncio.get_running_loop().create_task(self._write(), name="write the board")
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting or self._renewals or self._is_in_doubt:
+                written = await self._write_some()
+                if not written:
+                    return
+                await asyncio.sleep(written / self._per_second)
+        finally:
+            self._writing = None
+
+    async def _write_some(self) -> int:
+        """Write what is next, and return how many entries that were; none if Redis is away."""
+        renewals = list(self._renewals)
+        entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+        calls = [Call("SET", (self._keys.doubt,), (1, "PX", LIVE_MS), plain=True)] if self._is_in_doubt else []
+        self._is_in_doubt = False
+        calls += [call for entry in (*entries, *renewals) for call in self._calls(entry)]
+        if await self._line.run_all(calls) is None:
+            self._waiting.clear()
+            self._is_in_doubt = True
+            return 0
+        for _ in renewals:
+            self._renewals.popleft()
+        return max(len(calls) // 2, 1)
+
+    def _calls(self, entry: Entry) -> Sequence[Call]:
+        if isinstance(entry, Note):
+            return calls_of_note(self._keys, entry)
+        if isinstance(entry, LogChunk):
+            return calls_of_chunk(self._keys, entry)
+        return calls_of_keeping(self._keys, entry)
+
+    async def _recovered(self) -> None:
+        """Begin with the doubt: what was noted while Redis was away has been left out."""
+        if self._is_in_doubt or self._renewals:
+            await self._write_some()

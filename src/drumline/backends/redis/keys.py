@@ -1,0 +1,103 @@
+"""Every key in Redis, on one page.
+
+Nothing here is needed to find the truth: `FLUSHALL` costs some speed for some seconds. `<prefix>` is `drumline:`
+unless set otherwise. All keys of the queue carry the hash tag `{queue}`, so that on Redis Cluster they lie on one node
+and a script may touch several of them; a lane's key is the lane prefix with the lane behind it.
+
+The queue (`queue.py`, `lua/`):
+
+| key | type | what |
+|---|---|---|
+| `<prefix>{queue}:lane:<tenant> <queue> <priority> <name>` | zset | the hints of a lane: task id → due time in ms |
+| `<prefix>{queue}:due` | zset | lanes whose head is due: lane → score of the head, best first |
+| `<prefix>{queue}:waiting` | zset | lanes whose head is not due yet: lane → due time of the head |
+| `<prefix>{queue}:more` | zset | lanes of which the store has more: lane → due time up to which everything is here |
+| `<prefix>{queue}:paused` | set | paused queues, as `<tenant> <queue>` |
+| `<prefix>{queue}:generation` | string | a random word, written after a refill; without it nothing is popped |
+| `<prefix>{queue}:skew` | string | `<ms that the store's clock is ahead of this server's> <when that was seen>` |
+| `<prefix>{queue}:ability:<digest>` | hash | what a kind of session can run; expires |
+| `<prefix>{queue}:ability:<digest>:lanes` | hash | which of the lanes it met such a session can run; expires |
+| `<prefix>{queue}:wake` | channel | one message per push: `<sender> <queue>=<count> <queue>=<count> …` |
+
+The read model (`board.py`, `notes.py`), for people and programs that want to look without asking the store:
+
+| key | type | what |
+|---|---|---|
+| `<prefix>task:<task id>` | hash | taskId, taskName, command, retries, timeout, status, startTime, endTime |
+| `<prefix>task:<task id>:status` | string | its status alone, such as PROCESSING |
+| `<prefix>task:<task id>:log` | list | the last pieces of the log |
+| `<prefix>board:doubt` | string | there while changes were left out: live statuses may be old, ask the store; expires |
+"""
+
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final
+
+from drumline.core.ids import TaskId
+from drumline.core.task import Lane
+
+DEFAULT_PREFIX: Final = "drumline:"
+MOST_LANES: Final = 10_000
+
+
+class QueueKeys:
+    """The keys of the queue under a prefix."""
+
+    def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
+        tagged = prefix + "{queue}:"
+        self.due = tagged + "due"
+        self.waiting = tagged + "waiting"
+        self.more = tagged + "more"
+        self.paused = tagged + "paused"
+        self.generation = tagged + "generation"
+        self.skew = tagged + "skew"
+        self.lanes = tagged + "lane:"
+        self.wake = tagged + "wake"
+        self._abilities = tagged + "ability:"
+
+    def ability(self, fields: tuple[str, ...]) -> str:
+        """Return the key of what a kind of session can run; the same for every session of that kind."""
+        return self._abilities + sha256("\0".join(fields).encode()).hexdigest()[:32]
+
+    def verdicts(self, ability: str) -> str:
+        """Return the key of the lanes that an ability has met."""
+        return ability + ":lanes"
+
+
+class BoardKeys:
+    """The keys of the read model under a prefix."""
+
+    def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
+        self._prefix = prefix
+        self.doubt = prefix + "board:doubt"
+
+    def task(self, task: TaskId) -> str:
+        """Return the key of a task's hash; its status and log have `:status` and `:log` behind it."""
+        return f"{self._prefix}task:{task}"
+
+
+@lru_cache(MOST_LANES)
+def lane_text(lane: Lane) -> str:
+    """Return a lane as it is written in Redis. Only its name may contain spaces."""
+    return f"{word(lane.tenant)} {word(lane.queue)} {lane.priority} {lane.name}"
+
+
+@lru_cache(MOST_LANES)
+def parse_lane(text: str) -> Lane:
+    """Return the lane behind its text."""
+    tenant, queue, priority, name = text.split(" ", 3)
+    return Lane(_unword(tenant), _unword(queue), name, int(priority))
+
+
+def word(text: str) -> str:
+    """Return a tenant or queue as one word."""
+    return text.replace("%", "%25").replace(" ", "%20")
+
+
+def _unword(text: str) -> str:
+    return text.replace("%20", " ").replace("%25", "%")
+
+
+def paused_text(tenant: str, queue: str) -> str:
+    """Return a paused queue as it is written in Redis: as its lanes begin."""
+    return f"{word(tenant)} {word(queue)}"

@@ -1,0 +1,94 @@
+"""How a note is written in Redis: which fields, under which rule, for how long."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from drumline.backends.redis.keys import BoardKeys
+from drumline.backends.redis.line import Call
+from drumline.core.clock import Instant
+from drumline.core.state import is_ended
+from drumline.ports.readmodel import Facts, Moment, Note
+from drumline.ports.store import LogChunk
+
+LIVE_MS: Final = 60_000
+"""How long a status that may change is kept; beats keep it longer."""
+ENDED_MS: Final = 300_000
+LONGEST_CHUNK: Final = 16_384
+MOST_CHUNKS: Final = 100
+
+_RULES: Final = {
+    Moment.SUBMITTED: ("absent", "absent"),
+    Moment.CLAIMED: ("unless_ended", "unless_ended"),
+    # A hash that is not there any more would come back with half its fields: the status alone is enough.
+    Moment.SETTLED: ("present", "always"),
+    Moment.RENEWED: ("present", "always"),
+}
+
+
+def calls_of_note(keys: BoardKeys, note: Note) -> tuple[Call, Call]:
+    """Return what writes a note. Each call has one key, so that it can be sent to any node of a cluster."""
+    key = keys.task(note.task)
+    for_task, for_status = _RULES[note.moment]
+    lifetime = ENDED_MS if is_ended(note.status) else LIVE_MS
+    fields = _fields(note)
+    return (
+        Call("note_task", (key,), (for_task, lifetime, *[part for field in fields.items() for part in field])),
+        Call("note_status", (key + ":status",), (for_status, lifetime, note.status)),
+    )
+
+
+def calls_of_keeping(keys: BoardKeys, task: Any) -> tuple[Call, Call]:
+    """Return what keeps a running task's note a while longer."""
+    key = keys.task(task)
+    return (
+        Call("PEXPIRE", (key,), (LIVE_MS,), plain=True),
+        Call("PEXPIRE", (key + ":status",), (LIVE_MS,), plain=True),
+    )
+
+
+def calls_of_chunk(keys: BoardKeys, chunk: LogChunk) -> tuple[Call, Call, Call]:
+    """Return what copies a piece of a log; only the last pieces are kept."""
+    key = (keys.task(chunk.task) + ":log",)
+    return (
+        Call("RPUSH", key, (chunk.text[-LONGEST_CHUNK:],), plain=True),
+        Call("LTRIM", key, (-MOST_CHUNKS, -1), plain=True),
+        Call("PEXPIRE", key, (ENDED_MS,), plain=True),
+    )
+
+
+def _fields(note: Note) -> dict[str, str | int]:
+    fields: dict[str, str | int] = {"status": note.status}
+    if note.facts is not None:
+        options = note.facts.options
+        fields |= {
+            "taskId": note.task,
+            "taskName": note.facts.name,
+            "command": _command(note.facts),
+            "retries": options.retries,
+            "timeout": "" if options.timeout_ms is None else f"{options.timeout_ms / 1000:g}",
+            "startTime": "",
+            "endTime": "",
+        }
+    if note.moment is Moment.RENEWED:
+        fields |= {"startTime": "", "endTime": ""}
+    if note.started_at is not None:
+        fields["startTime"] = _time_text(note.started_at)
+    if note.ended_at is not None:
+        fields["endTime"] = _time_text(note.ended_at)
+    return fields
+
+
+def _command(facts: Facts) -> str:
+    """Return the command that a payload carries, as JSON if it is a list; nothing for tasks that have none."""
+    if b'"command"' not in facts.payload:
+        return ""
+    payload = msgspec.json.decode(facts.payload)
+    command = payload.get("command", "") if isinstance(payload, dict) else ""
+    return command if isinstance(command, str) else msgspec.json.encode(command).decode()
+
+
+def _time_text(instant: Instant) -> str:
+    moment = datetime.fromtimestamp(instant / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

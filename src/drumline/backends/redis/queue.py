@@ -1,0 +1,121 @@
+"""The queue in Redis: hints by lane, popped best first across lanes. Read `keys.py` first, then `lua/pop.lua`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, Self
+
+from drumline.backends.redis.abilities import Abilities
+from drumline.backends.redis.access import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
+from drumline.backends.redis.keys import DEFAULT_PREFIX, paused_text
+from drumline.backends.redis.line import Call
+from drumline.backends.redis.swept import Swept
+from drumline.backends.redis.wakeups import listen, message_of
+from drumline.core.clock import Clock, Instant
+from drumline.core.ids import TaskId
+from drumline.ports.queue import Popped, Woken
+from drumline.ports.store import ClaimRequest, Hint
+
+HORIZON_MS: Final = 6 * 60_000
+"""Hints due later than this are not kept; the sweep brings them when their time is near. It looks ahead a minute less,
+so that what one of the two leaves out is surely seen by the other, though their clocks differ."""
+SOON_MS: Final = 2_000
+"""Those who wait look by themselves each second: what is due later need not wake them now."""
+MOST_UNSENT: Final = 20_000
+ABILITY_MS: Final = 600_000
+
+
+class RedisQueue(Swept):
+    """`ports.queue.SweptQueue` in Redis, or in a Redis Cluster."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        clock: Clock | None = None,
+        most_per_lane: int = MOST_PER_LANE,
+    ) -> None:
+        super().__init__(url, prefix=prefix, clock=clock, most_per_lane=most_per_lane)
+        self._abilities = Abilities(self._keys)
+        self._unsent: list[Hint] = []
+        self._has_lost = False
+
+    @classmethod
+    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX) -> Self:
+        """Return the queue at `url`. Nothing is sent yet: an engine starts without Redis as well as with it."""
+        return cls(url, prefix=prefix)
+
+    async def push(self, hints: Sequence[Hint]) -> None:
+        """Offer tasks, and wake those who wait for them in other processes."""
+        now = self._clock.now()
+        near = [hint for hint in hints if hint.due_at <= now + HORIZON_MS]
+        for start in range(0, len(near), MOST_PER_CALL):
+            await self._push(near[start : start + MOST_PER_CALL], now)
+
+    async def pop(self, request: ClaimRequest) -> Popped | None:
+        """Take up to `request.limit` due hints that the session can run; they are then nobody else's."""
+        ability = self._abilities.of(request)
+        answer = await self._pop(ability.key, request.limit)
+        if answer == ["unknown"]:
+            answer = await self._pop(ability.key, request.limit, *ability.fields)
+        if answer is None or answer[0] != "asked":
+            return None
+        _, asks_store, until_due, *tasks = answer
+        # Told as a distance and written by this process's clock, which is the one that will measure it.
+        next_due = None if until_due < 0 else Instant(self._clock.now() + until_due)
+        return Popped(tuple(tasks), next_due, bool(asks_store))
+
+    async def drop(self, tasks: Sequence[TaskId]) -> None:
+        """Forget hints that have become wrong, wherever they are."""
+        if tasks:
+            await self._run("drop", *tasks)
+
+    async def pause_queue(self, queue: str, *, tenant: str) -> None:
+        """Offer no more tasks of a queue. The sweep does the same, should this be lost."""
+        await self._line.run(Call("SADD", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Offer a paused queue's tasks again."""
+        await self._line.run(Call("SREM", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
+
+    async def listen(self, woken: Woken) -> None:
+        """Call `woken` for pushes made by other processes, until cancelled."""
+        await listen(self._address, self._keys.wake, self._origin, woken)
+
+    async def check(self) -> dict[str, object] | None:
+        """Return details for the health page, or raise `Unavailable`."""
+        await self._line.check()
+        filled = await self._line.run(Call("EXISTS", (self._keys.generation,), plain=True))
+        return {"queue": "Redis", "is_filled": bool(filled)}
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._line.close()
+
+    async def _push(self, hints: Sequence[Hint], now: Instant) -> None:
+        soon = Counter(hint.lane.queue for hint in hints if hint.due_at <= now + SOON_MS)
+        message = message_of(self._origin, soon)
+        if await self._run("push", self._most_per_lane, message, *written_lanes(by_lane(hints))) is None:
+            self._keep(hints)
+
+    def _keep(self, hints: Sequence[Hint]) -> None:
+        """Keep what could not be sent until Redis is back; what is too much for that will be found by a refill."""
+        if len(self._unsent) + len(hints) > MOST_UNSENT:
+            self._unsent.clear()
+            self._has_lost = True
+        elif not self._has_lost:
+            self._unsent += hints
+
+    async def _recovered(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        if self._has_lost:
+            self._has_lost = await self._line.run(Call("DEL", (self._keys.generation,), plain=True)) is None
+        await self.push(unsent)
+
+    async def _pop(self, ability: str, limit: int, *definition: str) -> list[Any] | None:
+        keys = self._keys
+        lanes = (keys.due, keys.waiting, keys.more, keys.paused, keys.lanes)
+        names = (keys.generation, keys.skew, *lanes, ability, keys.verdicts(ability))
+        args = (self._now(), limit, ABILITY_MS, *definition)
+        answer: list[Any] | None = await self._line.run(Call("pop", names, args))
+        return answer

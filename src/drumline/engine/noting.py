@@ -1,0 +1,168 @@
+"""Telling the read model what was committed: the store as the other services see it, with a note behind each change.
+
+Notes are made from iterators, so that a board which has no room for them costs a batch nothing.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+from drumline.core.clock import Clock, Instant
+from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
+from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.state import TERMINAL, State, status_of
+from drumline.core.task import NewTask, Submitted, TaskView, decode_options
+from drumline.ports.queue import PausedQueue
+from drumline.ports.readmodel import Facts, Moment, NoBoard, Note, StatusBoard
+from drumline.ports.store import (
+    Artifact,
+    Change,
+    Changed,
+    Claim,
+    ClaimRequest,
+    Hint,
+    LogChunk,
+    Settled,
+    Settlement,
+    Standing,
+    Store,
+)
+
+MOST_SEEN = 100_000
+
+
+class Noting:
+    """`Submitting`, `Executing` and `Controlling` of a store, noted on a board."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.board: StatusBoard = NoBoard()
+        self.pauses: PausedQueue | None = None
+        self._store = store
+        self._clock = clock
+        self._seen: OrderedDict[tuple[str, TaskId], None] = OrderedDict()
+
+    async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+        """Store tasks durably, in order."""
+        answers = await self._store.submit(tasks)
+        self.board.note(_submitted(tasks, answers, self._clock.now()))
+        return answers
+
+    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
+        """Give each request due tasks that it can run."""
+        claims = await self._store.claim(requests)
+        self.board.note(_claimed(claims, self._clock.now()))
+        return claims
+
+    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+        """Return where each leased task stands."""
+        return await self._store.standing(leases)
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Record how attempts ended."""
+        answers = await self._store.settle(settlements)
+        self.board.note(_settled(settlements, answers, self._clock.now()))
+        return answers
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep pieces of logs."""
+        await self._store.append_log(chunks)
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file that a task made."""
+        await self._store.put_artifact(artifact)
+
+    async def cancel(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False
+    ) -> list[Changed | NotFound | Conflict]:
+        """Cancel tasks."""
+        return self._renewed(await self._store.cancel(tasks, tenant=tenant, force=force))
+
+    async def reschedule(
+        self, changes: Sequence[Change], *, tenant: str | None = None
+    ) -> list[Changed | NotFound | Conflict]:
+        """Change when queued tasks are due, or their priority."""
+        return self._renewed(await self._store.reschedule(changes, tenant=tenant))
+
+    async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Changed | NotFound | Conflict]:
+        """Queue ended tasks again."""
+        return self._renewed(await self._store.retry(tasks, tenant=tenant))
+
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
+        """Hand out no more tasks of a queue."""
+        await self._store.pause_queue(queue, tenant=tenant, reason=reason)
+        if self.pauses is not None:
+            await self.pauses.pause_queue(queue, tenant=tenant)
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Hand out a paused queue's tasks again."""
+        await self._store.resume_queue(queue, tenant=tenant)
+        if self.pauses is not None:
+            await self.pauses.resume_queue(queue, tenant=tenant)
+
+    def freed(self, hints: Sequence[Hint]) -> None:
+        """Note tasks that a scheduler duty has queued again."""
+        self.board.note(_queued(hints, self._clock.now()))
+
+    def has_seen(self, task: TaskId, tenant: str | None) -> bool:
+        """Tell whether the store has shown a task to a tenant: the board does not know whose a task is."""
+        return tenant is None or (tenant, task) in self._seen
+
+    def seen(self, view: TaskView, tenant: str | None) -> None:
+        """Note a task that somebody has looked at: they may look again."""
+        if tenant is not None:
+            self._seen[tenant, view.id] = None
+            if len(self._seen) > MOST_SEEN:
+                self._seen.popitem(last=False)
+        facts = None if view.payload is None else Facts(view.lane.name, bytes(view.payload), view.options)
+        status = view.status(self._clock.now())
+        times = {"started_at": view.started_at, "ended_at": view.finished_at}
+        self.board.note([Note(task=view.id, moment=Moment.SUBMITTED, status=status, facts=facts, **times)])
+
+    def _renewed(self, answers: list[Changed | NotFound | Conflict]) -> list[Changed | NotFound | Conflict]:
+        now = self._clock.now()
+        for answer in answers:
+            if isinstance(answer, Changed) and answer.state is not State.RUNNING:
+                status = status_of(answer.state, answer.hint.due_at if answer.hint else None, now)
+                ended_at = now if answer.state in TERMINAL else None
+                moment = Moment.SETTLED if ended_at else Moment.RENEWED
+                self.board.renew(Note(task=answer.task, moment=moment, status=status, ended_at=ended_at))
+        return answers
+
+
+def _submitted(tasks: Sequence[NewTask], answers: Sequence[Submitted | KeyReused], now: Instant) -> Iterator[Note]:
+    for task, answer in zip(tasks, answers, strict=True):
+        if isinstance(answer, Submitted) and answer.created:
+            yield Note(
+                task=answer.id,
+                moment=Moment.SUBMITTED,
+                status=status_of(State.QUEUED, answer.due_at, now),
+                facts=Facts(task.lane.name, task.payload, decode_options(task.options)),
+            )
+
+
+def _claimed(claims: Sequence[Claim], now: Instant) -> Iterator[Note]:
+    for claim in claims:
+        for task in claim.tasks:
+            yield Note(
+                task=task.lease.task,
+                moment=Moment.CLAIMED,
+                status=status_of(State.RUNNING, None, now),
+                facts=Facts(task.name, bytes(task.payload), task.options),
+                started_at=now,
+            )
+
+
+def _settled(settlements: Sequence[Settlement], answers: Sequence[Settled | Fenced], now: Instant) -> Iterator[Note]:
+    for settlement, answer in zip(settlements, answers, strict=True):
+        if isinstance(answer, Settled):
+            yield Note(
+                task=settlement.lease.task,
+                moment=Moment.SETTLED,
+                status=status_of(answer.state, answer.hint.due_at if answer.hint else None, now),
+                ended_at=now if answer.state in TERMINAL else None,
+            )
+
+
+def _queued(hints: Sequence[Hint], now: Instant) -> Iterator[Note]:
+    for hint in hints:
+        yield Note(task=hint.task, moment=Moment.SETTLED, status=status_of(State.QUEUED, hint.due_at, now))

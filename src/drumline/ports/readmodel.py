@@ -1,0 +1,92 @@
+"""The read model: copies of where tasks stand, for those who ask often. Never decisive, and never waited for."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.ids import TaskId
+from drumline.core.state import Status
+from drumline.core.task import TaskOptions
+from drumline.ports.store import LogChunk
+
+
+class Moment(StrEnum):
+    """When in a task's life it was seen; notes of several processes arrive in any order."""
+
+    SUBMITTED = "submitted"  # or merely looked at: whatever is known already is newer
+    CLAIMED = "claimed"  # newer than anything but its end
+    SETTLED = "settled"  # the newest there is
+    RENEWED = "renewed"  # by an operator: the newest, even after an end
+
+
+class Facts(Struct, frozen=True):
+    """What does not change while a task lives."""
+
+    name: str
+    payload: bytes
+    options: TaskOptions
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """Where a task was seen to stand. What is None is not known here."""
+
+    task: TaskId
+    moment: Moment
+    status: Status
+    facts: Facts | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+
+
+class StatusBoard(Protocol):
+    """Keeps notes for a while: as long as a task is worth looking at, and some minutes after its end."""
+
+    def note(self, notes: Iterable[Note]) -> None:
+        """Write where tasks stand, in the background. Under pressure notes are left out: `status` then says less."""
+        ...
+
+    def renew(self, note: Note) -> None:
+        """Write what an operator changed, in the background. This is never left out: it may undo an end."""
+        ...
+
+    def keep(self, tasks: Sequence[TaskId]) -> None:
+        """Keep the notes of tasks that are still being run."""
+        ...
+
+    def log(self, chunks: Sequence[LogChunk]) -> None:
+        """Copy pieces of logs, in the background; the store has them all."""
+        ...
+
+    async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
+        """Return where tasks stand, as far as that is known here and likely still true; else None: ask the store."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        ...
+
+
+class NoBoard:
+    """The board of those who have none: the store answers every question."""
+
+    def note(self, notes: Iterable[Note]) -> None:
+        """Write nothing."""
+
+    def renew(self, note: Note) -> None:
+        """Write nothing."""
+
+    def keep(self, tasks: Sequence[TaskId]) -> None:
+        """Keep nothing."""
+
+    def log(self, chunks: Sequence[LogChunk]) -> None:
+        """Copy nothing."""
+
+    async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
+        """Know nothing."""
+        return [None] * len(tasks)
+
+    async def close(self) -> None:
+        """Have nothing to let go of."""

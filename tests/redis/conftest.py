@@ -1,0 +1,29 @@
+"""A queue on a real Redis, with time that moves by hand."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import Redis
+
+from drumline.backends.redis import RedisQueue
+from drumline.core.clock import ManualClock
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def queue(redis_url: str, clock: ManualClock) -> AsyncIterator[RedisQueue]:
+    queue = RedisQueue(redis_url, clock=clock, most_per_lane=10)
+    await queue.filled()
+    yield queue
+    await queue.close()
+
+
+@pytest.fixture
+async def client(redis_url: str) -> AsyncIterator[Redis]:
+    client = Redis.from_url(redis_url, decode_responses=True)
+    yield client
+    await client.aclose()
