@@ -89,6 +89,7 @@ async def test_a_timeout_kills_the_child(house: House, tmp_path: Path) -> None:
     marker = tmp_path / "pid"
 
     async with house.worker(processes=1):
+        await house.run("pid")  # so that the child is there: its start would count
         view = await house.try_once("spin", {"marker": str(marker)}, timeout=1)
 
     (attempt,) = await house.engine.queries.attempts(view.id)
