@@ -17,6 +17,7 @@ from tests.harness import postgres as postgres_harness
 from tests.harness import redis as redis_harness
 from tests.harness.pgbouncer import PgBouncer
 from tests.harness.postgres import PostgresServer
+from tests.harness.proxy import Proxy
 from tests.harness.redis import RedisServer
 
 T = TypeVar("T")
@@ -121,6 +122,12 @@ async def redis_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
 def on_database(url: str, name: str) -> str:
     """Return an address with another database in it."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def through(url: str) -> Proxy:
+    """Return a proxy, not yet started, to the server of an address."""
+    parts = urlsplit(url)
+    return Proxy(parts.hostname or "127.0.0.1", parts.port or 5432)
 
 
 async def _make_migrated(server_url: str) -> str:

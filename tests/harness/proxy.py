@@ -4,6 +4,7 @@ import asyncio
 import socket
 import struct
 from contextlib import suppress
+from urllib.parse import urlsplit, urlunsplit
 
 
 class Proxy:
@@ -11,8 +12,10 @@ class Proxy:
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
-        self._flowing = asyncio.Event()
-        self._flowing.set()
+        self._asking = asyncio.Event()
+        self._answering = asyncio.Event()
+        self._asking.set()
+        self._answering.set()
         self._latency = 0.0
         self._refusing = False
         self._writers: set[asyncio.StreamWriter] = set()
@@ -31,9 +34,20 @@ class Proxy:
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
+    def url(self, url: str) -> str:
+        """Return an address of the same server that leads through the proxy."""
+        parts = urlsplit(url)
+        user = f"{parts.username}@" if parts.username else ""
+        return urlunsplit(parts._replace(netloc=f"{user}127.0.0.1:{self.port}"))
+
     def stall(self) -> None:
         """Let nothing pass, with the connections open: what a cut cable or a frozen host looks like."""
-        self._flowing.clear()
+        self._asking.clear()
+        self._answering.clear()
+
+    def hold_answers(self) -> None:
+        """Let questions pass but no answers."""
+        self._answering.clear()
 
     def delay(self, seconds: float) -> None:
         """Hold every piece back for so long, each way."""
@@ -52,7 +66,8 @@ class Proxy:
         """Let everything pass again."""
         self._latency = 0.0
         self._refusing = False
-        self._flowing.set()
+        self._asking.set()
+        self._answering.set()
 
     async def close(self) -> None:
         """Stop listening and drop every connection."""
@@ -72,18 +87,18 @@ class Proxy:
         except OSError:
             _reset(writer)
             return
-        for source, sink in ((reader, back), (there, writer)):
+        for source, sink, flowing in ((reader, back, self._asking), (there, writer, self._answering)):
             self._writers.add(sink)
-            task = asyncio.create_task(self._pump(source, sink), name="proxy pump")
+            task = asyncio.create_task(self._pump(source, sink, flowing), name="proxy pump")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flowing: asyncio.Event) -> None:
         try:
             while piece := await reader.read(65_536):
                 if self._latency:
                     await asyncio.sleep(self._latency)
-                await self._flowing.wait()
+                await flowing.wait()
                 writer.write(piece)
                 await writer.drain()
         except OSError:
