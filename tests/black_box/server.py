@@ -23,9 +23,10 @@ class Server:
 
     def __init__(self, data: Path, *options: str, app: Path | None = APP, **settings: str) -> None:
         self.data = data
+        self.log = data.parent / f"{data.name}.log"
         self._options = options
         self._app = [str(app)] if app else []
-        self._environment = {
+        self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("DRUMLINE_", "DATABASE_URL"))},
             "DRUMLINE_LOG_LEVEL": "warning",
             **{f"DRUMLINE_{name.upper()}": value for name, value in settings.items()},
@@ -41,14 +42,13 @@ class Server:
     def start(self) -> Self:
         """Start it, and return once it answers."""
         command = [sys.executable, "-m", "drumline.cli.main", "dev", *self._app, "--port", "0", "--data"]
-        errors = (self.data.parent / f"{self.data.name}.log").open("a")
-        with errors:
+        with self.log.open("a") as errors:
             self._process = subprocess.Popen(
                 [*command, str(self.data), *self._options],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env=self._environment,
+                env=self.environment,
                 cwd=self.data.parent,
             )
         lines: list[str] = []
@@ -61,7 +61,7 @@ class Server:
         found = re.search(r"API +(http\S+)", self.banner)
         assert found, f"it did not start: {self.errors}"
         self.url = found[1]
-        self.key = self._environment.get("DRUMLINE_API_KEY") or (self.data / "api-key").read_text().strip()
+        self.key = self.environment.get("DRUMLINE_API_KEY") or (self.data / "api-key").read_text().strip()
         return self
 
     @property
@@ -71,7 +71,7 @@ class Server:
 
     @property
     def errors(self) -> str:
-        return (self.data.parent / f"{self.data.name}.log").read_text()
+        return self.log.read_text()
 
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)

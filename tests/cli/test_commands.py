@@ -159,6 +159,14 @@ def test_watch_tells_of_a_cancelled_task_and_of_time_that_is_up(online: Drumline
     assert (cancelled.code, cancelled.json["status"]) == (ExitCode.TASK_CANCELLED, "CANCELLED")
 
 
+def test_watch_says_when_nobody_can_run_the_task(online: Drumline, server: Server) -> None:
+    task = server.submit("nobody has this")
+
+    ran = online("watch", task, "--timeout", "5")
+
+    assert "No live worker has a task named nobody has this" in ran.err
+
+
 def test_watch_streams_each_change_as_a_line(online: Drumline, server: Server) -> None:
     task = server.submit("work.sleep", payload={"seconds": 0.5}, delay=0.5)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Apps, Concurrency, Config, Data, Host, LogLevel, Port, Queues
+from drumline.cli.options import Apps, Concurrency, Config, Data, Host, Key, LogLevel, Port, Queues
 from drumline.cli.output import say
 
 if TYPE_CHECKING:
@@ -53,14 +53,24 @@ def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = No
 
 def worker(
     apps: Apps = None,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", help="Work through the API at this address. [env: DRUMLINE_URL]", metavar="URL"),
+    ] = None,
+    api_key: Key = None,
     data: Data = None,
     concurrency: Concurrency = None,
     queues: Queues = None,
     config: Config = None,
     log_level: LogLevel = None,
 ) -> None:
-    """Run a worker; without an app it runs the built-in tasks."""
-    settings = _load(config, data=data, concurrency=concurrency, queues=queues, log_level=log_level)
+    """Run a worker; without an app it runs the built-in tasks.
+
+    With --url it needs nothing but that address and a key; without, it works on the store itself.
+    """
+    settings = _load(
+        config, url=url, api_key=api_key, data=data, concurrency=concurrency, queues=queues, log_level=log_level
+    )
     _run(settings, lambda processes: processes.run_worker(settings, apps or []))
 
 
@@ -74,6 +84,8 @@ def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None
 def _load(
     config: Path | None,
     *,
+    url: str | None = None,
+    api_key: str | None = None,
     host: str | None = None,
     port: int | None = None,
     data: Path | None = None,
@@ -84,6 +96,8 @@ def _load(
     from drumline.settings import load_settings
 
     flags = {
+        "url": url,
+        "api_key": api_key,
         "host": host,
         "port": port,
         "data": None if data is None else str(data),

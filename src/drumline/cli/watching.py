@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
 LOOK_SECONDS = 1.0
+WONDER_SECONDS = 3.0
+"""How long a due task may wait before somebody asks why."""
 
 
 Show = Callable[[dict[str, Any]], None]
@@ -89,14 +91,25 @@ def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: S
     """Show a task each time it has changed, and return it once it has ended or the time is up."""
     deadline = None if timeout is None else time.monotonic() + timeout
     last: dict[str, Any] | None = None
+    is_silent, since = True, time.monotonic()
     while True:
         left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
         task: dict[str, Any] = client.get(f"/tasks/{id}", wait=left if last else None)
         if task != last:
             show(task)
+            since = time.monotonic()
         last = task
+        if is_silent and task["status"] == "QUEUED" and time.monotonic() - since > WONDER_SECONDS:
+            is_silent = False
+            _tell_if_nobody_can(client, task)
         if task["status"] in ENDED or (deadline is not None and time.monotonic() >= deadline):
             return task
+
+
+def _tell_if_nobody_can(client: "Client", task: dict[str, Any]) -> None:
+    workers = client.get("/workers")["items"]
+    if not any(task["name"] in worker["types"] for worker in workers):
+        say(f"No live worker has a task named {task['name']}; it waits for one: drumline worker APP")
 
 
 @contextmanager

@@ -16,11 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 
+import msgspec
 from msgspec import Struct
 
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
-from drumline.settings.fields import KEY_FILE, SERVER_FILE
+from drumline.settings.fields import KEY_FILE, SERVER_FILE, Secret, Settings
 
 LOCK_FILE = "server.lock"
 KEY_PREFIX = "sk_"
@@ -55,6 +56,14 @@ def first_key(data: Path) -> str:
     finally:
         aside.unlink()
     return _read_key(path)
+
+
+def with_stored_key(settings: Settings) -> Settings:
+    """Return the settings of a client: a key that is not set is the one in the data folder, if there is one."""
+    path = settings.data / KEY_FILE
+    if settings.api_key is not None or not path.exists():
+        return settings
+    return msgspec.structs.replace(settings, api_key=Secret(_read_key(path)))
 
 
 @contextmanager

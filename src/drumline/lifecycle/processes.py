@@ -20,7 +20,7 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.banner import Ready, banner
-from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
+from drumline.lifecycle.data_folder import announced, first_key, make_data_folder, with_stored_key
 from drumline.lifecycle.serving import listening, open_server, url_of
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
@@ -30,7 +30,7 @@ from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
 from drumline.settings import Settings
 from drumline.settings.fields import KEY_FILE
-from drumline.wiring import open_engine, open_store
+from drumline.wiring import open_engine, open_store, remote_gateway
 
 Say = Callable[[str], None]
 """Tells a person something."""
@@ -50,8 +50,10 @@ def run(process: Coroutine[Any, Any, None]) -> None:
 async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> None:
     """Run API, scheduler duties and a worker in this process."""
     apps = load_apps(targets)
+    make_data_folder(settings.data)
     key = _server_key(settings)
     async with _opened(settings) as engine:
+        await engine.store.migrate()
         stop_api = asyncio.Event()
         server = _api_server(engine, settings, key, stop_api)
         kinds = built_in_kinds(settings, is_embedded=settings.sqlite_path is not None)
@@ -89,14 +91,22 @@ async def run_scheduler(settings: Settings) -> None:
 
 
 async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
-    """Run a worker alone, on the engine's own backends."""
+    """Run a worker alone: through the API if the settings name a server, else on the engine's own backends."""
     apps = load_apps(targets)
+    kinds = built_in_kinds(settings, is_embedded=False)
+    if settings.url is not None:
+        async with remote_gateway(with_stored_key(settings)) as gateway:
+            await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), {})
+        return
     async with _opened(settings) as engine:
-        kinds = built_in_kinds(settings, is_embedded=False)
         crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
-        with stopping_by_signal() as stopping:
-            serving = Stage({"worker": partial(crew.run, hurry=stopping.hurried)}, is_purpose=True)
-            await run_in_stages([serving, Stage({"listen": _listen(engine)})], stopping)
+        await _run_crew(crew, {"listen": _listen(engine)})
+
+
+async def _run_crew(crew: Crew, besides: dict[str, Service]) -> None:
+    with stopping_by_signal() as stopping:
+        serving = Stage({"worker": partial(crew.run, hurry=stopping.hurried)}, is_purpose=True)
+        await run_in_stages([serving, *([Stage(besides)] if besides else [])], stopping)
 
 
 async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> None:

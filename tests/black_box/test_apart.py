@@ -1,0 +1,82 @@
+"""API, scheduler and workers as processes of their own, on every store."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.black_box.apart import Apart
+from tests.black_box.server import eventually, lines_of
+from tests.harness import postgres
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def apart(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Apart]:
+    """An API and a scheduler."""
+    if request.param == "sqlite":
+        with Apart(tmp_path / "data") as processes:
+            processes.run("scheduler", "scheduler")
+            yield processes
+        return
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    server = postgres.PostgresServer(durable=False)
+    try:
+        with_key = Apart(tmp_path / "data", store_url=server.url(), api_key="sk_apart")
+        with_key.run("migrate", "migrate")
+        assert with_key.wait_for("migrate") == 0
+        with with_key as processes:
+            processes.run("scheduler", "scheduler")
+            yield processes
+    finally:
+        server.stop()
+        server.remove()
+
+
+def test_workers_share_the_work_on_the_store_and_through_the_api(apart: Apart, tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    pids = {apart.run_worker("near", remote=False), apart.run_worker("far", remote=True)}
+
+    for number in range(100):
+        payload = {"file": str(traces), "text": str(number), "seconds": 0.02}
+        apart.submit("work.trace_late", payload=payload)
+    eventually(lambda: apart.count("COMPLETED") == 100, 60, lambda: apart.errors)
+
+    runs = lines_of(traces)
+    assert sorted(int(line[0]) for line in runs) == list(range(100))
+    assert {int(line[1]) for line in runs} == pids
+    assert apart.terminate_all() == [0, 0, 0, 0]
+
+
+def test_tasks_of_killed_workers_start_elsewhere_within_20_seconds(apart: Apart, tmp_path: Path) -> None:
+    apart.run_worker("near", remote=False)
+    apart.run_worker("far", remote=True)
+    payload = {"file": str(tmp_path / "traces"), "text": "done", "seconds": 2.0}
+    tasks = [apart.submit("work.trace_late", payload=payload) for _ in range(8)]  # as many as both take
+    for task in tasks:
+        apart.until(task, "PROCESSING")
+
+    apart.kill_one("near")
+    apart.kill_one("far")
+    next_one = apart.run_worker("next", remote=True)
+    for task in tasks:
+        apart.until(task, "COMPLETED", seconds=25)
+
+    assert all([one["outcome"] for one in apart.attempts(task)] == ["crashed", "completed"] for task in tasks)
+    assert apart.workers() == {next_one}
+
+
+def test_a_drained_worker_finishes_and_leaves(apart: Apart, tmp_path: Path) -> None:
+    apart.run_worker("worker", remote=True)
+    payload = {"file": str(tmp_path / "traces"), "text": "done", "seconds": 1.0}
+    task = apart.submit("work.trace_late", payload=payload)
+    apart.until(task, "PROCESSING")
+    (worker,) = apart.ask("GET", "/api/v1/workers")[1]["items"]
+
+    apart.ask("POST", f"/api/v1/workers/{worker['id']}/drain")
+
+    assert apart.wait_for("worker") == 0
+    assert apart.get(task)["status"] == "COMPLETED"
+    assert apart.workers() == set()
