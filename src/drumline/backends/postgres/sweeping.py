@@ -22,7 +22,6 @@ class Sweeping(Access):
         lanes: Sequence[Lane] | None = None,
     ) -> list[Hint]:
         """Return the earliest queued tasks of every lane, or of those named, at most `per_lane` of each."""
-        numbers = None if lanes is None else await self._lanes.numbers(lanes)
         rows = await self._database.fetch(
             Line.BROAD,
             "upcoming",
@@ -30,7 +29,16 @@ class Sweeping(Access):
             due_after=0 if due_after is None else due_after,
             due_before=due_before,
             per_lane=per_lane,
-            lanes=numbers,
+            tenants=None if lanes is None else [lane.tenant for lane in lanes],
+            queues=None if lanes is None else [lane.queue for lane in lanes],
+            names=None if lanes is None else [lane.name for lane in lanes],
+            priorities=None if lanes is None else [lane.priority for lane in lanes],
         )
-        known = await self._lanes.lanes({row[0] for row in rows})
-        return [Hint(TaskId(str(task)), known[lane], Instant(due_at)) for lane, task, due_at in rows]
+        # One object for each lane: there are few of them, and thousands of hints.
+        known: dict[tuple[str, str, str, int], Lane] = {}
+        hints = []
+        for *words, task, due_at in rows:
+            key = (words[0], words[1], words[2], words[3])
+            lane = known.get(key) or known.setdefault(key, Lane(*key))
+            hints.append(Hint(TaskId(str(task)), lane, Instant(due_at)))
+        return hints

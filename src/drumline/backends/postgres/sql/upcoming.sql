@@ -1,7 +1,7 @@
 -- upcoming: the earliest queued tasks of each lane that are due from :due_after on and before :due_before.
---   :lanes      numbers of lanes; NULL means every lane
---   :per_lane   how many of each
-SELECT lane.id AS lane, head.id, head.due_at
+--   :tenants, :queues, :names, :priorities   the words of the lanes wanted; NULL means every lane
+--   :per_lane                                how many of each
+SELECT lane.tenant, lane.queue, lane.name, lane.priority, head.id, head.due_at
 FROM drumline.lane
 CROSS JOIN LATERAL (
     SELECT live.id, live.due_at
@@ -14,5 +14,11 @@ CROSS JOIN LATERAL (
     ORDER BY live.due_at, live.id
     LIMIT :per_lane::int4
 ) AS head
-WHERE :lanes::int4 [] IS NULL OR lane.id = any(:lanes)
+WHERE
+    :tenants::text [] IS NULL
+    OR (lane.tenant, lane.queue, lane.name, lane.priority) IN (
+        SELECT wanted.tenant, wanted.queue, wanted.name, wanted.priority
+        FROM unnest(:tenants, :queues::text [], :names::text [], :priorities::int2 [])
+            AS wanted (tenant, queue, name, priority)
+    )
 ORDER BY lane.id, head.due_at, head.id
