@@ -68,7 +68,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @schema.parametrize()
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 def test_the_server_keeps_what_its_schema_promises(case: schemathesis.Case[Any], address: str) -> None:
     separate = [negative_data_rejection] if case.operation.path in SEPARATE else []
 

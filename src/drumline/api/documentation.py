@@ -47,7 +47,7 @@ async def docs(call: Call[None, NoQuery]) -> Reply:
 
 async def style(_call: Call[None, NoQuery]) -> Reply:
     """Return the pages' style sheet."""
-    return Reply(files("drumline.api").joinpath("style.css").read_bytes(), media=b"text/css; charset=utf-8")
+    return Reply(_style(), media=b"text/css; charset=utf-8")
 
 
 async def error_page(call: Call[None, NoQuery]) -> Reply:
@@ -79,6 +79,11 @@ async def greeting(_call: Call[None, StartQuery]) -> Reply:
 @functools.lru_cache(maxsize=4)
 def _described(operations: tuple[Operation, ...], info: Info, limits: Limits) -> dict[str, Any]:
     return document(operations, info=info, limits=limits)
+
+
+@functools.cache
+def _style() -> bytes:
+    return files("drumline.api").joinpath("style.css").read_bytes()
 
 
 def _page(title: str, body: str) -> Reply:
