@@ -3,8 +3,11 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+from msgspec import Raw
+
 from drumline.core.duration import millis
 from drumline.core.errors import Fenced
+from drumline.core.lease import Lease
 from drumline.core.limits import Limits
 from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped, Succeeded
 from drumline.core.state import Act, State
@@ -53,12 +56,10 @@ class Settlements:
 
     def decide(self, report: Report, standing: Standing | None) -> Settlement:
         """Return what follows from a report, given where its task stands."""
-        match report.outcome:
-            case Succeeded(result=result) if len(bytes(result)) > self._limits.result:
-                error = ErrorInfo("ResultTooLarge", f"the result is more than {self._limits.result:,} bytes of JSON")
-                return Settlement(lease=report.lease, act=Act.FAIL, error=error)
-            case Succeeded(result=result):
-                return Settlement(lease=report.lease, act=Act.COMPLETE, result=result)
+        outcome = report.outcome
+        if isinstance(outcome, Succeeded):  # first, and without a match: nearly all of them
+            return self._decide_success(report.lease, outcome.result)
+        match outcome:
             case Failed() as failed:
                 return self._decide_failure(report, failed, standing)
             case Snoozed(seconds=seconds):
@@ -67,6 +68,12 @@ class Settlements:
                 return Settlement(lease=report.lease, act=Act.RELEASE)
             case Stopped():
                 return Settlement(lease=report.lease, act=Act.STOP)
+
+    def _decide_success(self, lease: Lease, result: Raw) -> Settlement:
+        if len(memoryview(result)) <= self._limits.result:
+            return Settlement(lease=lease, act=Act.COMPLETE, result=result)
+        error = ErrorInfo("ResultTooLarge", f"the result is more than {self._limits.result:,} bytes of JSON")
+        return Settlement(lease=lease, act=Act.FAIL, error=error)
 
     def _decide_failure(self, report: Report, failed: Failed, standing: Standing | None) -> Settlement:
         error = _cut(failed.error, self._limits.error)

@@ -46,7 +46,7 @@ class Batcher(Generic[In, Out]):
     async def join(self, item: In) -> Out:
         """Send one item with its neighbours."""
         self._check_room(1)
-        return (await self._wait_with((item,)))[0]
+        return (await self.send_many((item,)))[0]
 
     async def join_many(self, items: Sequence[In]) -> list[Out]:
         """Send items that stay together, in order; a list longer than a batch is sent in several."""
@@ -54,22 +54,16 @@ class Batcher(Generic[In, Out]):
             return []
         self._check_room(len(items))  # once for all of them: half a list must not be sent
         if len(items) <= self._largest:
-            return await self._wait_with(items)
+            return await self.send_many(items)
         starts = range(0, len(items), self._largest)
-        waits = [self._wait_with(items[start : start + self._largest]) for start in starts]
+        waits = [self.send_many(items[start : start + self._largest]) for start in starts]
         return [out for outs in await asyncio.gather(*waits) for out in outs]
 
-    async def drained(self) -> None:
-        """Wait until nothing is waiting and nothing is in flight."""
-        while self._flights:
-            await asyncio.wait(set(self._flights))
+    def send_many(self, items: Sequence[In]) -> "asyncio.Future[list[Out]]":
+        """Send items that stay together, at most a batch of them; the future gives their answers.
 
-    def _check_room(self, count: int) -> None:
-        if self._count and self._count + count > self._most_waiting:
-            raise Overloaded(f"{self._count:,} items are waiting for {self._name} already; try again shortly")
-
-    def _wait_with(self, items: Sequence[In]) -> "asyncio.Future[list[Out]]":
-        """Let items wait for the next flight, and take off if there is none."""
+        For those who need not wait, and refuse nothing: no push-back here.
+        """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Out]] = loop.create_future()
         self._waiting.append((items, answer))
@@ -79,6 +73,15 @@ class Batcher(Generic[In, Out]):
             self._flights.add(flight)
             flight.add_done_callback(self._landed)
         return answer
+
+    async def drained(self) -> None:
+        """Wait until nothing is waiting and nothing is in flight."""
+        while self._flights:
+            await asyncio.wait(set(self._flights))
+
+    def _check_room(self, count: int) -> None:
+        if self._count and self._count + count > self._most_waiting:
+            raise Overloaded(f"{self._count:,} items are waiting for {self._name} already; try again shortly")
 
     async def _fly(self) -> None:
         try:

@@ -99,6 +99,11 @@ def current_or_none() -> Context[Any] | None:
     return _CURRENT.get(None)
 
 
+def activate(context: Context[Any]) -> None:
+    """Make `context` the current one to the end of the running asyncio task, which is the attempt's own."""
+    _CURRENT.set(context)
+
+
 @contextmanager
 def activated(context: Context[Any]) -> Iterator[None]:
     """Make `context` the current one inside the block: for workers, and for tests of code that asks `current()`."""

@@ -9,10 +9,11 @@ from typing import Any, Final
 from msgspec import Raw
 
 from drumline.core.codec import check_json
-from drumline.core.errors import Fenced, Invalid, Unavailable
+from drumline.core.errors import Fenced, Invalid
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
-from drumline.core.outcome import Failed, Outcome, Released, Succeeded
+from drumline.core.outcome import Outcome, Released, Succeeded
+from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.sdk.arguments import ENCODER
@@ -62,7 +63,6 @@ class Attempt:
         """Begin; from here on the attempt ends by itself."""
         self._desk.holdings.add(self)
         self._running = asyncio.get_running_loop().create_task(self._live())
-        self._running.add_done_callback(self._ended)
 
     def stop(self, reason: StopReason) -> None:
         """Make the attempt end, for the first reason given; being lost beats every other."""
@@ -86,16 +86,26 @@ class Attempt:
     # -- the steps
 
     async def _live(self) -> None:
-        outcome = await self._execute()
-        self._free_slot()
-        # What follows is the worker's own doing, and must not end up in the task's log.
-        CURRENT_LOG.set(None)
-        if outcome is not None:
-            outcome = await self._keep_artifacts(outcome)
-        if not self._call.log.is_silent:
-            await self._desk.logs.close(self._call.log)
-        if outcome is not None:
-            await self._report(outcome)
+        try:
+            outcome = await self._execute()
+            self._free_slot()
+            # What follows is the worker's own doing, and must not end up in the task's log.
+            CURRENT_LOG.set(None)
+            if outcome is not None and self._call.artifacts:
+                outcome = await self._keep_artifacts(outcome)
+            if not self._call.log.is_silent:
+                await self._desk.logs.close(self._call.log)
+        except BaseException as error:
+            self._desk.holdings.drop(self)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            _log.exception("attempt.broken: task %s", self.lease.task)
+            return
+        if outcome is None:
+            self._desk.holdings.drop(self)
+        else:
+            # Nobody need wait for the acknowledgement; the lease is held until it is there.
+            self._desk.reports.send(self.lease, outcome).add_done_callback(self._acknowledged)
 
     async def _execute(self) -> Outcome | None:
         """Run the executor and decide what its end means; None if there is nothing to report."""
@@ -194,18 +204,11 @@ class Attempt:
                     return failure("ArtifactNotStored", message, permanent=permanent).outcome
         return outcome
 
-    async def _report(self, outcome: Outcome) -> None:
-        try:
-            answer = await self._desk.reports.report(self.lease, outcome)
-        except Unavailable as error:
-            _log.warning("report.given_up: task %s: %s", self.lease.task, error)
-            return
-        if isinstance(answer, Fenced):
-            _log.warning("report.fenced: task %s was taken over by another attempt", self.lease.task)
-        elif isinstance(outcome, Failed):
-            _log.debug("attempt.failed: task %s: %s", self.lease.task, outcome.error.kind)
-
-    def _ended(self, running: "asyncio.Task[None]") -> None:
+    def _acknowledged(self, answer: "asyncio.Future[list[State | Fenced]]") -> None:
         self._desk.holdings.drop(self)
-        if not running.cancelled() and (error := running.exception()) is not None:
-            _log.error("attempt.broken: task %s", self.lease.task, exc_info=error)
+        if answer.cancelled():
+            return
+        if (error := answer.exception()) is not None:
+            _log.warning("report.given_up: task %s: %s", self.lease.task, error)
+        elif isinstance(answer.result()[0], Fenced):
+            _log.warning("report.fenced: task %s was taken over by another attempt", self.lease.task)

@@ -1,5 +1,6 @@
 """Reporting how attempts ended: joined into batches, repeated until the engine has acknowledged each one."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final
@@ -30,7 +31,11 @@ class Reports:
 
     async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
         """Return the task's state after the outcome was recorded, or `Fenced` if the lease was not current."""
-        return await self._batcher.join(Report(lease, outcome))
+        return (await self.send(lease, outcome))[0]
+
+    def send(self, lease: Lease, outcome: Outcome) -> "asyncio.Future[list[State | Fenced]]":
+        """Report without waiting; the future has the one answer."""
+        return self._batcher.send_many((Report(lease, outcome),))
 
     async def _flush(self, reports: list[Report]) -> Sequence[State | Fenced]:
         try:

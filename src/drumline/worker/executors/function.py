@@ -9,7 +9,7 @@ from typing import Any
 from drumline.core.errors import Invalid
 from drumline.core.outcome import Failed
 from drumline.core.session import TaskType
-from drumline.sdk.context import Context, activated
+from drumline.sdk.context import Context, activate, activated
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Signal
 from drumline.worker.executors.executor import Call
@@ -38,16 +38,16 @@ class AsyncFunction:
         definition = self._definition
         bound = _bind(definition, call)
         context = context_of(call, self._get_state())
-        with activated(context):
-            try:
-                coroutine = definition.invoke(bound, context)
-            except TypeError as error:
-                # The function's body has not begun: its arguments do not fit, now or ever.
-                raise refusal(Invalid(str(error), field="payload")) from error
-            try:
-                return await coroutine
-            except Exception as error:
-                raise judged(error, definition) from error
+        activate(context)
+        try:
+            coroutine = definition.invoke(bound, context)
+        except TypeError as error:
+            # The function's body has not begun: its arguments do not fit, now or ever.
+            raise refusal(Invalid(str(error), field="payload")) from error
+        try:
+            return await coroutine
+        except Exception as error:
+            raise judged(error, definition) from error
 
 
 class ThreadFunction:
