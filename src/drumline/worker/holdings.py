@@ -97,6 +97,8 @@ class Holdings:
             await happens(self._roomy, within=within)
 
     def _look(self) -> None:
+        if self._roomy.is_set():
+            return  # nobody waits, or whoever does has been told
         free = self.free
         if free >= self._wanted or (free > 0 and not self._executing):
             self._roomy.set()
