@@ -199,12 +199,16 @@ async def test_a_body_that_does_not_say_its_size_is_read_only_up_to_the_limit(ht
     assert sent < 2 * 1024 * 1024
 
 
-async def test_a_form_is_refused_and_no_content_type_is_fine(http: httpx.AsyncClient) -> None:
+async def test_json_is_taken_under_the_types_that_clients_send_by_habit(http: httpx.AsyncClient) -> None:
+    curl = {"Content-Type": "application/x-www-form-urlencoded"}
+    upload = await http.post("/api/v1/tasks", files={"file": b"x"})
     form = await http.post("/api/v1/tasks", data={"name": "a"})
     bare = await http.post("/api/v1/tasks", content=b'{"name": "a"}')
+    by_curl = await http.post("/api/v1/tasks", content=b'{"name": "a"}', headers=curl)
 
-    problem(form, 415, "unsupported_media_type", "Content-Type")
-    assert bare.status_code == 201
+    problem(upload, 415, "unsupported_media_type", "Content-Type")
+    problem(form, 400, "malformed", "body")
+    assert (bare.status_code, by_curl.status_code) == (201, 201)
 
 
 async def test_a_batch_is_answered_in_order_and_a_bad_item_does_not_hold_up_the_others(

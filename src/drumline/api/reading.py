@@ -21,7 +21,14 @@ S = TypeVar("S", bound=Struct)
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
-_TAKEN = frozenset({b"", b"application/json", b"text/json", b"text/plain", b"application/octet-stream"})
+_TAKEN = frozenset({
+    b"",
+    b"application/json",
+    b"text/json",
+    b"text/plain",
+    b"application/octet-stream",
+    b"application/x-www-form-urlencoded",  # what `curl -d` says of everything; keys, not cookies, keep forms out
+})
 _MOST_PARAMETERS = 100
 
 
@@ -49,7 +56,7 @@ async def read_body(receive: Receive, *, length: bytes | None, largest: int, fie
 
 
 def check_media(media: bytes | None) -> None:
-    """Refuse what is surely not JSON, such as a form; a missing type is taken for JSON."""
+    """Refuse what is surely not JSON, such as a file upload; a missing type is taken for JSON."""
     essence = (media or b"").partition(b";")[0].strip().lower()
     if essence in _TAKEN or essence.endswith(b"+json"):
         return
