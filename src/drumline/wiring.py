@@ -5,13 +5,13 @@ Backends are imported when they are asked for, so that nobody needs the driver o
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
 
 from drumline.backends.no_queue import NoQueue
 from drumline.core.errors import Invalid
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway
-from drumline.ports.queue import Queue
-from drumline.ports.store import Store
+from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import Place
 from drumline.settings.fields import Secret, Settings
 
@@ -19,15 +19,28 @@ SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
 
 
+class Wired(NamedTuple):
+    """An engine, and the duty that its queue needs, if it has one that can lose hints."""
+
+    engine: Engine
+    sweeper: Sweeper | None = None
+
+
+async def wire(settings: Settings) -> Wired:
+    """Return an engine on the backends that the settings name; a server's schema is left as it is."""
+    path = settings.sqlite_path
+    if path is None:
+        return await _on_postgres(settings)
+    if settings.queue_url is not None:
+        raise Invalid("a queue in Redis needs PostgreSQL as the store; set store_url too", field="queue_url")
+    from drumline.backends.sqlite import SqliteStore  # noqa: PLC0415
+
+    return Wired(Engine(await SqliteStore.open(path), NoQueue(), limits=settings.limits))
+
+
 async def open_engine(settings: Settings) -> Engine:
     """Return an engine on the backends that the settings name."""
-    store = await open_store(settings)
-    try:
-        queue = await _open_queue(settings)
-    except BaseException:
-        await store.close()
-        raise
-    return Engine(store, queue, limits=settings.limits, parallel=1 if settings.sqlite_path else SERVER_FLIGHTS)
+    return (await wire(settings)).engine
 
 
 async def embedded_engine(place: Place) -> Engine:
@@ -38,16 +51,24 @@ async def embedded_engine(place: Place) -> Engine:
     return await open_engine(Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue))
 
 
-async def open_store(settings: Settings) -> Store:
-    """Return the store that the settings name; a SQLite file has its schema, a server is left as it is."""
-    path = settings.sqlite_path
-    if path is not None:
-        from drumline.backends.sqlite import SqliteStore  # noqa: PLC0415
-
-        return await SqliteStore.open(path)
+async def _on_postgres(settings: Settings) -> Wired:
     with _explained("postgres", "PostgreSQL as the store"):
-        from drumline.backends.postgres import PostgresStore  # noqa: PLC0415
-    return await PostgresStore.open(_postgres_url(settings))
+        from drumline.backends.postgres import NotifyQueue, PostgresStore  # noqa: PLC0415
+    url = str(settings.store_url).replace("postgres://", "postgresql://", 1)
+    store = await PostgresStore.open(url)
+    if settings.queue_url is None:
+        return Wired(Engine(store, NotifyQueue(url), limits=settings.limits, parallel=SERVER_FLIGHTS))
+    try:
+        with _explained("redis", "Redis as the queue"):
+            from drumline.backends.redis import RedisBoard, RedisQueue  # noqa: PLC0415
+        queue = await RedisQueue.open(settings.queue_url, prefix=settings.queue_prefix)
+        board = await RedisBoard.open(settings.queue_url, prefix=settings.queue_prefix)
+    except BaseException:
+        await store.close()
+        raise
+    engine = Engine(store, queue, limits=settings.limits, parallel=SERVER_FLIGHTS)
+    engine.attach(board=board, pauses=queue)
+    return Wired(engine, Sweeper(store, queue))
 
 
 @asynccontextmanager
@@ -57,25 +78,6 @@ async def remote_gateway(settings: Settings) -> AsyncIterator[Gateway]:
         from drumline.backends.remote import RemoteGateway  # noqa: PLC0415
     async with RemoteGateway(str(settings.url), api_key=settings.api_key) as gateway:
         yield gateway
-
-
-async def _open_queue(settings: Settings) -> Queue:
-    if settings.sqlite_path is not None:
-        if settings.queue_url is not None:
-            raise Invalid("a queue in Redis needs PostgreSQL as the store; set store_url too", field="queue_url")
-        return NoQueue()
-    if settings.queue_url is None:
-        from drumline.backends.postgres import NotifyQueue  # noqa: PLC0415
-        from drumline.backends.postgres.store import DEFAULT_BUDGET  # noqa: PLC0415
-
-        return NotifyQueue(_postgres_url(settings), budget=DEFAULT_BUDGET)
-    with _explained("redis", "Redis as the queue"):
-        from drumline.backends.redis import RedisQueue  # noqa: PLC0415
-    return await RedisQueue.open(settings.queue_url)
-
-
-def _postgres_url(settings: Settings) -> str:
-    return str(settings.store_url).replace("postgres://", "postgresql://", 1)
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def test_lists_are_whole_in_a_pipe(online: Drumline, server: Server, tmp_path: P
 
 
 def test_an_empty_list_is_no_failure(online: Drumline) -> None:
-    ran = online("tasks", "list", "--name", "nobody has this", "--json")
+    ran = online("tasks", "list", "--name", "no task has this name", "--json")
 
     assert (ran.code, ran.json) == (0, [])
 

@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
-from tests.scheduler.workers import open_worker, submit
-
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.ports.store import TaskFilter
 from drumline.scheduler.prune import MOST_BATCHES, Pruner
+from tests.scheduler.workers import open_worker, submit
 
 
 async def kept(engine: Engine) -> int:

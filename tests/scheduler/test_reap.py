@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.scheduler.workers import Worker, open_worker, submit
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
@@ -12,6 +11,7 @@ from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.ports.store import Reaped
 from drumline.scheduler.reap import Reaper
+from tests.scheduler.workers import Worker, open_worker, submit
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """What a person sees when `drumline dev` is ready."""
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 
 from msgspec import Struct
@@ -33,10 +35,18 @@ def banner(ready: Ready) -> str:
     key = ready.key or "$DRUMLINE_API_KEY"
     lines += ["Try it:", f"  {_curl(ready.url, key)}"]
     if ready.is_found:
-        lines.append("  drumline submit shell --arg shell='echo hello' --wait")
+        lines.append(f"  {_program()} submit shell --arg shell='echo hello' --wait")
     else:
         lines.append(f"Another server on this data folder was first: reach this one with --url {ready.url}")
     return "\n".join([*lines, "", "Ctrl-C stops it."])
+
+
+def _program() -> str:
+    """Return how this very program is called from here."""
+    if shutil.which("drumline"):
+        return "drumline"
+    program = Path(sys.executable).with_name("drumline")
+    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
 def _curl(url: str, key: str) -> str:

@@ -25,12 +25,12 @@ from drumline.lifecycle.serving import listening, open_server, url_of
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
-from drumline.scheduler.duty import Rounds
+from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
 from drumline.settings import Settings
 from drumline.settings.fields import KEY_FILE
-from drumline.wiring import open_engine, open_store, remote_gateway
+from drumline.wiring import Wired, remote_gateway, wire
 
 Say = Callable[[str], None]
 """Tells a person something."""
@@ -52,7 +52,8 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
     apps = load_apps(targets)
     make_data_folder(settings.data)
     key = _server_key(settings)
-    async with _opened(settings) as engine:
+    async with _opened(settings) as wired:
+        engine = wired.engine
         await engine.store.migrate()
         stop_api = asyncio.Event()
         server = _api_server(engine, settings, key, stop_api)
@@ -62,7 +63,7 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             stages = (
                 Stage({"worker": partial(crew.run, hurry=stopping.hurried)}),
-                Stage(_duties(engine, settings)),
+                Stage(_duties(wired, settings)),
                 Stage(
                     {"api": server.run, "ready": _tell(settings, server, crew.names, say, is_found=is_found)}, stop_api
                 ),
@@ -73,7 +74,8 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
 async def run_api(settings: Settings, *, say: Say) -> None:
     """Run the API alone."""
     key = _server_key(settings)
-    async with _opened(settings) as engine:
+    async with _opened(settings) as wired:
+        engine = wired.engine
         stop_api = asyncio.Event()
         server = _api_server(engine, settings, key, stop_api)
         with stopping_by_signal() as stopping, ExitStack() as stack:
@@ -85,9 +87,9 @@ async def run_api(settings: Settings, *, say: Say) -> None:
 
 async def run_scheduler(settings: Settings) -> None:
     """Run the duties alone."""
-    async with _opened(settings) as engine:
+    async with _opened(settings) as wired:
         with stopping_by_signal() as stopping:
-            await run_in_stages([Stage(_duties(engine, settings))], stopping)
+            await run_in_stages([Stage(_duties(wired, settings))], stopping)
 
 
 async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
@@ -98,9 +100,9 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
         async with remote_gateway(with_stored_key(settings)) as gateway:
             await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), {})
         return
-    async with _opened(settings) as engine:
-        crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
-        await _run_crew(crew, {"listen": _listen(engine)})
+    async with _opened(settings) as wired:
+        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds)
+        await _run_crew(crew, {"listen": _listen(wired.engine)})
 
 
 async def _run_crew(crew: Crew, besides: dict[str, Service]) -> None:
@@ -122,24 +124,19 @@ async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> 
 
 async def run_migrate(settings: Settings) -> None:
     """Bring the store's schema to this version."""
-    if settings.sqlite_path is not None:
-        make_data_folder(settings.data)
-    store = await open_store(settings)
-    try:
-        await store.migrate()
-    finally:
-        await store.close()
+    async with _opened(settings) as wired:
+        await wired.engine.store.migrate()
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Engine]:
+async def _opened(settings: Settings) -> AsyncIterator[Wired]:
     if settings.sqlite_path is not None:
         make_data_folder(settings.data)
-    engine = await open_engine(settings)
+    wired = await wire(settings)
     try:
-        yield engine
+        yield wired
     finally:
-        await engine.close()
+        await wired.engine.close()
 
 
 def _server_key(settings: Settings) -> str:
@@ -154,10 +151,15 @@ def _api_server(engine: Engine, settings: Settings, key: str, stop: asyncio.Even
     return open_server(create_app(engine, keys=KeyRing([key]), info=info, stop=stop), settings.host, settings.port)
 
 
-def _duties(engine: Engine, settings: Settings) -> dict[str, Service]:
-    reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
-    pruner = Pruner(engine.store, retention=settings.retention)
-    return {"reap": Rounds(reaper).run, "prune": Rounds(pruner).run, "listen": _listen(engine)}
+def _duties(wired: Wired, settings: Settings) -> dict[str, Service]:
+    engine = wired.engine
+    duties: list[Duty] = [
+        Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
+        Pruner(engine.store, retention=settings.retention),
+    ]
+    if wired.sweeper is not None:
+        duties.append(wired.sweeper)
+    return {duty.name: Rounds(duty).run for duty in duties} | {"listen": _listen(engine)}
 
 
 def _listen(engine: Engine) -> Service:

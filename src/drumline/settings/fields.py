@@ -82,6 +82,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Where tasks are kept: `sqlite:///path` or `postgresql://…`; a SQLite file in the data folder when not set."""
     queue_url: Secret | None = None
     """The Redis that holds the queue: `redis://…`, `rediss://…` or `redis+cluster://…`; none when not set."""
+    queue_prefix: str = "drumline:"
+    """What every key in Redis begins with."""
     allow_shell: bool | None = None
     """Whether workers run `shell` tasks; when not set, only those of `drumline dev` on SQLite do."""
     retention: timedelta = timedelta(days=7)
