@@ -110,7 +110,7 @@ class Sweeper:
         if not await self._queue.restore([*lost, *edge], bounds=bounds):
             return 0
         self._filled_to = until
-        self._depth = self._next_depth(lost)
+        self._depth = self._next_depth(lost, len(absent))
         if lost:
             log.info("queue.restored", hints=len(lost))
         return len(lost) + len(edge)
@@ -129,10 +129,12 @@ class Sweeper:
                 bounds.pop(hint.lane, None)
         return bounds
 
-    def _next_depth(self, lost: Iterable[Hint]) -> int:
-        """Return how deep to look next: deeper while half of what is seen of a lane was lost."""
+    def _next_depth(self, lost: Iterable[Hint], absent: int) -> int:
+        """Return how deep to look next: deeper after much of a lane was lost, and again before giving that up."""
         most = max(Counter(hint.lane for hint in lost).values(), default=0)
-        return min(self._depth * 8, DEEPEST) if most * 2 >= self._depth else DEPTH
+        if most * 2 >= self._depth:
+            return min(self._depth * 8, DEEPEST)
+        return self._depth if absent * 2 >= self._depth > DEPTH else DEPTH
 
     async def _paused(self) -> list[tuple[str, str]]:
         return [(view.tenant, view.name) for view in await self._store.queues() if view.is_paused]

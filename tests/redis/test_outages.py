@@ -1,0 +1,189 @@
+"""An outage of Redis is nobody's error, costs a moment at most, and is over by itself."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from redis.asyncio import Redis
+from structlog.testing import capture_logs
+
+from drumline.backends.redis import RedisQueue
+from drumline.backends.redis.keys import QueueKeys
+from drumline.backends.redis.line import ANSWER_SECONDS, CONNECT_SECONDS
+from drumline.backends.redis.queue import MOST_UNSENT
+from drumline.core.clock import ManualClock
+from drumline.core.errors import Unavailable
+from drumline.core.ids import SessionId
+from tests.factories import claim_request
+from tests.harness import redis as redis_harness
+from tests.harness.proxy import Proxy
+from tests.harness.redis import RedisServer
+from tests.redis.hints import eventually, hint, popped_tasks, pushed
+
+pytestmark = pytest.mark.faults
+
+A_MOMENT = CONNECT_SECONDS + ANSWER_SECONDS * 2 + 0.5
+ASK = claim_request(SessionId(1))
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    """A Redis of the test's own, to be stopped."""
+    if not redis_harness._program():
+        pytest.skip("no redis-server to start and stop")
+    server = RedisServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+async def own_queue(server: RedisServer, clock: ManualClock) -> AsyncIterator[RedisQueue]:
+    queue = RedisQueue(server.url(), clock=clock)
+    await queue.filled()
+    yield queue
+    await queue.close()
+
+
+async def is_back(queue: RedisQueue) -> bool:
+    return await queue.sync(now=ManualClock().now()) is not None
+
+
+async def test_a_redis_that_is_away_gives_no_hints_and_no_errors(clock: ManualClock) -> None:
+    queue = RedisQueue("redis://127.0.0.1:1", clock=clock)
+
+    await queue.push([hint()])
+    await queue.drop([hint().task])
+    await queue.pause_queue("mail", tenant="default")
+
+    assert await queue.pop(ASK) is None
+    with pytest.raises(Unavailable):
+        await queue.check()
+    await queue.close()
+
+
+async def test_an_outage_is_told_when_it_begins_and_when_it_ends(server: RedisServer, own_queue: RedisQueue) -> None:
+    with capture_logs() as logs:
+        server.kill()
+        for _ in range(20):
+            assert await own_queue.pop(ASK) is None
+        server.start()
+        await eventually(lambda: is_back(own_queue))
+
+    assert [entry["event"] for entry in logs] == ["redis.unavailable", "redis.available"]
+
+
+async def test_while_redis_is_away_nobody_waits_for_it(server: RedisServer, own_queue: RedisQueue) -> None:
+    server.freeze()
+    try:
+        await own_queue.pop(ASK)
+        began = time.monotonic()
+        for _ in range(100):
+            assert await own_queue.pop(ASK) is None
+        took = time.monotonic() - began
+    finally:
+        server.thaw()
+
+    assert took < 0.1
+
+
+async def test_a_frozen_redis_costs_a_moment(server: RedisServer, own_queue: RedisQueue) -> None:
+    server.freeze()
+    try:
+        async with asyncio.timeout(A_MOMENT):
+            assert await own_queue.pop(ASK) is None
+    finally:
+        server.thaw()
+
+
+async def test_health_shows_an_outage_and_its_end(server: RedisServer, own_queue: RedisQueue) -> None:
+    assert await own_queue.check() == {"queue": "Redis", "is_filled": True}
+
+    server.kill()
+    with pytest.raises(Unavailable):
+        await own_queue.check()
+    server.start()
+
+    assert await own_queue.check() == {"queue": "Redis", "is_filled": False}
+
+
+async def test_hints_pushed_during_an_outage_arrive_after_it(server: RedisServer, own_queue: RedisQueue) -> None:
+    server.freeze()
+    tasks = await pushed(own_queue, hint(late=2))
+    tasks += await pushed(own_queue, hint(late=1))
+    server.thaw()
+
+    await eventually(lambda: is_back(own_queue))
+
+    async def are_there() -> bool:
+        return await own_queue.absent([]) is not None and not own_queue._unsent
+
+    await eventually(are_there)
+    assert await popped_tasks(own_queue) == tasks
+
+
+async def test_after_too_many_lost_hints_a_refill_is_asked_for(server: RedisServer, own_queue: RedisQueue) -> None:
+    client = Redis.from_url(server.url())
+    server.freeze()
+    await own_queue.push([hint() for _ in range(MOST_UNSENT + 1)])
+    server.thaw()
+
+    async def is_unfilled() -> bool:
+        return not await client.exists(QueueKeys().generation)
+
+    await eventually(is_unfilled)
+    assert await own_queue.pop(ASK) is None
+    await client.aclose()
+
+
+async def test_a_restarted_redis_gives_nothing_until_it_is_refilled(server: RedisServer, own_queue: RedisQueue) -> None:
+    await own_queue.push([hint()])
+    server.kill()
+    server.start()
+    await eventually(lambda: is_back(own_queue))
+
+    before = await own_queue.pop(ASK)
+    await own_queue.filled()
+
+    assert before is None
+    assert await popped_tasks(own_queue) == []
+
+
+async def test_scripts_that_redis_forgot_are_sent_again(queue: RedisQueue, client: Redis) -> None:
+    (task,) = await pushed(queue, hint())
+    await client.script_flush()
+
+    assert await popped_tasks(queue) == [task]
+
+    await client.script_flush()
+    tasks = await asyncio.gather(*[pushed(queue, hint()) for _ in range(10)])
+    assert len(await popped_tasks(queue)) == len(tasks)
+
+
+async def test_broken_connections_are_replaced_without_a_word(redis_url: str, clock: ManualClock) -> None:
+    target = urlsplit(redis_url)
+    proxy = Proxy(str(target.hostname), target.port or 6379)
+    await proxy.start()
+    queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}{target.path}", clock=clock)
+    await queue.filled()
+    (task,) = await pushed(queue, hint())
+
+    proxy.reset()
+    await asyncio.sleep(0.05)  # let the reset arrive
+
+    assert await popped_tasks(queue) == [task]
+    await queue.close()
+    await proxy.close()
+
+
+async def test_a_redis_that_is_full_is_as_good_as_away(server: RedisServer, own_queue: RedisQueue) -> None:
+    client = Redis.from_url(server.url())
+    await client.config_set("maxmemory", "1")
+
+    await own_queue.push([hint()])
+
+    assert await own_queue.pop(ASK) is None
+    await client.config_set("maxmemory", "0")
+    await eventually(lambda: is_back(own_queue))
+    await client.aclose()
