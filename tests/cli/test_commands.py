@@ -129,6 +129,12 @@ def test_logs_prints_what_the_task_printed(online: Drumline, tmp_path: Path) -> 
     assert read.json == {"id": task, "log": "tracing words\n"}
 
 
+def test_the_server_is_found_whatever_store_it_uses(online: Drumline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRUMLINE_STORE_URL", "postgresql://nowhere.invalid/drumline")
+
+    assert online("queues", "list").code == 0
+
+
 # -- watch
 
 

@@ -13,9 +13,11 @@ import urllib3
 
 from drumline._version import __version__
 from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
-from drumline.sdk.locate import locate
+from drumline.lifecycle.addresses import url_of
+from drumline.lifecycle.data_folder import read_note, with_stored_key
 from drumline.sdk.problems import error_of
-from drumline.settings import Settings, load_settings
+from drumline.settings import load_settings
+from drumline.settings.fields import KEY_FILE
 
 PAUSES = (0.2, 0.6)
 """Seconds before a look that failed is repeated."""
@@ -125,11 +127,14 @@ class Client:
 def connect(url: str | None, api_key: str | None) -> Client:
     """Return a client for the server that flags, environment, settings file or data folder name."""
     settings = load_settings(os.environ, flags={"url": url, "api_key": api_key})
-    place = locate(url=settings.url, api_key=settings.api_key, data=settings.data)
-    source = "no key was found" if place.api_key is None else f"the one in {settings.data / 'api-key'}"
+    note = read_note(settings.data) if settings.url is None else None
+    server = settings.url or (note.url if note else url_of(settings.host, settings.port))
     if settings.api_key is not None:
         source = "the one given by --api-key, DRUMLINE_API_KEY or the settings file"
-    return Client(place.url or _default_url(settings), place.api_key, key_source=source)
+        return Client(server, settings.api_key, key_source=source)
+    key = with_stored_key(settings).api_key
+    source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
+    return Client(server, key, key_source=source)
 
 
 def read_json(text: str, *, field: str) -> Any:
@@ -138,8 +143,3 @@ def read_json(text: str, *, field: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise Invalid(f"is not JSON: {error}", field=field) from error
-
-
-def _default_url(settings: Settings) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{settings.port}"

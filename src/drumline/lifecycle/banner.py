@@ -32,13 +32,13 @@ def banner(ready: Ready) -> str:
         # A fragment stays in the browser: no server, proxy or log sees it.
         lines += [f"  Open   {ready.url}/#key={ready.key}", f"  Key    {ready.key}   (kept in {ready.key_file})"]
     lines += [f"  Store  {ready.store}", f"  Tasks  {', '.join(ready.names)}", ""]
-    key = ready.key or "$DRUMLINE_API_KEY"
-    lines += ["Try it:", f"  {_curl(ready.url, key)}"]
-    if ready.is_found:
-        lines.append(f"  {_program()} submit shell --arg shell='echo hello' --wait")
-    else:
+    if "shell" in ready.names:
+        lines += ["Try it:", f"  {_curl(ready.url, ready.key or '$DRUMLINE_API_KEY')}"]
+        if ready.is_found:
+            lines.append(f"  {_program()} submit shell --arg shell='echo hello' --wait")
+    if not ready.is_found:
         lines.append(f"Another server on this data folder was first: reach this one with --url {ready.url}")
-    return "\n".join([*lines, "", "Ctrl-C stops it."])
+    return "\n".join([*lines, "", "Ctrl-C stops it."]).replace("\n\n\n", "\n\n")
 
 
 def _program() -> str:

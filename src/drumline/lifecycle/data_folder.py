@@ -86,6 +86,14 @@ def announced(data: Path, url: str) -> Iterator[bool]:
         os.close(lock)
 
 
+def read_note(data: Path) -> ServerNote | None:
+    """Return where the server of a data folder listens; one that was killed may have left its note behind."""
+    try:
+        return msgspec.json.decode((data / SERVER_FILE).read_bytes(), type=ServerNote)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
 def _read_key(path: Path) -> str:
     key = path.read_text(encoding="utf-8").strip()
     if not key:

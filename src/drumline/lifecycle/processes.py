@@ -18,10 +18,11 @@ from drumline.api.server import Server
 from drumline.core.clock import SystemClock
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.banner import Ready, banner
 from drumline.lifecycle.data_folder import announced, first_key, make_data_folder, with_stored_key
-from drumline.lifecycle.serving import listening, open_server, url_of
+from drumline.lifecycle.serving import listening, open_server
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings

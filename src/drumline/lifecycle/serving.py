@@ -8,9 +8,9 @@ from starlette.types import ASGIApp
 
 from drumline.api.server import Server
 from drumline.core.errors import DrumlineError, Invalid
+from drumline.lifecycle.addresses import near
 
 LOOK_EVERY = 0.01
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
 
 
 class PortInUse(DrumlineError):
@@ -34,18 +34,11 @@ def open_server(app: ASGIApp, host: str, port: int) -> Server:
         raise Invalid(f"cannot listen on {host}: {error.strerror or error}", field="host") from error
 
 
-def url_of(host: str, port: int) -> str:
-    """Return the address at which clients on this machine reach a server."""
-    near = ANY_ADDRESS.get(host, host)
-    return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
-
-
 async def listening(host: str, port: int) -> None:
     """Return once somebody answers at an address of this machine."""
-    near = ANY_ADDRESS.get(host, host)
     while True:
         with suppress(OSError):
-            _, writer = await asyncio.open_connection(near, port)
+            _, writer = await asyncio.open_connection(near(host), port)
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
