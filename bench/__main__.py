@@ -1,0 +1,137 @@
+"""Measure Drumline and its peers on this machine, in one run, and write the results down.
+
+python -m bench                     everything (about half an hour)
+python -m bench --quick             Drumline, the limit and the fastest peers, in a few minutes
+python -m bench --only huey,celery  these peers beside Drumline
+"""
+
+import argparse
+import json
+import os
+import platform
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.embedded import measure_embedded
+from bench.limit import measure_limit
+from bench.peers import PEERS, QUICK, measure_peers
+from bench.services import postgres, redis
+
+RESULTS = Path(__file__).parent / "results"
+QUICK_PEERS = ("bullmq", "pgqueuer", "huey", "celery")
+LIMIT_TASKS = 200_000
+CONDITIONS = """{cores} cores shared by everything, Python {python}. PostgreSQL with fsync and synchronous_commit on, Redis
+without persistence, two worker processes, one producer. Drumline counts a task when its settlement is committed; its
+peers when the task's body has run."""
+COLUMNS = {
+    "enqueue_per_s": "enqueue/s",
+    "enqueue_concurrent_per_s": "concurrent/s",
+    "enqueue_bulk_per_s": "bulk/s",
+    "drain_per_s": "drain/s",
+    "end_to_end_per_s": "end to end/s",
+}
+
+
+def main() -> None:
+    """Measure what the command line asks for, print it and keep it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="shorter measurements, fewer peers")
+    parser.add_argument("--only", help="peers, joined by commas; `none` for none")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    names = _chosen(options.only, quick=options.quick)
+    results = _measure(names, quick=options.quick)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "latest.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    page = render(results)
+    (RESULTS / "latest.md").write_text(page, encoding="utf-8")
+    sys.stdout.write(page)
+
+
+def _chosen(only: str | None, *, quick: bool) -> list[str]:
+    if only == "none":
+        return []
+    if only:
+        return [name for name in only.split(",") if name != "drumline"]
+    return list(QUICK_PEERS) if quick else [name for name in PEERS if name != "drumline"]
+
+
+def _measure(names: Sequence[str], *, quick: bool) -> dict[str, Any]:
+    share = QUICK if quick else 1.0
+    began = time.time()
+    embedded = measure_embedded(share)
+    systems = measure_peers(["drumline", *names], quick)
+    with postgres() as database, redis() as broker:
+        database.recreate("limit")
+        _migrate(database.url("limit"))
+        limit = measure_limit(database.url("limit"), broker.url, int(LIMIT_TASKS * share))
+    return {
+        "command": " ".join(["python -m bench", *sys.argv[1:]]),
+        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()},
+        "load_average_at_start": round(os.getloadavg()[2], 2),
+        "embedded": embedded,
+        "systems": systems,
+        "limit": limit,
+    }
+
+
+def _migrate(url: str) -> None:
+    from drumline.lifecycle.processes import run, run_migrate  # noqa: PLC0415 - after the peers, which do not need it
+    from drumline.settings import Settings  # noqa: PLC0415
+    from drumline.settings.fields import Secret  # noqa: PLC0415
+
+    run(run_migrate(Settings(store_url=Secret(url))))
+
+
+def render(results: dict[str, Any]) -> str:
+    """Return the results as a page of Markdown."""
+    systems, limit = results["systems"], results["limit"]
+    ours = systems["drumline"]
+    lines = [
+        f"# Measured {results['measured_at']} by `{results['command']}`",
+        "",
+        CONDITIONS.format(**results["machine"]),
+        "",
+        "| system | " + " | ".join(COLUMNS.values()) + " | start p50/p95/p99 ms | idle MB |",
+        "|---|" + "---|" * (len(COLUMNS) + 2),
+        *(_row(name, result) for name, result in systems.items()),
+        _row("limit (no engine)", limit),
+        _row("drumline embedded (SQLite, one process)", results["embedded"]),
+        "",
+    ]
+    lines += [
+        _ratio(ours, systems, key, word) for key, word in (("drain_per_s", "Drain"), ("end_to_end_per_s", "End to end"))
+    ]
+    shares = ", ".join(f"{COLUMNS[key]} {ours[key] / limit[key]:.0%}" for key in limit if ours.get(key))
+    lines += [f"Share of the limit that the engine reaches: {shares}.", ""]
+    return "\n".join(lines)
+
+
+def _row(name: str, result: dict[str, Any]) -> str:
+    if "error" in result:
+        return f"| {name} | failed: {result['error'][:80]} |" + " |" * (len(COLUMNS) + 1)
+    numbers = [f"{result[key]:,.0f}" if result.get(key) else "-" for key in COLUMNS]
+    latency = result.get("start_latency_ms")
+    spread = " / ".join(str(latency[share]) for share in ("p50", "p95", "p99")) if latency else "-"
+    title = f"{name} {result['version']}" if result.get("version") else name
+    return f"| {title} | " + " | ".join(numbers) + f" | {spread} | {result.get('idle_rss_mb') or '-'} |"
+
+
+def _ratio(ours: dict[str, Any], systems: dict[str, Any], key: str, word: str) -> str:
+    rates = {name: result[key] for name, result in systems.items() if name != "drumline" and result.get(key)}
+    if not rates or not ours.get(key):
+        return f"{word}: nothing to compare with."
+    fastest = max(rates, key=lambda name: rates[name])
+    ratios = ", ".join(
+        f"{name} {ours[key] / rate:.1f}x" for name, rate in sorted(rates.items(), key=lambda item: -item[1])
+    )
+    return f"{word}: {ours[key] / rates[fastest]:.2f}x the fastest peer ({fastest}); {ratios}.\n"
+
+
+if __name__ == "__main__":
+    main()
