@@ -25,8 +25,8 @@ RESULTS = Path(__file__).parent / "results"
 QUICK_PEERS = ("bullmq", "pgqueuer", "huey", "celery")
 LIMIT_TASKS = 200_000
 CONDITIONS = """{cores} cores shared by everything, Python {python}. PostgreSQL with fsync and synchronous_commit on,
-Redis without persistence, two worker processes, one producer. Drumline counts a task when its settlement is committed; its
-peers when the task's body has run."""
+Redis without persistence, two worker processes, one producer. Drumline counts a task when its settlement is
+committed; its peers when the task's body has run."""
 COLUMNS = {
     "enqueue_per_s": "enqueue/s",
     "enqueue_concurrent_per_s": "concurrent/s",
