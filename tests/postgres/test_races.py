@@ -17,12 +17,12 @@ import pytest
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.connection import Connection
 from drumline.core.attempt import ENDING
-from drumline.core.errors import DrumlineError
+from drumline.core.errors import DrumlineError, Fenced
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import TaskView
-from drumline.ports.store import Change, Changed, Settled, Settlement
+from drumline.ports.store import Change, Changed, Reaped, Settled, Settlement
 from tests.factories import OOPS, beat, claim, open_session, settle, submit
 from tests.postgres.polling import until
 
@@ -52,6 +52,14 @@ def settling(act: Act) -> Deed:
         return answer
 
     return deed
+
+
+async def completing_falsely(store: PostgresStore, case: Case) -> object:
+    """Complete under the right epoch, with another claim's nonce."""
+    epoch = case.lease.epoch if case.lease else case.before.epoch
+    (answer,) = await store.settle([Settlement(lease=Lease(case.task, epoch, 1), act=Act.COMPLETE)])
+    assert isinstance(answer, Fenced), "a nonce of nobody's was accepted"
+    return None
 
 
 async def claiming(store: PostgresStore, case: Case) -> object:
@@ -96,6 +104,7 @@ DEEDS: Final[dict[str, Deed]] = {
     "claim due": claiming_due,
     "complete": settling(Act.COMPLETE),
     "fail": settling(Act.FAIL),
+    "complete falsely": completing_falsely,
     "back off": settling(Act.BACK_OFF),
     "release": settling(Act.RELEASE),
     "cancel": cancelling,
@@ -146,11 +155,26 @@ async def check(store: PostgresStore, connection: Connection, case: Case, answer
         assert history[-1].outcome == int(after.state), "the last attempt is not the end"
     else:
         assert all(epoch <= after.epoch for epoch in epochs)
-    check_leases(case, answers)
+    granted = [case.lease.epoch] if case.lease else []
+    granted += [each.epoch for each in leases_of(case, answers)]
+    assert set(granted) <= set(epochs), "an execution has left no trace: a task was taken from under its worker"
+    assert len(set(granted)) == len(granted), "two leases of one epoch"
+    check_endings(case, after, answers)
 
 
-def check_leases(case: Case, answers: dict[str, object]) -> None:
+def leases_of(case: Case, answers: dict[str, object]) -> list[Lease]:
+    """Return the leases on the task that the racers were given."""
+    claimed = [each for answer in answers.values() if isinstance(answer, list) for each in answer]
+    return [each.lease for each in claimed if each.lease.task == case.task]
+
+
+def check_endings(case: Case, after: TaskView, answers: dict[str, object]) -> None:
     """A lease is good for one ending: whoever comes second is fenced, or told what the first did."""
+    freed = any(
+        case.task in {*answer.poisoned, *(hint.task for hint in answer.requeued)}
+        for answer in answers.values()
+        if isinstance(answer, Reaped)
+    )
     settled = [answer.state for answer in answers.values() if isinstance(answer, Settled)]
     if case.lease is not None and case.before.state is State.RUNNING:
         assert len(set(settled)) <= 1, "one lease has two endings"
@@ -158,8 +182,12 @@ def check_leases(case: Case, answers: dict[str, object]) -> None:
         deed.startswith("force") and isinstance(answer, Changed) and answer.state is State.CANCELLED
         for deed, answer in answers.items()
     )
-    if forced and case.before.state is State.RUNNING and State.COMPLETED in settled:
-        raise AssertionError("cancelled by force, and completed all the same")
+    if case.before.state is State.RUNNING and freed:
+        assert settled == [], "taken from its worker, and settled by it all the same"
+    if case.before.state is State.RUNNING and forced:  # a task that was given back may still be cancelled
+        assert not TERMINAL.intersection(settled), "cancelled by force, and ended by its worker all the same"
+    if State.QUEUED in settled and case.lease is not None:
+        assert after.epoch > case.lease.epoch, "a task given back kept its epoch"
     if case.before.state is State.QUEUED:
         assert settled == [], "a lease that was never given was accepted"
 
