@@ -1,7 +1,7 @@
 """From an address to a client: one server, or a cluster."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from redis.asyncio import Redis, RedisCluster
@@ -9,8 +9,6 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as LostConnection
-
-CLUSTER: Final = "+cluster"
 
 Client = Redis | RedisCluster
 
@@ -37,10 +35,8 @@ class Address:
         if not self.is_cluster:
             return Redis.from_url(self._urls[0], **options)
         nodes = [ClusterNode(host, port) for host, port in map(_host_and_port, self._hosts)]
-        # One try at a time: when a node is lost the store stands in, and the next look at the cluster comes soon.
-        return RedisCluster.from_url(
-            self._urls[0], startup_nodes=nodes, require_full_coverage=False, cluster_error_retry_attempts=1, **options
-        )
+        # A slot without a node is no reason to refuse the others: the queue lies on one, the board on all.
+        return RedisCluster.from_url(self._urls[0], startup_nodes=nodes, require_full_coverage=False, **options)
 
     def subscribers(self, *, connect: float) -> Sequence[Redis]:
         """Return clients to listen with, any of which will do: a cluster carries a message to all its nodes."""

@@ -91,9 +91,10 @@ class RedisBoard:
 
     async def close(self) -> None:
         """Write what waits, if that is quickly done, and let go of every connection."""
-        if self._writing is not None:
-            await asyncio.wait({self._writing}, timeout=CLOSE_SECONDS)
-            self._writing.cancel()
+        writing = self._writing
+        if writing is not None:
+            await asyncio.wait({writing}, timeout=CLOSE_SECONDS)
+            writing.cancel()
         await self._line.close()
 
     def _add(self, entries: Sequence[LogChunk] | Sequence[TaskId]) -> None:
