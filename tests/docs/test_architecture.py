@@ -1,0 +1,46 @@
+"""The map is true: its drawing is the state table, its links lead somewhere, its invariants have their tests."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from drumline.core.state import TRANSITIONS
+
+ROOT = Path(__file__).parents[2]
+MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+def test_the_drawing_of_states_is_the_state_table() -> None:
+    arrows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (before, act), after in TRANSITIONS.items():
+        arrows[before.name.lower(), after.name.lower()].append(act.value)
+    drawn = [f"    {before} --> {after}: {', '.join(acts)}" for (before, after), acts in arrows.items()]
+
+    in_map = re.findall(r"^    \w+ --> \w+: .+$", MAP, re.MULTILINE)
+
+    assert sorted(in_map) == sorted(drawn)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+
+    missing = [link for link in links if not (page.parent / link).exists()]
+
+    assert missing == []
+
+
+def test_every_test_that_holds_an_invariant_exists() -> None:
+    named = re.findall(r"`(?:tests/)?((?:\w+/)+test_\w+\.py)(?:::(\w+))?`", MAP)
+
+    missing = [
+        f"{file}::{name}"
+        for file, name in named
+        if not (ROOT / "tests" / file).exists() or f"def {name}" not in (ROOT / "tests" / file).read_text()
+    ]
+
+    assert len(named) > 8
+    assert missing == []
