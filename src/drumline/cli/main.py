@@ -16,6 +16,12 @@ from drumline.cli.submitting import submit
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import DrumlineError
 
+EXTRAS = {
+    "worker": ("structlog", "httpx", "aiosmtplib", "typst"),
+    "server": ("starlette", "uvicorn", "httptools"),
+}
+"""The packages that only some commands need, by the extra that brings them."""
+
 # Help by Rich would take longer to import than the help takes to read.
 app = typer.Typer(
     name="drumline",
@@ -60,6 +66,12 @@ def main() -> None:
         message = f"{error.field}: {error.message}" if _needs_field(error) else error.message
         say(f"Error: {message}")
         sys.exit(exit_code_of(error))
+    except ModuleNotFoundError as error:
+        extra = next((extra for extra, packages in EXTRAS.items() if error.name in packages), None)
+        if extra is None:
+            raise
+        say(f"Error: this needs the package {error.name}: pip install 'drumline[{extra}]'")
+        sys.exit(ExitCode.FAILED)
 
 
 def _needs_field(error: DrumlineError) -> bool:

@@ -1,7 +1,7 @@
 """Commands that run for long: everything in one process, or its parts apart."""
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +34,9 @@ def dev(
 
         run_again_on_change(apps or [])
         return
-    _run(settings, lambda processes: processes.run_dev(settings, apps or [], say=typer.echo))
+    from drumline.lifecycle.servers import run_dev
+
+    _run(settings, run_dev(settings, apps or [], say=typer.echo))
 
 
 def api(
@@ -42,13 +44,17 @@ def api(
 ) -> None:
     """Run an API server."""
     settings = _load(config, host=host, port=port, data=data, log_level=log_level)
-    _run(settings, lambda processes: processes.run_api(settings, say=say))
+    from drumline.lifecycle.servers import run_api
+
+    _run(settings, run_api(settings, say=say))
 
 
 def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Run the scheduler's duties; any number of schedulers may run."""
     settings = _load(config, data=data, log_level=log_level)
-    _run(settings, lambda processes: processes.run_scheduler(settings))
+    from drumline.lifecycle.processes import run_scheduler
+
+    _run(settings, run_scheduler(settings))
 
 
 def worker(
@@ -71,13 +77,17 @@ def worker(
     settings = _load(
         config, url=url, api_key=api_key, data=data, concurrency=concurrency, queues=queues, log_level=log_level
     )
-    _run(settings, lambda processes: processes.run_worker(settings, apps or []))
+    from drumline.lifecycle.processes import run_worker
+
+    _run(settings, run_worker(settings, apps or []))
 
 
 def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Bring the store's schema to this version. Safe to run at any time, any number of times."""
     settings = _load(config, data=data, log_level=log_level)
-    _run(settings, lambda processes: processes.run_migrate(settings))
+    from drumline.lifecycle.processes import run_migrate
+
+    _run(settings, run_migrate(settings))
     say("The schema is up to date.")
 
 
@@ -108,14 +118,14 @@ def _load(
     return load_settings(os.environ, flags=flags, config=config)
 
 
-def _run(settings: "Settings", process: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+def _run(settings: "Settings", process: Coroutine[Any, Any, None]) -> None:
     from drumline.core.errors import DrumlineError
-    from drumline.lifecycle import processes
+    from drumline.lifecycle.processes import run
     from drumline.observe.logging import set_up_logging
 
     set_up_logging(settings.log.level, settings.log.format)
     try:
-        processes.run(process(processes))
+        run(process)
     except* DrumlineError as group:
         # Services fail as a group; the first error on purpose says it all.
         error: BaseException = group

@@ -1,0 +1,101 @@
+"""The processes with an API: everything in one (`dev`), or the API alone.
+
+Whatever stops, stops in order: the worker first, while the engine still takes its reports; then the duties; then the
+API, which answers to the last.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from drumline._version import __version__
+from drumline.api.app import create_app
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Info
+from drumline.api.server import Server
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+from drumline.lifecycle.addresses import url_of
+from drumline.lifecycle.apps import load_apps
+from drumline.lifecycle.banner import Ready, banner
+from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
+from drumline.lifecycle.processes import duties_of, hear, opened
+from drumline.lifecycle.serving import listening, open_server
+from drumline.lifecycle.stages import Service, Stage, run_in_stages
+from drumline.lifecycle.stopping import stopping_by_signal
+from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.settings import Settings
+from drumline.settings.fields import KEY_FILE
+
+Say = Callable[[str], None]
+"""Tells a person something."""
+
+
+async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> None:
+    """Run API, scheduler duties and a worker in this process."""
+    apps = load_apps(targets)
+    make_data_folder(settings.data)
+    key = _server_key(settings)
+    async with opened(settings) as wired:
+        engine = wired.engine
+        await engine.store.migrate()
+        stop_api = asyncio.Event()
+        server = _api_server(engine, settings, key, stop_api)
+        kinds = built_in_kinds(settings, is_embedded=settings.sqlite_path is not None)
+        crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
+        with stopping_by_signal() as stopping, ExitStack() as stack:
+            is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
+            stages = (
+                Stage({"worker": partial(crew.run, hurry=stopping.hurried)}),
+                Stage(duties_of(wired, settings)),
+                Stage(
+                    {"api": server.run, "ready": _tell(settings, server, crew.names, say, is_found=is_found)}, stop_api
+                ),
+            )
+            await run_in_stages(stages, stopping)
+
+
+async def run_api(settings: Settings, *, say: Say) -> None:
+    """Run the API alone."""
+    key = _server_key(settings)
+    async with opened(settings) as wired:
+        engine = wired.engine
+        stop_api = asyncio.Event()
+        server = _api_server(engine, settings, key, stop_api)
+        with stopping_by_signal() as stopping, ExitStack() as stack:
+            if settings.sqlite_path is not None:
+                stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
+            say(f"Drumline API {__version__} on {url_of(settings.host, server.port)}")
+            await run_in_stages([Stage({"listen": hear(engine)}), Stage({"api": server.run}, stop_api)], stopping)
+
+
+def _server_key(settings: Settings) -> str:
+    if settings.api_key is not None:
+        return settings.api_key
+    make_data_folder(settings.data)
+    return first_key(settings.data)
+
+
+def _api_server(engine: Engine, settings: Settings, key: str, stop: asyncio.Event) -> Server:
+    info = Info(version=__version__, disk=str(settings.data))
+    return open_server(create_app(engine, keys=KeyRing([key]), info=info, stop=stop), settings.host, settings.port)
+
+
+def _tell(settings: Settings, server: Server, names: tuple[str, ...], say: Say, *, is_found: bool) -> Service:
+    """Say that everything is ready, once it is."""
+
+    async def service(_stop: asyncio.Event) -> None:
+        await listening(settings.host, server.port)
+        key_file = settings.data / KEY_FILE
+        ready = Ready(
+            url=url_of(settings.host, server.port),
+            key=None if settings.api_key else first_key(settings.data),
+            key_file=key_file,
+            store=str(settings.sqlite_path or "PostgreSQL"),
+            names=names,
+            is_found=is_found,
+        )
+        say(banner(ready))
+
+    return service
