@@ -7,7 +7,6 @@ from typing import Protocol
 import pytest
 
 from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.sweeping import Sweeping as PostgresSweeping
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import TaskId
@@ -23,10 +22,6 @@ class SweptStore(Store, Sweeping, Protocol):
     """A store that a queue can be refilled from."""
 
 
-class SweptPostgres(PostgresStore, PostgresSweeping):
-    """PostgreSQL as such a store."""
-
-
 @pytest.fixture(params=["sqlite-memory", "sqlite-file", "postgres"])
 def address(request: pytest.FixtureRequest) -> str:
     """Ask for the database before a loop runs: its fixture has a loop of its own to start."""
@@ -38,7 +33,7 @@ def address(request: pytest.FixtureRequest) -> str:
 async def swept(address: str, tmp_path: Path, clock: ManualClock) -> AsyncIterator[SweptStore]:
     store: SweptStore
     if address.startswith("postgresql:"):
-        store = await SweptPostgres.open(address, clock=clock)
+        store = await PostgresStore.open(address, clock=clock)
     else:
         path = ":memory:" if address == "sqlite-memory" else tmp_path / "d.db"
         store = await SqliteStore.open(path, clock=clock)

@@ -11,10 +11,11 @@ from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.submitting import Submitting
+from drumline.backends.postgres.sweeping import Sweeping
 from drumline.core.clock import Clock
 
 
-class PostgresStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Listing, Housekeeping):
+class PostgresStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Listing, Sweeping, Housekeeping):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 
     @classmethod
