@@ -2,7 +2,7 @@
 --   transition  queued -> running
 --   fence       epoch rises, nonce is new
 --   :sessions, :nonces  one per request; all requests can run the same
---   :slots      for each task wanted the place of its request, in the order in which they are served
+--   :limits     how many tasks each request wants; they are served in order
 --   :cursor_*   for some lanes where to begin; what lies before was running or gone when somebody looked last
 -- Lanes are merged by score. First it is counted, without locks, how many of the best each lane has; then so many of
 -- each lane are locked, passing over those that others are claiming. One lane needs no counting.
@@ -22,8 +22,11 @@ takers AS MATERIALIZED (
 
 slot AS MATERIALIZED (
     SELECT coalesce(array_agg(s.request ORDER BY s.place), '{}') AS requests, count(*) AS total
-    FROM unnest(:slots::int2 []) WITH ORDINALITY AS s (request, place), takers
-    WHERE takers.beats[s.request] IS NOT NULL
+    FROM (
+        SELECT r.request, row_number() OVER (ORDER BY r.request) AS place
+        FROM unnest(:limits::int4 []) WITH ORDINALITY AS r (wanted, request), takers, generate_series(1, r.wanted)
+        WHERE takers.beats[r.request] IS NOT NULL
+    ) AS s
 ),
 
 open_lane AS MATERIALIZED (

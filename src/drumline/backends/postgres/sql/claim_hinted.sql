@@ -2,7 +2,7 @@
 --   transition  queued -> running
 --   fence       epoch rises, nonce is new
 --   :sessions, :nonces   one per request; all requests can run the same
---   :hints, :requests    task ids, each once, and the place of the request that each is for
+--   :hints, :requests    task ids, each once, and the place of the request that each is for; empty means the first
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -30,13 +30,13 @@ open_lane AS MATERIALIZED (
 ),
 
 picked AS MATERIALIZED (
-    SELECT live.id, hint.request
+    SELECT live.id, coalesce(hint.request, 1) AS request
     FROM unnest(:hints::uuid [], :requests::int2 []) AS hint (id, request)
     INNER JOIN drumline.task_live AS live ON hint.id = live.id
     WHERE
         live.state = 1
         AND live.due_at <= (SELECT clock.now FROM clock)
-        AND (SELECT takers.beats FROM takers)[hint.request] IS NOT NULL
+        AND (SELECT takers.beats FROM takers)[coalesce(hint.request, 1)] IS NOT NULL
         AND (live.lane IN (SELECT open_lane.id FROM open_lane)) IS TRUE -- a hash to look into, not a join
     FOR UPDATE OF live SKIP LOCKED
 ),

@@ -1,14 +1,21 @@
 -- settle: end tasks whose attempt completed, failed for good, or was stopped.
 --   transition  running -> completed, failed, cancelled
 --   fence       epoch and nonce both match; whoever deletes the live row, and nobody else, writes the end
---   :ids …      arrays of equal length, sorted by id; :results and :errors may be empty when there are none
+--   :ids …      arrays of equal length, sorted by id; an empty one means that :usual_… holds for each
 -- GIVES how many ended, and their ids if not all did; no row if none did
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
 
 given AS MATERIALIZED (
-    SELECT g.id, g.epoch, g.nonce, g.act, g.outcome, g.result, g.error
+    SELECT
+        g.id,
+        coalesce(g.epoch, :usual_epochs::int4) AS epoch,
+        g.nonce,
+        coalesce(g.act, :usual_acts::int2) AS act,
+        coalesce(g.outcome, :usual_outcomes::int2) AS outcome,
+        coalesce(g.result, :usual_results::bytea) AS result,
+        coalesce(g.error, :usual_errors::text) AS error
     FROM unnest(
         :ids::uuid [], :epochs::int4 [], :nonces::int8 [], :acts::int2 [], :outcomes::int2 [],
         :results::bytea [], :errors::text []
