@@ -7,22 +7,26 @@ from pathlib import Path
 
 IMPORT_SECONDS = 0.120
 HELP_SECONDS = 0.250
-TRIES = 5
+TRIES = 15
 
 THIRD_PARTY = """
 import sys
 from drumline import Drumline
-app = Drumline("budget")
-app.task(print, name="print") if False else None
+Drumline("budget")
 tops = {name.partition(".")[0] for name, module in sys.modules.items()
         if "site-packages" in (getattr(module, "__file__", None) or "")}
 print("\\n".join(sorted(tops)))
 """
 
 
-def cpu_seconds(*command: str) -> float:
-    """Return the least processor time of several runs, which other programs on the machine do not change much."""
-    return min(_once(command) for _ in range(TRIES))
+def cpu_seconds(*command: str, enough: float = 0.0) -> float:
+    """Return the least processor time of several runs; a busy machine makes some of them slow, and none fast."""
+    least = _once(command)
+    for _ in range(TRIES):
+        if least <= enough:
+            break
+        least = min(least, _once(command))
+    return least
 
 
 def _once(command: tuple[str, ...]) -> float:
@@ -35,10 +39,12 @@ def _once(command: tuple[str, ...]) -> float:
 
 def test_importing_drumline_is_quick() -> None:
     nothing = cpu_seconds(sys.executable, "-c", "pass")
+    enough = nothing + IMPORT_SECONDS
 
-    everything = cpu_seconds(sys.executable, "-c", "from drumline import Drumline; Drumline('budget')")
+    bare = cpu_seconds(sys.executable, "-c", "import drumline", enough=enough)
+    ready = cpu_seconds(sys.executable, "-c", "from drumline import Drumline; Drumline('budget')", enough=enough)
 
-    assert everything - nothing <= IMPORT_SECONDS
+    assert max(bare, ready) <= enough
 
 
 def test_importing_drumline_loads_few_other_packages() -> None:
@@ -51,4 +57,4 @@ def test_importing_drumline_loads_few_other_packages() -> None:
 def test_help_is_quick() -> None:
     program = Path(sys.executable).with_name("drumline")
 
-    assert cpu_seconds(str(program), "--help") <= HELP_SECONDS
+    assert cpu_seconds(str(program), "--help", enough=HELP_SECONDS) <= HELP_SECONDS
