@@ -198,7 +198,7 @@ def test_an_extra_keyword_cannot_hide_a_parameter() -> None:
 
 
 def test_injected_parameters_are_no_part_of_the_payload() -> None:
-    def charge(order: int, *, ctx: "Context[NotImportedAtRunTime]" = inject()) -> int:  # type: ignore[name-defined]  # noqa: B008, F821
+    def charge(order: int, *, ctx: "Context[NotImportedAtRunTime]" = inject()) -> int:  # type: ignore[name-defined]  # noqa: F821
         return order + int(ctx.attempt)
 
     definition = define(charge)
@@ -211,7 +211,7 @@ def test_injected_parameters_are_no_part_of_the_payload() -> None:
 
 
 def test_an_injected_parameter_must_be_keyword_only() -> None:
-    def charge(ctx: Context[None] = inject()) -> None: ...  # noqa: B008
+    def charge(ctx: Context[None] = inject()) -> None: ...
 
     with pytest.raises(TypeError, match="make ctx keyword-only"):
         define(charge)

@@ -66,7 +66,7 @@ def test_progress_and_artifacts_reach_the_worker() -> None:
 
 
 def test_an_unfilled_parameter_says_what_to_do() -> None:
-    def charge(*, ctx: Context[None] = inject()) -> int:  # noqa: B008
+    def charge(*, ctx: Context[None] = inject()) -> int:
         return ctx.attempt
 
     with pytest.raises(RuntimeError, match=r"pass it yourself to use \.attempt"):
@@ -77,7 +77,7 @@ def test_a_task_can_be_tested_with_a_context_of_ones_own() -> None:
     app = Drumline("test")
 
     @app.task
-    def attempt(*, ctx: Context[str] = inject()) -> str:  # noqa: B008
+    def attempt(*, ctx: Context[str] = inject()) -> str:
         return f"{ctx.state} {ctx.attempt}"
 
     assert attempt(ctx=Context(id=TASK, state="db", attempt=2)) == "db 2"
@@ -87,7 +87,7 @@ def test_a_task_called_by_another_shares_its_context() -> None:
     app = Drumline("test")
 
     @app.task
-    def inner(*, ctx: Context[None] = inject()) -> int:  # noqa: B008
+    def inner(*, ctx: Context[None] = inject()) -> int:
         return ctx.attempt
 
     with activated(Context(id=TASK, state=None, attempt=7)):

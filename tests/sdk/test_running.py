@@ -50,7 +50,7 @@ def test_the_lifespan_is_open_while_tasks_run(tmp_path: Path) -> None:
     app = Drumline("test", data=tmp_path, lifespan=lifespan)
 
     @app.task
-    def seen(*, ctx: Context[list[str]] = inject()) -> list[str]:  # noqa: B008
+    def seen(*, ctx: Context[list[str]] = inject()) -> list[str]:
         return ctx.state
 
     with app.running():

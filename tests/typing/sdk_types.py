@@ -40,7 +40,7 @@ def add(a: int, b: int = 1) -> int:
 
 
 @app.task(queue="billing", max_attempts=8, timeout="30s", backoff=Backoff.constant(1), retry_on=(OSError,))
-async def charge(order: int, *, ctx: Context[State] = inject()) -> Invoice:  # noqa: B008
+async def charge(order: int, *, ctx: Context[State] = inject()) -> Invoice:
     assert_type(ctx.state, State)
     ctx.state.url = 5  # type: ignore[assignment]
     return Invoice(order)

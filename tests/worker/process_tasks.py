@@ -64,7 +64,7 @@ def throw(kind: str) -> None:
 
 
 @app.task(name="make", process=True)
-def make(*, ctx: Context[None] = inject()) -> list[Any]:  # noqa: B008
+def make(*, ctx: Context[None] = inject()) -> list[Any]:
     ctx.put_artifact("made.bin", b"\x00\xff" * 1000)
     return [ctx.id, ctx.name, ctx.attempt, ctx.deadline is not None]
 

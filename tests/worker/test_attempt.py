@@ -113,7 +113,7 @@ async def test_snooze_runs_the_attempt_later_without_counting_it(house: House) -
     snoozed = asyncio.Event()
 
     @house.app.task(name="sleepy")
-    async def sleepy(*, ctx: Context[None] = inject()) -> int:  # noqa: B008
+    async def sleepy(*, ctx: Context[None] = inject()) -> int:
         if not snoozed.is_set():
             snoozed.set()
             raise Snooze(60)
@@ -282,7 +282,7 @@ async def test_errors_that_cannot_be_shown_are_reported_all_the_same(house: Hous
 
 async def test_a_task_knows_its_attempt(house: House) -> None:
     @house.app.task(name="self")
-    async def itself(*, ctx: Context[None] = inject()) -> list[Any]:  # noqa: B008
+    async def itself(*, ctx: Context[None] = inject()) -> list[Any]:
         assert current() is ctx
         return [ctx.id, ctx.name, ctx.attempt, ctx.queue, ctx.deadline is not None, ctx.is_cancelled]
 
@@ -307,7 +307,7 @@ async def test_the_apps_lifespan_is_open_while_the_worker_works(house: House) ->
     house.app = Drumline("tests", lifespan=lifespan)
 
     @house.app.task(name="look")
-    async def look(*, ctx: Context[Pantry] = inject()) -> bool:  # noqa: B008
+    async def look(*, ctx: Context[Pantry] = inject()) -> bool:
         return ctx.state.is_open
 
     async with house.worker():
@@ -319,7 +319,7 @@ async def test_the_apps_lifespan_is_open_while_the_worker_works(house: House) ->
 
 async def test_a_file_that_a_task_makes_is_stored_before_it_is_completed(house: House) -> None:
     @house.app.task(name="make")
-    async def make(*, ctx: Context[None] = inject()) -> None:  # noqa: B008
+    async def make(*, ctx: Context[None] = inject()) -> None:
         ctx.put_artifact("hello.txt", "hello", "text/plain")
 
     async with house.worker():
@@ -332,7 +332,7 @@ async def test_a_file_that_a_task_makes_is_stored_before_it_is_completed(house: 
 @pytest.mark.parametrize("name", ["../etc/passwd", "a/b", "a\\b", "..", "", "a\nb", "x" * 300])
 async def test_a_file_name_is_no_path(house: House, name: str) -> None:
     @house.app.task(name="make")
-    async def make(*, ctx: Context[None] = inject()) -> None:  # noqa: B008
+    async def make(*, ctx: Context[None] = inject()) -> None:
         ctx.put_artifact(name, b"")
 
     async with house.worker():

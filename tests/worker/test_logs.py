@@ -18,7 +18,7 @@ async def test_logging_is_in_the_log_of_the_attempt_that_logged(house: House) ->
     both = asyncio.Barrier(2)
 
     @house.app.task(name="say")
-    async def say(word: str, *, ctx: Context[None] = inject()) -> None:  # noqa: B008
+    async def say(word: str, *, ctx: Context[None] = inject()) -> None:
         await both.wait()
         log.warning("log %s", word)
         await both.wait()

@@ -76,7 +76,7 @@ async def test_a_cancelled_function_sees_it_and_stops(house: House) -> None:
     started = threading.Event()
 
     @house.app.task(name="loop")
-    def loop(*, ctx: Context[None] = inject()) -> None:  # noqa: B008
+    def loop(*, ctx: Context[None] = inject()) -> None:
         started.set()
         while True:
             ctx.raise_if_cancelled()
@@ -112,7 +112,7 @@ async def test_a_lost_lease_is_seen_by_the_thread(house: House) -> None:
     started, seen = threading.Event(), threading.Event()
 
     @house.app.task(name="loop")
-    def loop(*, ctx: Context[None] = inject()) -> None:  # noqa: B008
+    def loop(*, ctx: Context[None] = inject()) -> None:
         started.set()
         while not ctx.is_cancelled:
             time.sleep(0.002)

@@ -21,14 +21,16 @@ S = TypeVar("S", bound=Struct)
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
-_TAKEN = frozenset({
-    b"",
-    b"application/json",
-    b"text/json",
-    b"text/plain",
-    b"application/octet-stream",
-    b"application/x-www-form-urlencoded",  # what `curl -d` says of everything; keys, not cookies, keep forms out
-})
+_TAKEN = frozenset(
+    {
+        b"",
+        b"application/json",
+        b"text/json",
+        b"text/plain",
+        b"application/octet-stream",
+        b"application/x-www-form-urlencoded",  # what `curl -d` says of everything; keys, not cookies, keep forms out
+    }
+)
 _MOST_PARAMETERS = 100
 
 
