@@ -8,7 +8,6 @@ import uvloop
 from arq import create_pool, func
 from arq.connections import RedisSettings
 from arq.worker import Worker
-
 from harness import REDIS_URL, Peer, Producer, main, tally
 
 SETTINGS = RedisSettings.from_dsn(REDIS_URL)

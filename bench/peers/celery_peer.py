@@ -1,7 +1,6 @@
 """Celery on Redis: no results, no rate limits, no events, deep prefetch, in-process pool."""
 
 from celery import Celery
-
 from harness import REDIS_URL, Peer, blocking, main, tally
 
 app = Celery("peer", broker=REDIS_URL)

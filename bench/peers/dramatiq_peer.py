@@ -14,7 +14,6 @@ os.environ.setdefault("dramatiq_worker_timeout", "10")
 import dramatiq
 from dramatiq import cli
 from dramatiq.brokers.redis import RedisBroker
-
 from harness import REDIS_URL, Peer, blocking, main, tally
 
 broker = RedisBroker(url=REDIS_URL)

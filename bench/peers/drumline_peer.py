@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from harness import POSTGRES_URL, REDIS_URL, Peer, Producer, main, tally
+
 from drumline.core.errors import Fenced
 from drumline.core.state import State
 from drumline.engine.engine import Engine
@@ -21,7 +23,6 @@ from drumline.settings.fields import Secret
 from drumline.wiring import open_engine
 from drumline.worker.executors.catalogue import BuiltIn
 from drumline.worker.settings import WorkerSettings
-from harness import POSTGRES_URL, REDIS_URL, Peer, Producer, main, tally
 
 CONCURRENCY = int(os.environ.get("DRUMLINE_BENCH_CONCURRENCY", "500"))
 WITHOUT_REDIS = bool(os.environ.get("DRUMLINE_BENCH_WITHOUT_REDIS"))

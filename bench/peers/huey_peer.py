@@ -1,8 +1,7 @@
 """Huey on Redis: blocking pops, no results, four threads to a consumer process."""
 
-from huey import RedisHuey
-
 from harness import REDIS_URL, Peer, blocking, main, tally
+from huey import RedisHuey
 
 huey = RedisHuey("peer", url=REDIS_URL, blocking=True, results=False)
 

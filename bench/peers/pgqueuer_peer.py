@@ -7,10 +7,9 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 import uvloop
+from harness import POSTGRES_URL, Peer, Producer, main, tally
 from pgqueuer import Job, PgQueuer, Queries
 from pgqueuer.db import AsyncpgDriver, AsyncpgPoolDriver
-
-from harness import POSTGRES_URL, Peer, Producer, main, tally
 
 BATCH_SIZE = 1000
 

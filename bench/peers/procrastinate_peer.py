@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import uvloop
-from procrastinate import App, PsycopgConnector
-
 from harness import POSTGRES_URL, Peer, Producer, main, tally
+from procrastinate import App, PsycopgConnector
 
 app = App(connector=PsycopgConnector(conninfo=POSTGRES_URL, min_size=4, max_size=16))
 

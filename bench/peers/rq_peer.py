@@ -3,10 +3,9 @@
 Results expire by themselves: to have them deleted at once costs more round trips.
 """
 
+from harness import REDIS_URL, Peer, blocking, main, tally
 from redis import Redis
 from rq import Queue, SimpleWorker
-
-from harness import REDIS_URL, Peer, blocking, main, tally
 
 connection = Redis.from_url(REDIS_URL)
 queue = Queue("peer", connection=connection)

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import uvloop
-from saq import Job, Queue, Worker
-
 from harness import REDIS_URL, Peer, Producer, main, tally
+from saq import Job, Queue, Worker
 
 
 async def noop(_context: dict[str, Any], *, sent_ns: int) -> None:

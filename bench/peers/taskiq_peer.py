@@ -6,10 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import uvloop
+from harness import REDIS_URL, Peer, Producer, main, tally
 from taskiq.cli.worker.cmd import WorkerCMD
 from taskiq_redis import ListQueueBroker
-
-from harness import REDIS_URL, Peer, Producer, main, tally
 
 broker = ListQueueBroker(REDIS_URL)
 
