@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.black_box.conftest import Shared
-from tests.black_box.server import Server, lines_of
+from tests.black_box.server import Server, eventually, lines_of
 
 
 def test_a_task_completes_and_tells_its_log_attempts_and_status(shared: Shared, tmp_path: Path) -> None:
@@ -23,6 +23,16 @@ def test_a_task_completes_and_tells_its_log_attempts_and_status(shared: Shared, 
     assert (task["status"], task["result"], task["attempt"]) == ("COMPLETED", "one", 1)
     assert (attempt["outcome"], attempt["attempt"]) == ("completed", 1)
     assert log == "tracing one\n"
+
+
+@pytest.mark.parametrize("kind", ["async", "in_thread", "in_process"])
+def test_a_task_that_submits_a_task_reaches_the_server_it_came_from(shared: Shared, tmp_path: Path, kind: str) -> None:
+    traces = tmp_path / "traces"
+
+    asked = shared.until_ended(shared.submit(f"work.ask_{kind}", payload={"file": str(traces)}))
+
+    assert asked["status"] == "COMPLETED", asked["error"]
+    eventually(traces.exists, 30, lambda: shared.errors)
 
 
 def test_the_printed_url_carries_the_key_that_opens_the_door(shared: Shared) -> None:

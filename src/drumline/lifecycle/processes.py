@@ -16,12 +16,15 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
+from drumline.lifecycle.lending import lend
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
+from drumline.sdk.embedded import EngineTransport
+from drumline.sdk.http import HttpTransport
 from drumline.settings import Settings
 from drumline.wiring import Wired, remote_gateway, wire
 
@@ -51,11 +54,14 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
     apps = load_apps(targets)
     kinds = built_in_kinds(settings, is_embedded=False)
     if settings.url is not None:
-        async with remote_gateway(with_stored_key(settings)) as gateway:
+        settings = with_stored_key(settings)
+        lend(apps, HttpTransport(str(settings.url), api_key=settings.api_key), settings)
+        async with remote_gateway(settings) as gateway:
             await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), {})
         return
     async with opened(settings) as wired:
         crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds)
+        lend(apps, EngineTransport(wired.engine, asyncio.get_running_loop()), settings)
         await _run_crew(crew, {"listen": hear(wired.engine)})
 
 

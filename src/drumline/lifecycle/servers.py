@@ -20,11 +20,13 @@ from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.apps import load_apps
 from drumline.lifecycle.banner import Ready, banner
 from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
+from drumline.lifecycle.lending import lend
 from drumline.lifecycle.processes import duties_of, hear, opened
 from drumline.lifecycle.serving import listening, open_server
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings
 from drumline.settings.fields import KEY_FILE
 
@@ -44,6 +46,7 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
         server = _api_server(engine, settings, key, stop_api)
         kinds = built_in_kinds(settings, is_embedded=settings.sqlite_path is not None)
         crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
+        lend(apps, EngineTransport(engine, asyncio.get_running_loop()), settings)
         with stopping_by_signal() as stopping, ExitStack() as stack:
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             stages = (

@@ -104,6 +104,7 @@ class Drumline(Generic[StateT]):
         self.name = name
         self.registry = Registry()
         self.lifespan = lifespan
+        self._names_its_place = url is not None or direct is not None
         self._locate = partial(locate, url=url, api_key=api_key, data=data, direct=direct)
         self._lock = Lock()
         self._client: Client | None = None
@@ -197,9 +198,9 @@ class Drumline(Generic[StateT]):
         """Use this transport from now on, instead of finding one.
 
         A process that works for the app hands it the way to its own engine with `unless_named`, so that tasks submit
-        to where they came from; an app that names a server keeps it.
+        to where they came from; an app that names a server or backends keeps them.
         """
-        if unless_named and self._locate().is_sure:
+        if unless_named and self._names_its_place:
             return
         with self._lock:
             self._client, self._owner = Client(transport), os.getpid()

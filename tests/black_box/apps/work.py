@@ -52,3 +52,18 @@ def fail(file: str) -> None:
 def die(file: str) -> None:
     leave_trace(file, "died")
     os._exit(9)
+
+
+@app.task
+async def ask_async(file: str) -> None:
+    await trace.asubmit(file, "asked by an async task")
+
+
+@app.task
+def ask_in_thread(file: str) -> None:
+    trace.submit(file, "asked from a thread")
+
+
+@app.task(process=True)
+def ask_in_process(file: str) -> None:
+    trace.submit(file, "asked from a process")
