@@ -83,6 +83,23 @@ async def test_many_sessions_beat_in_one_call(store: Store) -> None:
     assert [view.beat for view in await store.sessions()] == [1] * 20
 
 
+async def test_open_sessions_are_found_by_their_ids(store: Store) -> None:
+    ada, bob, _ = [await open_session(store, name, queues=["q"]) for name in ("a", "b", "c")]
+    await store.close_session(bob)
+
+    found = await store.session_specs([SessionId(99), ada, bob])
+
+    assert [None if spec is None else spec.names for spec in found] == [None, ("a",), None]
+
+
+async def test_the_beat_numbers_of_open_sessions_are_told(store: Store) -> None:
+    ada, bob, eve = [await open_session(store) for _ in range(3)]
+    await store.beat([beat(ada), beat(bob)])
+    await store.close_session(bob)
+
+    assert await store.beat_numbers() == {ada: 1, eve: 0}
+
+
 async def test_draining_an_unknown_session_is_refused(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.drain_session(SessionId(99))

@@ -20,6 +20,10 @@ class SessionDesk:
         self._new_id = new_id
         self._specs: OrderedDict[SessionId, SessionSpec] = OrderedDict()
         self._batcher: Batcher[Beat, BeatReply] = Batcher(store.beat, name="beats", largest=500)
+        # When a server starts, every worker of another one may come at once.
+        self._questions: Batcher[SessionId, SessionSpec | None] = Batcher(
+            store.session_specs, name="sessions", largest=500
+        )
 
     async def open(self, spec: SessionSpec) -> SessionId:
         """Register a worker."""
@@ -33,11 +37,11 @@ class SessionDesk:
         known = self._specs.get(session)
         if known is not None:
             return known
-        for view in await self._store.sessions():
-            if view.id == session:
-                self._remember(session, view.spec)
-                return view.spec
-        raise NotFound(f"worker {session_text(session)} has no open session", field="session")
+        spec = await self._questions.join(session)
+        if spec is None:
+            raise NotFound(f"worker {session_text(session)} has no open session", field="session")
+        self._remember(session, spec)
+        return spec
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Note a sign of life."""

@@ -234,6 +234,14 @@ class Sessions(Protocol):
         """Return the open sessions, and with `closed` those that ended lately too."""
         ...
 
+    async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
+        """Return what each of these sessions can run; None for one that is not open."""
+        ...
+
+    async def beat_numbers(self) -> dict[SessionId, int]:
+        """Return the beat number of every open session."""
+        ...
+
     async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
         """Close the sessions whose beat number is still the one given, and free what no live session holds.
 

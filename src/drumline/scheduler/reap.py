@@ -55,8 +55,7 @@ class Reaper:
 
     async def _look(self, now: float) -> Reaped:
         async with asyncio.timeout(self._longest_gap):
-            views = await self._engine.store.sessions()
-            self._observe({view.id: view.beat for view in views if view.closed_at is None}, now)
+            self._observe(await self._engine.store.beat_numbers(), now)
             dead = [(session, beat) for session, (beat, since) in self._seen.items() if now - since >= self._ttl]
             # Also with nobody to close: tasks of sessions that were closed, and lost claims, are freed here.
             return await self._engine.store.reap(dead, poison_after=self._poison_after)

@@ -57,6 +57,19 @@ class Sessions(Access):
             for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
         ]  # fmt: skip
 
+    async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
+        """Return what each of these sessions can run; None for one that is not open."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(SQL["session_specs"], {"sessions": batch_of(sessions)}).fetchall()
+        )
+        specs = {session: decode(spec, SessionSpec) for session, spec in rows}
+        return [specs.get(session) for session in sessions]
+
+    async def beat_numbers(self) -> dict[SessionId, int]:
+        """Return the beat number of every open session."""
+        rows = await self._database.read(lambda connection: connection.execute(SQL["beat_numbers"]).fetchall())
+        return {SessionId(session): beat for session, beat in rows}
+
     async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
         """Close the sessions whose beat number is still the one given, and free what no live session holds."""
         return await self._database.write(lambda connection: self._reap(connection, dead, poison_after))
