@@ -206,6 +206,16 @@ async def test_a_full_disk_is_down(engine: Engine, tmp_path: Path) -> None:
     assert (reply.status_code, reply.json()["components"]["diskSpace"]) == (503, {"status": "DOWN"})
 
 
+async def test_a_data_folder_that_is_not_there_is_no_fault(engine: Engine, tmp_path: Path) -> None:
+    info = Info(version="1", disk=str(tmp_path / "not" / "made"))
+    transport = httpx.ASGITransport(app=create_app(engine, keys=KeyRing([KEY]), info=info))
+
+    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        reply = await client.get("/actuator/health")
+
+    assert (reply.status_code, reply.json()["components"]["diskSpace"]) == (200, {"status": "UP"})
+
+
 async def test_a_stopping_server_is_not_ready(http: httpx.AsyncClient, stop: asyncio.Event) -> None:
     assert (await http.get("/readyz")).status_code == 200
 

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, Literal
 
 import structlog
@@ -83,13 +84,20 @@ async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Comp
 
 
 async def _disk(info: Info) -> dict[str, Any]:
-    usage = await asyncio.to_thread(shutil.disk_usage, info.disk)
+    usage = await asyncio.to_thread(_usage, Path(info.disk))
     return {
         "total": usage.total,
         "free": usage.free,
         "threshold": info.least_free,
         "is_down": usage.free < info.least_free,
     }
+
+
+def _usage(folder: Path) -> Any:
+    """Return how full the disk is that a folder lies on, or would: on a database server nothing is kept in it."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return shutil.disk_usage(folder)
 
 
 OPERATIONS = (
