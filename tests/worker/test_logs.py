@@ -154,7 +154,7 @@ async def test_a_log_survives_an_outage(house: House) -> None:
         await go.wait()
         print("after")
 
-    async with house.worker(session_ttl=60.0) as shift:
+    async with house.worker(longest_silence=60.0) as shift:
         task = await house.submit("chat")
         await house.running(task)
         house.line.is_cut = True

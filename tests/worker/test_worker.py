@@ -229,11 +229,30 @@ async def test_a_closed_session_is_abandoned_and_a_new_one_opened(house: House) 
     assert [report.outcome for reports in house.line.settled for report in reports] == [Succeeded()]
 
 
-async def test_a_worker_that_is_cut_off_fences_itself_within_the_ttl(house: House) -> None:
+async def test_an_outage_stops_no_attempt_and_ends_no_session(house: House) -> None:
     stand = Stand(house)
-    await house.submit("stand")
+    task = await house.submit("stand")
 
-    async with house.worker(beat_every=0.02, session_ttl=0.2) as shift:
+    async with house.worker(beat_every=0.01) as shift:
+        await stand.holds(1)
+        first = shift.worker.session
+        house.line.is_cut = True
+        await until(lambda: shift.worker._desk.link._failures > 3)
+        house.line.is_cut = False
+        await until(lambda: shift.worker._desk.link._failures == 0)
+        assert shift.worker.session == first
+        stand.go.set()
+        view = await house.ended(task)
+
+    assert view.state is State.COMPLETED
+    assert (stand.entered, stand.cancelled) == (1, 0)
+
+
+async def test_a_worker_that_is_cut_off_for_long_stops_its_attempts_and_gives_them_back(house: House) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker(beat_every=0.02, longest_silence=0.2) as shift:
         await stand.holds(1)
         first = shift.worker.session
         house.line.is_cut = True
@@ -241,15 +260,35 @@ async def test_a_worker_that_is_cut_off_fences_itself_within_the_ttl(house: Hous
         assert stand.cancelled == 1
         house.line.is_cut = False
         await until(lambda: shift.worker.session not in {None, first})
+        await stand.holds(1)
+        stand.go.set()
+        await house.ended(task)
 
-    assert house.line.settled == []
+    attempts = await house.engine.queries.attempts(task)
+    assert [attempt.outcome for attempt in attempts] == [AttemptOutcome.RELEASED, AttemptOutcome.COMPLETED]
+
+
+async def test_the_wait_for_a_session_does_not_count_as_silence_in_it(house: House) -> None:
+    house.line.is_cut = True
+
+    async with house.worker(beat_every=0.02, longest_silence=0.1) as shift:
+        await asyncio.sleep(0.2)
+        house.line.is_cut = False
+        await until(lambda: shift.worker.session is not None)
+        first = shift.worker.session
+        house.line.is_cut = True
+        await until(lambda: shift.worker._desk.link._failures > 0)
+        house.line.is_cut = False
+        await until(lambda: shift.worker._desk.link._failures == 0)
+
+        assert shift.worker.session == first
 
 
 async def test_a_report_is_repeated_until_the_engine_has_it(house: House) -> None:
     stand = Stand(house)
     task = await house.submit("stand")
 
-    async with house.worker(session_ttl=60.0):
+    async with house.worker(longest_silence=60.0):
         await stand.holds(1)
         house.line.is_cut = True
         stand.go.set()
@@ -266,7 +305,7 @@ async def test_a_lease_is_held_until_its_report_is_acknowledged(house: House) ->
     stand = Stand(house)
     await house.submit("stand")
 
-    async with house.worker(session_ttl=60.0) as shift:
+    async with house.worker(longest_silence=60.0) as shift:
         await stand.holds(1)
         house.line.is_cut = True
         stand.go.set()
@@ -307,7 +346,7 @@ async def test_a_worker_can_be_stopped_while_the_engine_is_away(house: House) ->
 async def test_an_outage_is_told_once_when_it_begins_and_once_when_it_ends(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with house.worker(beat_every=0.01, claim_wait=0.01, session_ttl=60.0) as shift:
+    async with house.worker(beat_every=0.01, claim_wait=0.01, longest_silence=60.0) as shift:
         await until(lambda: shift.worker.session is not None)
         house.line.is_cut = True
         await until(lambda: shift.worker._desk.link._failures > 2)

@@ -1,7 +1,14 @@
-"""Beats: say what is held, hear what was lost or should stop, and fence oneself when nobody answers."""
+"""Beats: say what is held, hear what was lost or should stop.
+
+While nobody answers, attempts go on: as long as the store is away nobody can take their tasks over, and after an outage
+every session gets a full TTL again, so the work is not in vain. A worker that is cut off alone cannot tell the
+difference; its tasks begin elsewhere after a TTL, and the store refuses its reports. Therefore nobody goes on for ever:
+after a long silence the attempts are stopped and, should their leases still hold when the engine is back, released.
+"""
 
 import asyncio
 import logging
+from typing import Final
 
 from drumline.core.clock import Clock
 from drumline.core.ids import SessionId, TaskId, session_text
@@ -13,15 +20,14 @@ from drumline.worker.link import Link
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason
 
+ANSWER_SECONDS: Final = 10.0
+"""How long one beat may take: well under a TTL, so that there is time for another one."""
+
 _log = logging.getLogger("drumline.worker")
 
 
 class Beats:
-    """The heart of one session.
-
-    The leases are this worker's for one TTL after the last acknowledged beat was *sent*. The reaper counts from its
-    arrival, so a worker that is cut off stops its attempts before anybody else may start them.
-    """
+    """The heart of one session."""
 
     def __init__(
         self,
@@ -41,23 +47,23 @@ class Beats:
         """Set when the session is over: whatever was held in it is somebody else's."""
         self.asked_to_drain = asyncio.Event()
 
-    async def run(self, session: SessionId, *, opened: float) -> None:
-        """Beat until the session is lost or this is cancelled; `opened` is when opening it was asked for."""
-        acknowledged = opened
+    async def run(self, session: SessionId) -> None:
+        """Beat until the session is lost or this is cancelled."""
+        answered = self._clock.monotonic()
         pause = self._settings.beat_every
         while not self.lost.is_set():
-            await asyncio.sleep(max(0.0, min(pause, self._left(acknowledged))))
-            sent = self._clock.monotonic()
+            await asyncio.sleep(pause)
             try:
-                async with asyncio.timeout(max(self._left(acknowledged), 0.001)):
+                async with asyncio.timeout(ANSWER_SECONDS):
                     await self.pass_once(session)
             except Exception as error:  # noqa: BLE001 - whatever the gateway raises, the beat was not acknowledged
                 pause = min(self._link.failed(error), self._settings.beat_every)
-                if self._left(acknowledged) <= 0:
-                    self._lose(session, f"no beat was acknowledged for {self._settings.session_ttl:g} s")
+                silence = self._clock.monotonic() - answered
+                if silence >= self._settings.longest_silence:
+                    self._lose(session, f"no beat was answered for {silence:.0f} s", StopReason.RELEASED)
             else:
                 self._link.answered()
-                acknowledged = sent
+                answered = self._clock.monotonic()
                 pause = self._settings.beat_every
 
     async def pass_once(self, session: SessionId) -> BeatReply:
@@ -65,7 +71,7 @@ class Beats:
         held = self._holdings.leases(session)
         reply = await self._gateway.beat(Beat(session=session, held=held))
         if not reply.is_open:
-            self._lose(session, "the engine has closed it")
+            self._lose(session, "the engine has closed it", StopReason.LOST)
             return reply
         if reply.lost:
             self._stop(held, reply.lost, StopReason.LOST)
@@ -75,13 +81,10 @@ class Beats:
             self.asked_to_drain.set()
         return reply
 
-    def _left(self, acknowledged: float) -> float:
-        return acknowledged + self._settings.session_ttl - self._clock.monotonic()
-
-    def _lose(self, session: SessionId, why: str) -> None:
+    def _lose(self, session: SessionId, why: str, reason: StopReason) -> None:
         _log.warning("session.lost: %s: %s", session_text(session), why)
         for lease in self._holdings.leases(session):
-            self._stop_one(lease, StopReason.LOST)
+            self._stop_one(lease, reason)
         self.lost.set()
 
     def _stop(self, held: tuple[Lease, ...], tasks: tuple[TaskId, ...], reason: StopReason) -> None:

@@ -5,7 +5,7 @@ import os
 from msgspec import Struct
 
 from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.session import BEAT_EVERY, SESSION_TTL
+from drumline.core.session import BEAT_EVERY
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True):
@@ -28,8 +28,8 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     claim_wait: float = 20.0
     """How long one claim waits for a first task."""
     beat_every: float = BEAT_EVERY
-    session_ttl: float = SESSION_TTL
-    """Without an acknowledged beat for this long, the worker takes its leases for lost."""
+    longest_silence: float = 300.0
+    """How long attempts go on while no beat is answered; then they are stopped, to be given back."""
     log_every: float = 0.5
     """How often the log of a running attempt is sent."""
     limits: Limits = DEFAULT_LIMITS

@@ -71,14 +71,13 @@ class Worker:
 
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
         """Serve one session to its end; tell whether the worker is done."""
-        asked = self._clock.monotonic()
         session = await self._open(stop)
         if session is None:
             return True
         self.session = session
         beats = Beats(self._gateway, self._desk.link, self._desk.holdings, self._settings, clock=self._clock)
         async with asyncio.TaskGroup() as group:
-            beating = group.create_task(beats.run(session, opened=asked), name="beats")
+            beating = group.create_task(beats.run(session), name="beats")
             claiming = group.create_task(self._claims.run(session), name="claims")
             await any_of(stop, beats.lost, beats.asked_to_drain)
             claiming.cancel()
