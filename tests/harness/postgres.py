@@ -68,8 +68,17 @@ class PostgresServer:
         """Stop at once, without a checkpoint, as `pg_ctl stop -m immediate` does."""
         self._program.stop(signal.SIGQUIT)
 
+    def freeze(self) -> None:
+        """Let no process of the server do anything, with its connections open."""
+        self._program.signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        self._program.signal_all(signal.SIGCONT)
+
     def remove(self) -> None:
         """Stop, and leave nothing behind."""
+        self.thaw()
         self.crash()
         shutil.rmtree(self._folder, ignore_errors=True)
 

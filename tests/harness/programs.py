@@ -8,7 +8,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 PATIENCE = 30.0
 """Seconds that a program is given to start or to stop."""
@@ -73,6 +76,15 @@ class Program:
         """Send a signal to the process."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(number)
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to the process and to every process below it."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        process = psutil.Process(self._process.pid)
+        for each in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
 
     def stop(self, number: int) -> None:
         """Send a signal, and wait until the process has gone."""
