@@ -1,4 +1,6 @@
 import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
@@ -7,7 +9,8 @@ from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.waiting import Waiter, Waiters
-from tests.factories import request
+from drumline.ports.store import Claim, ClaimRequest
+from tests.factories import request, submit
 
 A_WHILE = 5.0
 """Longer than anything here should take; shorter than the safety net these engines poll at."""
@@ -22,10 +25,16 @@ def worker(*queues: str) -> SessionSpec:
     return SessionSpec(host="h", pid=1, version="0", queues=queues, types=(TaskType(name="work"),), capacity=1)
 
 
+def waiter(*queues: str) -> Waiter:
+    return Waiter((queues, ("work",), None))
+
+
 async def idle(engine: Engine, claims: int) -> None:
     """Wait until so many claimers sleep."""
     async with asyncio.timeout(A_WHILE):
         while len(engine._waiters._idle) < claims:  # noqa: ASYNC110 - nothing tells that somebody fell asleep
+            await asyncio.sleep(0)
+        while not engine._waiters._watches or engine.claims._batcher._flights:  # noqa: ASYNC110 - likewise
             await asyncio.sleep(0)
 
 
@@ -130,18 +139,18 @@ async def test_a_claimer_that_leaves_before_its_answer_gives_its_tasks_back() ->
 
 def test_a_wake_up_reaches_only_those_who_serve_the_queue() -> None:
     waiters = Waiters()
-    mail, any_queue, print_ = Waiter(("mail",)), Waiter(()), Waiter(("print",))
-    for waiter in (mail, print_, any_queue):
-        waiters.add(waiter)
+    mail, any_queue, print_ = waiter("mail"), waiter(), waiter("print")
+    for each in (mail, print_, any_queue):
+        waiters.add(each)
 
     waiters.wake("print", 5)
 
-    assert [waiter.woken.is_set() for waiter in (mail, any_queue, print_)] == [False, True, True]
+    assert [each.woken.is_set() for each in (mail, any_queue, print_)] == [False, True, True]
 
 
 def test_one_task_wakes_one_claimer_the_longest_waiting() -> None:
     waiters = Waiters()
-    first, second = Waiter(()), Waiter(())
+    first, second = waiter(), waiter()
     waiters.add(first)
     waiters.add(second)
 
@@ -152,7 +161,7 @@ def test_one_task_wakes_one_claimer_the_longest_waiting() -> None:
 
 def test_a_wake_up_that_came_too_late_is_passed_on() -> None:
     waiters = Waiters()
-    leaving, staying = Waiter(()), Waiter(())
+    leaving, staying = waiter(), waiter()
     waiters.add(leaving)
     waiters.wake("q", 1)
     waiters.add(staying)
@@ -160,3 +169,73 @@ def test_a_wake_up_that_came_too_late_is_passed_on() -> None:
     waiters.remove(leaving)
 
     assert staying.woken.is_set()
+
+
+async def test_of_many_who_wait_for_a_delayed_task_only_one_looks_for_it() -> None:
+    engine, gateway = await patient_engine()
+    sessions = [await gateway.open_session(worker()) for _ in range(50)]
+    claiming = [asyncio.create_task(gateway.claim(session, limit=1, wait=60)) for session in sessions]
+    await idle(engine, 50)
+    asked: list[ClaimRequest] = []
+    claim = engine.claims._batcher._flush
+
+    async def counted(requests: list[ClaimRequest]) -> Sequence[Claim]:
+        asked.extend(requests)
+        return await claim(requests)
+
+    engine.claims._batcher._flush = counted
+    await engine.submissions.submit(request(delay=0.05))
+
+    async with asyncio.timeout(A_WHILE):
+        done, waiting = await asyncio.wait(claiming, return_when=asyncio.FIRST_COMPLETED)
+    # One is woken by the submission and learns the time, one takes the task then, and one keeps watch after it.
+    assert len(asked) <= 4
+    assert len(done) == 1
+    for each in waiting:
+        each.cancel()
+    await asyncio.wait(waiting)
+    await engine.close()
+
+
+async def test_many_tasks_that_fall_due_at_once_are_handed_to_all_who_wait() -> None:
+    engine, gateway = await patient_engine()
+    sessions = [await gateway.open_session(worker()) for _ in range(20)]
+    due = datetime.now(UTC) + timedelta(seconds=0.1)
+    await asyncio.gather(*(engine.submissions.submit(request(run_at=due)) for _ in range(20)))
+
+    claiming = [asyncio.create_task(gateway.claim(session, limit=1, wait=60)) for session in sessions]
+
+    async with asyncio.timeout(A_WHILE):
+        assert [len(claimed) for claimed in await asyncio.gather(*claiming)] == [1] * 20
+    await engine.close()
+
+
+async def test_when_the_one_who_keeps_watch_leaves_another_does() -> None:
+    engine, gateway = await patient_engine()
+    first, second = [await gateway.open_session(worker()) for _ in range(2)]
+    leaving = asyncio.create_task(gateway.claim(first, limit=1, wait=60))
+    await idle(engine, 1)
+    staying = asyncio.create_task(gateway.claim(second, limit=1, wait=60))
+    await idle(engine, 2)
+    await submit(engine.store, delay=0.05)  # nobody is told
+
+    leaving.cancel()
+
+    async with asyncio.timeout(A_WHILE):
+        assert len(await staying) == 1
+    await engine.close()
+
+
+async def test_a_task_that_is_due_before_the_next_look_is_looked_for_in_time() -> None:
+    waiters = Waiters()
+    early, late = waiter(), waiter()
+    waiters.add(late)
+    waiters.add(early)
+    watching = asyncio.create_task(waiters.wait(late, left=60, until=60))
+    await asyncio.sleep(0)
+
+    async with asyncio.timeout(A_WHILE):
+        await waiters.wait(early, left=60, until=0.01)
+
+    watching.cancel()
+    assert early.looks_for_all

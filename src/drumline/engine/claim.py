@@ -12,7 +12,7 @@ from drumline.core.session import SessionSpec
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
 from drumline.engine.offer import Offers
-from drumline.engine.waiting import Waiter, Waiters
+from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
 from drumline.sdk.batcher import Batcher
@@ -73,19 +73,17 @@ class Claims:
             again=again and nonce is not None,
         )
         deadline = self._clock.monotonic() + wait
-        while True:
-            waiter = Waiter(spec.queues)
-            self._waiters.add(waiter)
-            try:
+        with self._waiters.waiting(spec) as waiter:
+            while True:
                 claim = await self._join(request)
                 left = deadline - self._clock.monotonic()
+                if len(claim.tasks) >= limit:
+                    self._waiters.found_all(waiter)
                 if claim.tasks or (left <= 0 and not request.again):
                     return claim.tasks
                 if not request.again:
-                    await waiter.wait(min(left, self._until(claim)))
-            finally:
-                self._waiters.remove(waiter)
-            request = msgspec.structs.replace(request, again=False)
+                    await self._waiters.wait(waiter, left=left, until=self._until(claim))
+                request = msgspec.structs.replace(request, again=False)
 
     async def drained(self) -> None:
         """Wait until what claimers left behind has been given back."""

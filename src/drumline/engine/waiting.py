@@ -1,72 +1,143 @@
-"""Idle claimers, and how they are woken: one per task that arrives, longest waiting first, never the whole herd."""
+"""Idle claimers, and how they are woken: one per task that arrives, longest waiting first, never the whole herd.
+
+A task that falls due by time wakes nobody by itself, and a wake-up can be lost. So somebody has to look from time to
+time; but of thousands who wait for the same, one is enough. That one keeps watch: it has an alarm, for when the next
+task is due or else for the safety net. When it leaves, another of its kind takes over. If a look by the alarm finds
+so much that the hands are full, two more are called, who call two more each if there is still enough.
+"""
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from time import monotonic
+from typing import Final
+
+from drumline.core.session import SessionSpec
+
+Kind = tuple[tuple[str, ...], tuple[str, ...], str | None]
+"""What a claimer can be given: queues, names, tenant. Those of one kind are as good as each other."""
+
+CALLED: Final = 2
+SAME_SECONDS: Final = 0.002
+"""Two alarms that are no further apart are for the same task."""
 
 
 class Waiter:
-    """One claimer that found nothing. Make it before the claim, so that no wake-up falls in between."""
+    """One claimer. It may be woken as soon as it is added, so that no wake-up falls between its claim and its wait."""
 
-    def __init__(self, queues: tuple[str, ...]) -> None:
-        self.queues = queues
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.queues = kind[0]
         self.woken = asyncio.Event()
         self.woken_for: str | None = None
-        self.has_acted = False
+        """The queue that it was woken for, until it claims again."""
+        self.looks_for_all = False
+        """Whether it claims because time has passed: nobody else may know of what it finds."""
 
     def serves(self, queue: str) -> bool:
         """Tell whether a task in `queue` may be for this claimer."""
         return not self.queues or queue in self.queues
 
-    async def wait(self, seconds: float) -> None:
-        """Wait to be woken, at most this long. The caller claims again either way, so a wake-up counts as used."""
+    async def wait(self, seconds: float) -> bool:
+        """Wait to be woken, at most this long; tell whether that was so."""
         try:
             async with asyncio.timeout(seconds):
                 await self.woken.wait()
         except TimeoutError:
-            pass  # a look without being called: the safety net
-        self.has_acted = True
+            return False
+        return True
 
 
 class Waiters:
     """Everyone in this process who waits for a task.
 
-    `poll` is how long an idle claimer sleeps when nobody wakes it: the safety net under the wake-ups.
+    `poll` is how long the one who keeps watch sleeps when nobody wakes it: the safety net under the wake-ups.
     """
 
-    def __init__(self, *, poll: float = 1.0) -> None:
+    def __init__(self, *, poll: float = 1.0, clock: Callable[[], float] = monotonic) -> None:
         self.poll = poll
-        self._idle: deque[Waiter] = deque()
+        self._clock = clock
+        self._idle: OrderedDict[Waiter, None] = OrderedDict()
+        self._watches: dict[Kind, tuple[Waiter, float]] = {}
+        """Who keeps watch for a kind, and until when."""
+
+    @contextmanager
+    def waiting(self, spec: SessionSpec) -> Iterator[Waiter]:
+        """Give a claimer that can be woken, for as long as it needs."""
+        waiter = Waiter((spec.queues, spec.names, spec.tenant))
+        self.add(waiter)
+        try:
+            yield waiter
+        finally:
+            self.remove(waiter)
 
     def add(self, waiter: Waiter) -> None:
         """Let `waiter` be woken."""
-        self._idle.append(waiter)
+        self._idle[waiter] = None
 
     def remove(self, waiter: Waiter) -> None:
-        """Stop waking `waiter`.
+        """Stop waking `waiter`, and let another keep watch if it did.
 
         A wake-up that found it busy with a claim, whose answer may be older than the task, is passed on to another.
         """
-        if waiter.woken_for is None:
-            self._idle.remove(waiter)
-        elif not waiter.has_acted:
+        self._idle.pop(waiter, None)
+        if waiter.woken_for is not None:
             self.wake(waiter.woken_for, 1)
+        watch = self._watches.get(waiter.kind)
+        if watch is not None and watch[0] is waiter:
+            del self._watches[waiter.kind]
+            for successor in self._call(waiter.kind, 1):
+                # From now on, though it has yet to look: should it leave before it waits, the next one is called.
+                self._watches[waiter.kind] = (successor, self._clock())
+
+    async def wait(self, waiter: Waiter, *, left: float, until: float) -> None:
+        """Wait until woken, at most for the time that is `left`; whoever keeps watch, only `until` the next alarm.
+
+        The caller claims again after it, so a wake-up counts as used.
+        """
+        is_woken = await waiter.wait(min(left, until) if self._watch(waiter, until) else left)
+        if not is_woken:
+            waiter.looks_for_all = True
+        waiter.woken.clear()
+        waiter.woken_for = None
+        self._idle[waiter] = None  # where it was, unless it was woken
+
+    def found_all(self, waiter: Waiter) -> None:
+        """Note that `waiter` has found as much as it can take: if nobody else knows of it, call others."""
+        if waiter.looks_for_all:
+            self._call(waiter.kind, CALLED)
 
     def wake(self, queue: str, count: int) -> None:
         """Wake up to `count` claimers who serve `queue`."""
-        kept: deque[Waiter] = deque()
-        while self._idle and count > 0:
-            waiter = self._idle.popleft()
-            if waiter.serves(queue):
-                waiter.woken_for = queue
-                waiter.woken.set()
-                count -= 1
-            else:
-                kept.append(waiter)
-        self._idle.extendleft(reversed(kept))
+        for waiter in list(islice((each for each in self._idle if each.serves(queue)), count)):
+            waiter.looks_for_all = False
+            self._wake(waiter, queue)
 
     def wake_all(self) -> None:
         """Wake everyone: something changed that is not about one queue."""
-        for waiter in self._idle:
-            waiter.woken_for = ""
-            waiter.woken.set()
-        self._idle.clear()
+        for waiter in list(self._idle):
+            self._wake(waiter, "")
+
+    def _watch(self, waiter: Waiter, seconds: float) -> bool:
+        """Tell whether `waiter` keeps watch: if nobody else of its kind does, or nobody who will look as early."""
+        alarm = self._clock() + seconds
+        watch = self._watches.get(waiter.kind)
+        if watch is not None and watch[0] is not waiter and watch[1] <= alarm + SAME_SECONDS:
+            return False
+        self._watches[waiter.kind] = (waiter, alarm)
+        return True
+
+    def _call(self, kind: Kind, count: int) -> list[Waiter]:
+        """Let some of a kind look for themselves, and return them."""
+        called = list(islice((each for each in self._idle if each.kind == kind), count))
+        for waiter in called:
+            waiter.looks_for_all = True
+            self._wake(waiter, None)
+        return called
+
+    def _wake(self, waiter: Waiter, queue: str | None) -> None:
+        del self._idle[waiter]
+        waiter.woken_for = queue
+        waiter.woken.set()
