@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -14,7 +15,7 @@ from drumline.core.state import Status
 from drumline.ports.readmodel import Moment, Note
 from tests.factories import new_id
 from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
-from tests.redis.hints import NOW, eventually, hint, lane, pop, popped_tasks, pushed
+from tests.redis.hints import NOW, PATIENCE, eventually, hint, lane, pop, popped_tasks, pushed
 
 pytestmark = pytest.mark.faults
 
@@ -51,7 +52,19 @@ class Cluster:
         cli = find_program("redis-cli") or "redis-cli"
         create = [cli, "--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes"]
         subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE
+        while not all(self._is_ready(cli, node.port) for node in self._nodes):
+            if time.monotonic() > deadline:
+                raise RuntimeError("the nodes did not form a cluster")
+            time.sleep(0.05)
         self.url = "redis+cluster://" + ",".join(addresses[:3])
+
+    @staticmethod
+    def _is_ready(cli: str, port: int) -> bool:
+        """Tell whether a node sees the whole cluster, each primary with its replica."""
+        facts = subprocess.run([cli, "-p", str(port), "cluster", "info"], check=True, capture_output=True, text=True)
+        nodes = subprocess.run([cli, "-p", str(port), "cluster", "nodes"], check=True, capture_output=True, text=True)
+        return "cluster_state:ok" in facts.stdout and nodes.stdout.count("slave") == NODES // 2
 
     def remove(self) -> None:
         for node in self._nodes:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
 from drumline.core.clock import Clock, Instant
+from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -29,6 +30,8 @@ from drumline.ports.store import (
 )
 
 MOST_SEEN = 100_000
+LARGEST_LOOKED_INTO = 16_384
+"""Bytes of a payload that may be read for the command in it: that is done between two turns of the event loop."""
 
 
 class Noting:
@@ -113,7 +116,7 @@ class Noting:
             self._seen[tenant, view.id] = None
             if len(self._seen) > MOST_SEEN:
                 self._seen.popitem(last=False)
-        facts = None if view.payload is None else Facts(view.lane.name, bytes(view.payload), view.options)
+        facts = None if view.payload is None else Facts(view.lane.name, command_of(bytes(view.payload)), view.options)
         status = view.status(self._clock.now())
         times = {"started_at": view.started_at, "ended_at": view.finished_at}
         self.board.note([Note(task=view.id, moment=Moment.SUBMITTED, status=status, facts=facts, **times)])
@@ -136,7 +139,7 @@ def _submitted(tasks: Sequence[NewTask], answers: Sequence[Submitted | KeyReused
                 task=answer.id,
                 moment=Moment.SUBMITTED,
                 status=status_of(State.QUEUED, answer.due_at, now),
-                facts=Facts(task.lane.name, task.payload, decode_options(task.options)),
+                facts=Facts(task.lane.name, command_of(task.payload), decode_options(task.options)),
             )
 
 
@@ -147,7 +150,7 @@ def _claimed(claims: Sequence[Claim], now: Instant) -> Iterator[Note]:
                 task=task.lease.task,
                 moment=Moment.CLAIMED,
                 status=status_of(State.RUNNING, None, now),
-                facts=Facts(task.name, bytes(task.payload), task.options),
+                facts=Facts(task.name, command_of(bytes(task.payload)), task.options),
                 started_at=now,
             )
 
@@ -166,3 +169,12 @@ def _settled(settlements: Sequence[Settlement], answers: Sequence[Settled | Fenc
 def _queued(hints: Sequence[Hint], now: Instant) -> Iterator[Note]:
     for hint in hints:
         yield Note(task=hint.task, moment=Moment.SETTLED, status=status_of(State.QUEUED, hint.due_at, now))
+
+
+def command_of(payload: bytes) -> str:
+    """Return the command that a payload carries, as JSON if it is no text; nothing for payloads that have none."""
+    if len(payload) > LARGEST_LOOKED_INTO or b'"command"' not in payload:
+        return ""
+    body = decode(payload, object)
+    command = body.get("command", "") if isinstance(body, dict) else ""
+    return command if isinstance(command, str) else encode(command).decode()

@@ -26,7 +26,7 @@ class Facts(Struct, frozen=True):
     """What does not change while a task lives."""
 
     name: str
-    payload: bytes
+    command: str
     options: TaskOptions
 
 

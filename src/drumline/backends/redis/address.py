@@ -35,8 +35,15 @@ class Address:
         if not self.is_cluster:
             return Redis.from_url(self._urls[0], **options)
         nodes = [ClusterNode(host, port) for host, port in map(_host_and_port, self._hosts)]
-        # A slot without a node is no reason to refuse the others: the queue lies on one, the board on all.
-        return RedisCluster.from_url(self._urls[0], startup_nodes=nodes, require_full_coverage=False, **options)
+        return RedisCluster.from_url(
+            self._urls[0],
+            startup_nodes=nodes,
+            # A slot without a node is no reason to refuse the others: the queue lies on one, the board on all.
+            require_full_coverage=False,
+            # Else redis-py closes all connections after some slots have moved, also those that others are using.
+            reinitialize_steps=0,
+            **options,
+        )
 
     def subscribers(self, *, connect: float) -> Sequence[Redis]:
         """Return clients to listen with, any of which will do: a cluster carries a message to all its nodes."""

@@ -1,14 +1,15 @@
 """The read model in Redis. It is fed after the fact, in the background, and never slows those who do the work.
 
-What is written costs Redis and this process some ten microseconds a note. That is nothing at a hundred tasks a second
-and a fifth of everything at fifty thousand. So only so many notes are written in a second; the rest is left out,
-without touching Redis for each. A status that was left out would make an older one linger, so whenever something was
-left out or lost, the board says so under one key, for as long as a status that may change is kept: every such status
-that could have been missed has expired by the time the doubt has. While in doubt, `status` answers only with ends,
-which change no more; an operator's act that renews an ended task is never left out.
+A note costs this process and Redis some forty microseconds. That is nothing at a hundred tasks a second, and twice the
+work itself at thirty thousand. So the board takes notes while it can keep up; when it cannot, it rests for a second
+and looks at none. A status that was left out would make an older one linger, so whenever something was left out or
+lost, the board says so under one key, for longer than a status that may change is kept: whatever could have been missed
+has expired by the time the doubt has. While in doubt, `status` answers only with ends, which change no more; an
+operator's act that renews an ended task is never left out.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -27,7 +28,10 @@ PER_SECOND: Final = 2_000
 """Entries that one process writes in a second."""
 MOST_WAITING: Final = 1_000
 MOST_AT_ONCE: Final = 250
+REST_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 1.0
+DOUBT_MS: Final = LIVE_MS + 5_000
+"""Longer than a status that may change is kept, by more than it takes to tell the doubt."""
 
 Entry = Note | LogChunk | TaskId
 
@@ -46,6 +50,7 @@ class RedisBoard:
         self._waiting: deque[Entry] = deque()
         self._renewals: deque[Note] = deque(maxlen=most_waiting)
         self._is_in_doubt = False
+        self._rests_until = 0.0
         self._writing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -55,14 +60,15 @@ class RedisBoard:
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write where tasks stand, in the background."""
-        room = 0 if self._line.is_down else self._most_waiting - len(self._waiting)
-        if room <= 0:
-            # Nothing is even looked at that will not be written: under pressure this is all that a batch costs.
-            self._is_in_doubt = True
+        if self._line.is_down or time.monotonic() < self._rests_until:
+            self._is_in_doubt = True  # under pressure this is all that a batch costs
             return
         remaining = iter(notes)
-        self._waiting += islice(remaining, room)
-        self._is_in_doubt = self._is_in_doubt or next(remaining, None) is not None
+        self._waiting += islice(remaining, self._most_waiting - len(self._waiting))
+        if next(remaining, None) is not None:
+            self._waiting.clear()
+            self._is_in_doubt = True
+            self._rests_until = time.monotonic() + REST_SECONDS
         self._start()
 
     def renew(self, note: Note) -> None:
@@ -93,18 +99,20 @@ class RedisBoard:
         """Write what waits, if that is quickly done, and let go of every connection."""
         writing = self._writing
         if writing is not None:
-            await asyncio.wait({writing}, timeout=CLOSE_SECONDS)
+            if self._waiting or self._renewals:
+                await asyncio.wait({writing}, timeout=CLOSE_SECONDS)
             writing.cancel()
+            await asyncio.wait({writing})
         await self._line.close()
 
     def _add(self, entries: Sequence[LogChunk] | Sequence[TaskId]) -> None:
         """Take entries that nobody misses if they are left out."""
-        if not self._line.is_down:
+        if not self._line.is_down and time.monotonic() >= self._rests_until:
             self._waiting += islice(entries, max(self._most_waiting - len(self._waiting), 0))
             self._start()
 
     def _start(self) -> None:
-        if self._writing is None and not self._line.is_down and (self._waiting or self._renewals):
+        if self._writing is None and not self._line.is_down and (self._waiting or self._renewals or self._is_in_doubt):
             self._writing = asyncio.get_running_loop().create_task(self._write(), name="write the board")
 
     async def _write(self) -> None:
@@ -113,7 +121,7 @@ class RedisBoard:
                 written = await self._write_some()
                 if not written:
                     return
-                await asyncio.sleep(written / self._per_second)
+                await asyncio.sleep(max(written / self._per_second, self._rests_until - time.monotonic()))
         finally:
             self._writing = None
 
@@ -121,7 +129,7 @@ class RedisBoard:
         """Write what is next, and return how many entries that were; none if Redis is away."""
         renewals = list(self._renewals)
         entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
-        calls = [Call("SET", (self._keys.doubt,), (1, "PX", LIVE_MS), plain=True)] if self._is_in_doubt else []
+        calls = [Call("SET", (self._keys.doubt,), (1, "PX", DOUBT_MS), plain=True)] if self._is_in_doubt else []
         self._is_in_doubt = False
         calls += [call for entry in (*entries, *renewals) for call in self._calls(entry)]
         if await self._line.run_all(calls) is None:

@@ -9,8 +9,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 import structlog
+from hiredis import pack_command
 from msgspec import Struct
-from redis.exceptions import NoScriptError, RedisError
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ConnectionError as LostConnection
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.scripts import SCRIPTS
@@ -22,6 +26,7 @@ ANSWER_SECONDS: Final = 0.5
 REST_SECONDS: Final = 1.0
 """How long Redis is left alone after a failure."""
 MOST_JOINED: Final = 64
+SIDE_BY_SIDE: Final = 8
 MOST_WAITING: Final = 10_000
 
 FAILURES: Final = (RedisError, OSError, TimeoutError)
@@ -60,6 +65,7 @@ class Line:
         self._probe = probe
         self._recovered = recovered
         self._is_down = False
+        self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
         self._probing: asyncio.Task[None] | None = None
         self._joined: Batcher[Call, Any] = Batcher(
             self._send, name="redis", largest=MOST_JOINED, parallel=2, most_waiting=MOST_WAITING
@@ -98,11 +104,11 @@ class Line:
     async def _try(self, calls: Sequence[Call]) -> list[Any] | None:
         try:
             answers = await self._joined.join_many(calls)
-        except FAILURES as error:
-            self._failed(error)
-            return None
         except Overloaded:
             return None  # thousands wait for an answer already: as good as away
+        except Exception as error:  # noqa: BLE001 - on broken connections redis-py raises whatever it stumbles over
+            self._failed(error)
+            return None
         wrong = next((answer for answer in answers if isinstance(answer, RedisError)), None)
         if wrong is not None:
             self._failed(wrong)
@@ -121,19 +127,21 @@ class Line:
 
     async def _send_all(self, commands: list[tuple[Any, ...]]) -> list[Any]:
         """Return an answer or an error for each command; raise only if the server cannot be reached."""
-        if len(commands) > 1 and not self._address.is_cluster:
-            pipeline = self._client.pipeline(transaction=False)
-            for command in commands:
-                pipeline.execute_command(*command)
-            return list(await pipeline.execute(raise_on_error=False))
-        # redis-py sends no scripts in pipelines to a cluster.
-        return await asyncio.gather(*[self._send_one(command) for command in commands])
+        if isinstance(self._client, Redis):
+            try:
+                return await _pipelined(self._client.connection_pool, commands)
+            except LostConnection:  # it may have broken long ago, unused: once more, with a new one
+                return await _pipelined(self._client.connection_pool, commands)
+        # redis-py sends no scripts in pipelines to a cluster: side by side, each needs a connection of its own.
+        answers = await asyncio.gather(*[self._send_one(command) for command in commands], return_exceptions=True)
+        lost = next((answer for answer in answers if isinstance(answer, BaseException) and not _is_said(answer)), None)
+        if lost is not None:
+            raise lost
+        return answers
 
     async def _send_one(self, command: tuple[Any, ...]) -> Any:
-        try:
+        async with self._side_by_side:
             return await self._client.execute_command(*command)
-        except NoScriptError as error:
-            return error
 
     def _failed(self, error: BaseException) -> None:
         if not self._is_down:
@@ -157,6 +165,34 @@ class Line:
             log.warning("redis.available")
             if self._recovered is not None:
                 await self._recovered()
+
+
+async def _pipelined(pool: ConnectionPool, commands: list[tuple[Any, ...]]) -> list[Any]:
+    """Send commands together and read their answers.
+
+    The client's own way packs each word in Python, which for a push of hundreds of hints costs more than all the rest.
+    """
+    connection: AbstractConnection = await pool.get_connection()  # type: ignore[no-untyped-call]
+    try:
+        await connection.send_packed_command([pack_command(command) for command in commands])
+        return [await _answer(connection) for _ in commands]
+    except BaseException:
+        await connection.disconnect(nowait=True)  # answers that nobody read would be taken for those to come
+        raise
+    finally:
+        await pool.release(connection)
+
+
+async def _answer(connection: AbstractConnection) -> Any:
+    try:
+        return await connection.read_response()
+    except ResponseError as error:
+        return error
+
+
+def _is_said(error: BaseException) -> bool:
+    """Tell whether the server itself answered with this error."""
+    return isinstance(error, ResponseError)
 
 
 def _reason(error: BaseException) -> str:

@@ -3,13 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import msgspec
-
 from drumline.backends.redis.keys import BoardKeys
 from drumline.backends.redis.line import Call
 from drumline.core.clock import Instant
 from drumline.core.state import is_ended
-from drumline.ports.readmodel import Facts, Moment, Note
+from drumline.ports.readmodel import Moment, Note
 from drumline.ports.store import LogChunk
 
 LIVE_MS: Final = 60_000
@@ -65,7 +63,7 @@ def _fields(note: Note) -> dict[str, str | int]:
         fields |= {
             "taskId": note.task,
             "taskName": note.facts.name,
-            "command": _command(note.facts),
+            "command": note.facts.command,
             "retries": options.retries,
             "timeout": "" if options.timeout_ms is None else f"{options.timeout_ms / 1000:g}",
             "startTime": "",
@@ -78,15 +76,6 @@ def _fields(note: Note) -> dict[str, str | int]:
     if note.ended_at is not None:
         fields["endTime"] = _time_text(note.ended_at)
     return fields
-
-
-def _command(facts: Facts) -> str:
-    """Return the command that a payload carries, as JSON if it is a list; nothing for tasks that have none."""
-    if b'"command"' not in facts.payload:
-        return ""
-    payload = msgspec.json.decode(facts.payload)
-    command = payload.get("command", "") if isinstance(payload, dict) else ""
-    return command if isinstance(command, str) else msgspec.json.encode(command).decode()
 
 
 def _time_text(instant: Instant) -> str:
