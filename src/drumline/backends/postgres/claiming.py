@@ -89,13 +89,14 @@ class Claiming(Access):
         taken: defaultdict[int, list[Ranked]],
     ) -> None:
         numbers = {place: number for number, (place, _) in enumerate(group, 1)}
+        tasks = sorted(hints)
         rows = await self._database.fetch(
             Line.CLAIM,
             "claim_hinted",
             sessions=[request.session for _, request in group],
             nonces=[request.nonce for _, request in group],
-            hints=list(hints),
-            requests=[numbers[place] for place in hints.values()] if len(group) > 1 else (),
+            hints=tasks,
+            requests=[numbers[hints[task]] for task in tasks] if len(group) > 1 else (),
             **_ability(able),
             act=NUMBER_OF[Act.CLAIM],
             now=self._now(),

@@ -15,8 +15,10 @@ DIRECT: Final = "drumline.direct"
 SETTINGS: Final = {
     "application_name": "drumline",
     "jit": "off",  # it costs more than the short statements that it would compile
-    # Statements are planned once per connection, often when the tables are still empty. Without these, such a plan
-    # would read whole tables, and stay: every hot statement finds its rows by a key, and has to be planned so.
+    # Statements are planned once per connection, often when the tables are empty. Without these, such a plan would
+    # read whole tables, and stay: every hot statement finds its rows by a key, and has to be planned so. For the same
+    # reason no hot statement leaves a join to the planner: it looks rows up by `= any(array)`, or in a subquery that
+    # OFFSET 0 or FOR UPDATE keeps apart, since for a table of one row any other way looks as good.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
@@ -28,13 +30,13 @@ SETTINGS: Final = {
 }
 
 BROAD: Final = {
-    "plan_cache_mode": "auto",
+    "plan_cache_mode": "force_custom_plan",
     "enable_seqscan": "on",
     "enable_hashjoin": "on",
     "enable_mergejoin": "on",
     "enable_bitmapscan": "on",
 }
-"""For those few statements that look at much of a table: let the planner choose."""
+"""For those few statements that look at much of a table: let the planner choose, each time anew."""
 
 LOCAL: Final = frozenset({"jit", "statement_timeout", *BROAD}) - {"plan_cache_mode"}
 """What is worth saying for one transaction. Statements are planned for it anew, so there are no plans to keep."""

@@ -74,7 +74,9 @@ class Controlling(Access):
             return Changed(stand.id, state, Hint(stand.id, lane, Instant(due_at)))
 
         async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
-            hints = [change.hint for _, change in changed.values() if change.hint is not None]
+            hints = sorted(
+                (change.hint for _, change in changed.values() if change.hint is not None), key=lambda hint: hint.task
+            )
             lanes = await self._lanes.numbers_in_order([hint.lane for hint in hints])
             await transaction.fetch(
                 "reschedule",

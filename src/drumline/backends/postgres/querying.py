@@ -28,11 +28,10 @@ class Querying(Access):
         self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
     ) -> list[TaskView | None]:
         """Return tasks as they stand; None for those that do not exist (for this tenant)."""
-        rows = await self._database.fetch(
-            Line.DESK, "get", repeat=True, ids=list(tasks), tenant=tenant, with_payload=payload
-        )
+        rows = await self._database.fetch(Line.DESK, "get", repeat=True, ids=list(tasks), with_payload=payload)
         lanes = await self._lanes.lanes({row[1] for row in rows})
-        found = {str(row[0]): _view(row, lanes[row[1]]) for row in rows}
+        views = [_view(row, lanes[row[1]]) for row in rows]
+        found = {view.id: view for view in views if tenant is None or view.lane.tenant == tenant}
         return [found.get(task) for task in tasks]
 
     async def attempts(self, task: TaskId) -> list[AttemptView]:

@@ -8,9 +8,14 @@ WITH clock AS MATERIALIZED (
 
 beaten AS (
     UPDATE drumline.session AS s
-    SET beat = s.beat + 1, beat_at = clock.now, held = (:tasks::uuid [])[g.first:g.last]
-    FROM unnest(:sessions::int8 [], :firsts::int4 [], :lasts::int4 []) AS g (session, first, last), clock
-    WHERE s.id = g.session AND s.closed_at IS NULL
+    SET
+        beat = s.beat + 1,
+        beat_at = (SELECT clock.now FROM clock),
+        held = (:tasks::uuid [])[
+            (:firsts::int4 [])[width_bucket(s.id, :sessions::int8 [])]
+            :(:lasts::int4 [])[width_bucket(s.id, :sessions)]
+        ]
+    WHERE s.id = any(:sessions) AND s.closed_at IS NULL
     RETURNING s.id, s.should_drain
 )
 
@@ -26,6 +31,10 @@ SELECT
 FROM
     unnest(:owners::int8 [], :tasks, :epochs::int4 [], :nonces::int8 [])
     WITH ORDINALITY AS g (owner, task, epoch, nonce, place)
-LEFT JOIN drumline.task_live AS live
-    ON g.task = live.id AND g.epoch = live.epoch AND g.nonce = live.nonce AND live.state = 2
+LEFT JOIN LATERAL (
+    SELECT l.session, l.cancel_requested
+    FROM drumline.task_live AS l
+    WHERE l.id = g.task AND l.epoch = g.epoch AND l.nonce = g.nonce AND l.state = 2
+    OFFSET 0
+) AS live ON true
 WHERE live.session IS DISTINCT FROM g.owner OR live.cancel_requested

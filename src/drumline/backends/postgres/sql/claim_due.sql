@@ -15,7 +15,12 @@ takers AS MATERIALIZED (
     SELECT array(
         SELECT s.beat
         FROM unnest(:sessions::int8 []) WITH ORDINALITY AS r (session, place)
-        LEFT JOIN drumline.session AS s ON r.session = s.id AND s.closed_at IS NULL AND NOT s.should_drain
+        LEFT JOIN LATERAL (
+            SELECT session.beat
+            FROM drumline.session
+            WHERE session.id = r.session AND session.closed_at IS NULL AND NOT session.should_drain
+            OFFSET 0
+        ) AS s ON true
         ORDER BY r.place
     ) AS beats
 ),
@@ -99,18 +104,28 @@ picked AS MATERIALIZED (
     SELECT locked.id, (SELECT slot.requests FROM slot)[locked.place] AS request FROM locked
 ),
 
+packed AS MATERIALIZED (
+    SELECT array_agg(picked.id ORDER BY picked.id) AS ids, array_agg(picked.request ORDER BY picked.id) AS requests
+    FROM picked
+),
+
 taken AS (
     UPDATE drumline.task_live AS live
     SET
         state = 2,
         epoch = live.epoch + 1,
         attempt = live.attempt + 1,
-        nonce = (:nonces::int8 [])[picked.request],
-        session = (:sessions)[picked.request],
+        nonce = (:nonces::int8 [])[
+            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+        ],
+        session = (:sessions)[
+            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+        ],
         started_at = (SELECT clock.now FROM clock)
-    FROM picked
-    WHERE live.id = picked.id
-    RETURNING live.id, live.lane, live.due_at, live.epoch, live.attempt, picked.request
+    WHERE live.id = any((SELECT p.ids FROM packed AS p)::uuid [])
+    RETURNING
+        live.id, live.lane, live.due_at, live.epoch, live.attempt,
+        (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))] AS request
 ),
 
 noted AS (
@@ -136,6 +151,8 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, task.payload, task.options
+SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options
 FROM taken
-INNER JOIN drumline.task ON taken.id = task.id
+CROSS JOIN LATERAL (
+    SELECT task.payload, task.options FROM drumline.task WHERE task.id = taken.id OFFSET 0
+) AS wide

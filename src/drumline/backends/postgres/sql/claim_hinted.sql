@@ -2,7 +2,8 @@
 --   transition  queued -> running
 --   fence       epoch rises, nonce is new
 --   :sessions, :nonces   one per request; all requests can run the same
---   :hints, :requests    task ids, each once, and the place of the request that each is for; empty means the first
+--   :hints, :requests    task ids, each once and sorted, and the place of the request that each is for; empty means
+--                        the first
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -12,7 +13,12 @@ takers AS MATERIALIZED (
     SELECT array(
         SELECT s.beat
         FROM unnest(:sessions::int8 []) WITH ORDINALITY AS r (session, place)
-        LEFT JOIN drumline.session AS s ON r.session = s.id AND s.closed_at IS NULL AND NOT s.should_drain
+        LEFT JOIN LATERAL (
+            SELECT session.beat
+            FROM drumline.session
+            WHERE session.id = r.session AND session.closed_at IS NULL AND NOT session.should_drain
+            OFFSET 0
+        ) AS s ON true
         ORDER BY r.place
     ) AS beats
 ),
@@ -30,15 +36,20 @@ open_lane AS MATERIALIZED (
 ),
 
 picked AS MATERIALIZED (
-    SELECT live.id, coalesce(hint.request, 1) AS request
-    FROM unnest(:hints::uuid [], :requests::int2 []) AS hint (id, request)
-    INNER JOIN drumline.task_live AS live ON hint.id = live.id
+    SELECT live.id, coalesce((:requests::int2 [])[width_bucket(live.id, :hints::uuid [])], 1) AS request
+    FROM drumline.task_live AS live
     WHERE
-        live.state = 1
-        AND live.due_at <= (SELECT clock.now FROM clock)
-        AND (SELECT takers.beats FROM takers)[coalesce(hint.request, 1)] IS NOT NULL
+        live.id = any(:hints)
+        AND live.state = 1
+        AND live.due_at + 0 <= (SELECT clock.now FROM clock) -- not by the index on due_at: by the ids
+        AND (SELECT takers.beats FROM takers)[coalesce((:requests)[width_bucket(live.id, :hints)], 1)] IS NOT NULL
         AND (live.lane IN (SELECT open_lane.id FROM open_lane)) IS TRUE -- a hash to look into, not a join
-    FOR UPDATE OF live SKIP LOCKED
+    FOR UPDATE SKIP LOCKED
+),
+
+packed AS MATERIALIZED (
+    SELECT array_agg(picked.id ORDER BY picked.id) AS ids, array_agg(picked.request ORDER BY picked.id) AS requests
+    FROM picked
 ),
 
 taken AS (
@@ -47,12 +58,17 @@ taken AS (
         state = 2,
         epoch = live.epoch + 1,
         attempt = live.attempt + 1,
-        nonce = (:nonces::int8 [])[picked.request],
-        session = (:sessions)[picked.request],
+        nonce = (:nonces::int8 [])[
+            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+        ],
+        session = (:sessions)[
+            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+        ],
         started_at = (SELECT clock.now FROM clock)
-    FROM picked
-    WHERE live.id = picked.id
-    RETURNING live.id, live.lane, live.due_at, live.epoch, live.attempt, picked.request
+    WHERE live.id = any((SELECT p.ids FROM packed AS p)::uuid [])
+    RETURNING
+        live.id, live.lane, live.due_at, live.epoch, live.attempt,
+        (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))] AS request
 ),
 
 noted AS (
@@ -78,6 +94,8 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, task.payload, task.options
+SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options
 FROM taken
-INNER JOIN drumline.task ON taken.id = task.id
+CROSS JOIN LATERAL (
+    SELECT task.payload, task.options FROM drumline.task WHERE task.id = taken.id OFFSET 0
+) AS wide

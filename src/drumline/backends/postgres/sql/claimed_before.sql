@@ -1,13 +1,17 @@
 -- claim: what a session took with a claim whose answer was lost; no rows if the session is closed.
-SELECT live.id, live.lane, live.due_at, live.epoch, live.attempt, task.payload, task.options
+SELECT live.id, live.lane, live.due_at, live.epoch, live.attempt, wide.payload, wide.options
 FROM drumline.claim
-INNER JOIN drumline.session AS s ON claim.session = s.id AND s.closed_at IS NULL
 CROSS JOIN LATERAL unnest(claim.tasks) AS given (id)
-INNER JOIN drumline.task_live AS live ON given.id = live.id
-INNER JOIN drumline.task ON live.id = task.id
+CROSS JOIN LATERAL (
+    SELECT l.id, l.lane, l.due_at, l.epoch, l.attempt
+    FROM drumline.task_live AS l
+    WHERE l.id = given.id AND l.state = 2 AND l.session = claim.session AND l.nonce = claim.nonce
+    OFFSET 0
+) AS live
+CROSS JOIN LATERAL (
+    SELECT task.payload, task.options FROM drumline.task WHERE task.id = given.id OFFSET 0
+) AS wide
 WHERE
     claim.session = :session::int8
     AND claim.nonce = :nonce::int8
-    AND live.state = 2
-    AND live.session = claim.session
-    AND live.nonce = claim.nonce
+    AND EXISTS (SELECT FROM drumline.session AS s WHERE s.id = :session AND s.closed_at IS NULL)

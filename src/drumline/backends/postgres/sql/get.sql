@@ -1,5 +1,4 @@
 -- get: tasks as they stand.
---   :tenant        NULL means every tenant
 --   :with_payload  whether to read payloads and results too
 SELECT
     task.id,
@@ -21,8 +20,13 @@ SELECT
     a.error,
     CASE WHEN :with_payload THEN task.payload END AS payload
 FROM drumline.task
-INNER JOIN drumline.lane ON task.lane = lane.id
-LEFT JOIN drumline.task_live AS live ON task.id = live.id
+LEFT JOIN LATERAL (
+    SELECT
+        l.id, l.state, l.due_at, l.epoch, l.attempt, l.failures, l.crashes, l.cancel_requested, l.started_at, l.session
+    FROM drumline.task_live AS l
+    WHERE l.id = task.id
+    OFFSET 0
+) AS live ON true
 LEFT JOIN LATERAL (
     SELECT
         attempt.outcome, attempt.epoch, attempt.attempt, attempt.started_at, attempt.finished_at, attempt.session,
@@ -32,4 +36,4 @@ LEFT JOIN LATERAL (
     ORDER BY attempt.epoch DESC
     LIMIT 1
 ) AS a ON true
-WHERE task.id = any(:ids::uuid []) AND (:tenant::text IS NULL OR lane.tenant = :tenant)
+WHERE task.id = any(:ids::uuid [])

@@ -1,5 +1,9 @@
 -- submit, reschedule: the numbers of lanes.
-SELECT lane.id, lane.tenant, lane.queue, lane.name, lane.priority
+SELECT lane.id, g.tenant, g.queue, g.name, g.priority
 FROM unnest(:tenants::text [], :queues::text [], :names::text [], :priorities::int2 []) AS g (tenant, queue, name, priority)
-INNER JOIN drumline.lane
-    ON g.name = lane.name AND g.queue = lane.queue AND g.tenant = lane.tenant AND g.priority = lane.priority
+CROSS JOIN LATERAL (
+    SELECT l.id
+    FROM drumline.lane AS l
+    WHERE l.name = g.name AND l.queue = g.queue AND l.tenant = g.tenant AND l.priority = g.priority
+    OFFSET 0
+) AS lane

@@ -1,20 +1,22 @@
 -- reschedule: change when queued tasks are due, and their lane. Their live rows are locked.
 --   transition  queued -> queued
 --   fence       epoch rises
-WITH given AS MATERIALIZED (
-    SELECT g.id, g.lane, g.due_at
-    FROM unnest(:ids::uuid [], :lanes::int4 [], :due_at::int8 []) AS g (id, lane, due_at)
-),
-
-wide AS (
-    UPDATE drumline.task SET lane = given.lane, due_at = given.due_at FROM given WHERE task.id = given.id
+--   :ids …      arrays of equal length, sorted by id, each once
+WITH wide AS (
+    UPDATE drumline.task
+    SET
+        lane = (:lanes::int4 [])[width_bucket(task.id, :ids::uuid [])],
+        due_at = (:due_at::int8 [])[width_bucket(task.id, :ids)]
+    WHERE task.id = any(:ids)
 ),
 
 live AS (
     UPDATE drumline.task_live AS live
-    SET lane = given.lane, due_at = given.due_at, epoch = live.epoch + 1
-    FROM given
-    WHERE live.id = given.id AND live.state = 1
+    SET
+        lane = (:lanes)[width_bucket(live.id, :ids)],
+        due_at = (:due_at)[width_bucket(live.id, :ids)],
+        epoch = live.epoch + 1
+    WHERE live.id = any(:ids) AND live.state = 1
     RETURNING live.id, live.epoch, live.state
 )
 

@@ -1,31 +1,22 @@
 -- settle: end tasks whose attempt completed, failed for good, or was stopped.
 --   transition  running -> completed, failed, cancelled
 --   fence       epoch and nonce both match; whoever deletes the live row, and nobody else, writes the end
---   :ids …      arrays of equal length, sorted by id; an empty one means that :usual_… holds for each
+--   :ids …      arrays of equal length, sorted by id, each once; an empty one means that :usual_… holds for each
 -- GIVES how many ended, and their ids if not all did; no row if none did
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
 
-given AS MATERIALIZED (
-    SELECT
-        g.id,
-        coalesce(g.epoch, :usual_epochs::int4) AS epoch,
-        g.nonce,
-        coalesce(g.act, :usual_acts::int2) AS act,
-        coalesce(g.outcome, :usual_outcomes::int2) AS outcome,
-        coalesce(g.result, :usual_results::bytea) AS result,
-        coalesce(g.error, :usual_errors::text) AS error
-    FROM unnest(
-        :ids::uuid [], :epochs::int4 [], :nonces::int8 [], :acts::int2 [], :outcomes::int2 [],
-        :results::bytea [], :errors::text []
-    ) AS g (id, epoch, nonce, act, outcome, result, error)
-),
-
 ended AS (
-    DELETE FROM drumline.task_live AS live USING given
-    WHERE live.id = given.id AND live.epoch = given.epoch AND live.nonce = given.nonce AND live.state = 2
-    RETURNING given.*, live.lane, live.attempt, live.session, live.started_at
+    DELETE FROM drumline.task_live AS live
+    WHERE
+        live.id = any(:ids::uuid [])
+        AND live.state = 2
+        AND live.nonce = (:nonces::int8 [])[width_bucket(live.id, :ids)]
+        AND live.epoch = coalesce((:epochs::int4 [])[width_bucket(live.id, :ids)], :usual_epochs::int4)
+    RETURNING
+        live.id, live.epoch, live.nonce, live.lane, live.attempt, live.session, live.started_at,
+        width_bucket(live.id, :ids) AS place
 ),
 
 written AS (
@@ -33,12 +24,20 @@ written AS (
         task_id, nonce, session, started_at, finished_at, epoch, lane, attempt, outcome, result, error
     )
     SELECT
-        e.id, e.nonce, e.session, e.started_at, (SELECT clock.now FROM clock), e.epoch, e.lane, e.attempt, e.outcome, e.result, e.error
+        e.id, e.nonce, e.session, e.started_at, (SELECT clock.now FROM clock), e.epoch, e.lane, e.attempt,
+        coalesce((:outcomes::int2 [])[e.place], :usual_outcomes::int2),
+        coalesce((:results::bytea [])[e.place], :usual_results::bytea),
+        coalesce((:errors::text [])[e.place], :usual_errors::text)
     FROM ended AS e
 )
 
 INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
-SELECT (SELECT clock.now FROM clock), array_agg(e.id), array_agg(e.act), array_agg(e.outcome), array_agg(e.epoch)
+SELECT
+    (SELECT clock.now FROM clock),
+    array_agg(e.id),
+    array_agg(coalesce((:acts::int2 [])[e.place], :usual_acts::int2)),
+    array_agg(coalesce((:outcomes)[e.place], :usual_outcomes)),
+    array_agg(e.epoch)
 FROM ended AS e
 HAVING count(*) > 0
 RETURNING

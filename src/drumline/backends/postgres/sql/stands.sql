@@ -9,7 +9,12 @@ SELECT
     nullif(live.session, 0) AS session,
     nullif(live.started_at, 0) AS started_at
 FROM drumline.task
-LEFT JOIN drumline.task_live AS live ON task.id = live.id
+LEFT JOIN LATERAL (
+    SELECT l.id, l.state, l.epoch, l.attempt, l.due_at, l.session, l.started_at
+    FROM drumline.task_live AS l
+    WHERE l.id = task.id
+    OFFSET 0
+) AS live ON true
 LEFT JOIN LATERAL (
     SELECT attempt.outcome, attempt.epoch, attempt.attempt
     FROM drumline.attempt
