@@ -57,8 +57,8 @@ async def produce() -> AsyncIterator[Producer]:
         calls = many.setdefault(count, [noop.call(0) for _ in range(count)])
         await app.asubmit_many(calls)
 
-    yield Producer(submit=noop.asubmit, submit_many=submit_many)
-    app.close()
+    async with app.connected():
+        yield Producer(submit=noop.asubmit, submit_many=submit_many)
 
 
 def work() -> None:

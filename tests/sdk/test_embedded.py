@@ -62,3 +62,14 @@ def test_a_task_never_makes_a_store_of_its_own_to_submit_to(tmp_path: Path) -> N
         app.submit_task("ping")
 
     assert not (tmp_path / "missing").exists()
+
+
+async def test_an_async_program_can_stay_connected_on_its_own_loop(tmp_path: Path) -> None:
+    app = Drumline("test", data=tmp_path)
+
+    async with app.connected():
+        handle = await app.asubmit_task("ping")
+        threads = {thread.name for thread in threading.enumerate()}
+
+        assert await handle.astatus() is Status.QUEUED
+        assert "drumline-embedded" not in threads

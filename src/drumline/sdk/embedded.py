@@ -7,9 +7,9 @@ not import what is above it; `open_embedded` is the one place where it asks for 
 import asyncio
 import atexit
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, cast
 
@@ -181,14 +181,7 @@ class EmbeddedTransport(EngineTransport):
 
 def open_embedded(place: Place) -> EmbeddedTransport:
     """Open the engine on the backends or the data folder of a place, and return the way to ask it."""
-    try:
-        # Wiring is above the SDK and comes with the server's extra: asked for by name, only when there is no server.
-        wiring = import_module("drumline.wiring")
-    except ModuleNotFoundError as error:
-        raise RuntimeError(
-            "no Drumline server was found (DRUMLINE_URL, or a running `drumline dev`), and the embedded engine is not "
-            f"installed: {error}; pip install 'drumline[server]'"
-        ) from error
+    wiring = _wiring()
     thread = LoopThread("drumline-embedded")
     try:
         engine: EngineLike = thread.wait(wiring.embedded_engine(place), OPENING_SECONDS)
@@ -196,6 +189,27 @@ def open_embedded(place: Place) -> EmbeddedTransport:
         thread.stop()
         raise
     return EmbeddedTransport(engine, thread, home=place.data.as_uri())
+
+
+@asynccontextmanager
+async def opened_here(place: Place) -> AsyncIterator[EngineTransport]:
+    """Open the engine on the running event loop, with no thread between; close it at the end of the block."""
+    engine: EngineLike = await _wiring().embedded_engine(place)
+    try:
+        yield EngineTransport(engine, asyncio.get_running_loop(), home=place.data.as_uri())
+    finally:
+        await engine.close()
+
+
+def _wiring() -> Any:
+    try:
+        # Wiring is above the SDK and comes with the server's extra: asked for by name, only when there is no server.
+        return import_module("drumline.wiring")
+    except ModuleNotFoundError as error:
+        raise RuntimeError(
+            "no Drumline server was found (DRUMLINE_URL, or a running `drumline dev`), and the embedded engine is not "
+            f"installed: {error}; pip install 'drumline[server]'"
+        ) from error
 
 
 @contextmanager
