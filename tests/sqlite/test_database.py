@@ -1,5 +1,6 @@
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,3 +116,65 @@ async def test_two_stores_on_one_file_see_each_other_s_tasks(tmp_path: Path) -> 
     assert None not in await two.get(tasks)
     await one.close()
     await two.close()
+
+
+async def test_a_lock_that_another_process_keeps_is_waited_for_once_not_by_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drumline.backends.sqlite.database.BUSY_SECONDS", 0.1)
+    made = database(tmp_path / "d.db")
+    await made.write(lambda connection: connection.execute("CREATE TABLE n (n)").rowcount)
+    other = sqlite3.connect(tmp_path / "d.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    async with asyncio.timeout(3):  # fifty of them, one after the other, would take five seconds
+        answers = await asyncio.gather(*(made.write(insert(n)) for n in range(50)), return_exceptions=True)
+    other.close()
+
+    assert {type(answer) for answer in answers} == {Unavailable}
+    assert await made.write(insert(7)) == 7
+    await made.close()
+
+
+async def test_the_writer_outlives_a_connection_that_cannot_even_roll_back(tmp_path: Path) -> None:
+    made = database(tmp_path / "d.db")
+    await made.write(lambda connection: connection.execute("CREATE TABLE n (n)").rowcount)
+
+    def break_it(connection: sqlite3.Connection) -> None:
+        insert(1)(connection)
+        connection.close()
+        raise OSError("the disk is gone")
+
+    async with asyncio.timeout(5):
+        with pytest.raises(OSError, match="the disk is gone"):
+            await made.write(break_it)
+        await made.write(insert(2))
+        rows = await made.read(lambda connection: connection.execute("SELECT n FROM n").fetchall())
+
+    assert rows == [(2,)]
+    await made.close()
+
+
+def test_the_writer_outlives_a_loop_that_was_closed_before_its_answer_came(tmp_path: Path) -> None:
+    made = database(tmp_path / "d.db")
+    may_end = threading.Event()
+
+    def slow(connection: sqlite3.Connection) -> int:
+        may_end.wait(5)
+        return connection.execute("CREATE TABLE n (n)").rowcount
+
+    async def ask_and_leave() -> None:
+        asking = asyncio.ensure_future(made.write(slow))
+        await asyncio.sleep(0)
+        asking.cancel()
+
+    async def ask_again() -> int:
+        async with asyncio.timeout(5):
+            answer = await made.write(insert(3))
+        await made.close()
+        return answer
+
+    asyncio.run(ask_and_leave())
+    may_end.set()
+
+    assert asyncio.run(ask_again()) == 3

@@ -3,9 +3,12 @@
 Every write is an `act`: a function of a connection, run inside a transaction that the writer began. Acts that wait
 while a commit is under way go into the next transaction together, so many callers share one fsync. An act may be run
 twice: if one of a group fails, the group is rolled back and each act gets a transaction of its own.
+
+Nothing that an act, the disk or another process does may end the writer thread: everyone would wait for ever.
 """
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -58,6 +61,9 @@ class Database:
         self._path = path
         self._on_rollback = on_rollback
         self._acts: SimpleQueue[_Waiting[Any] | None] = SimpleQueue()
+        self._door = threading.Lock()
+        """Nobody comes in behind the one who closes, from whatever thread."""
+        self._writing: sqlite3.Connection | None = None
         self._writer = threading.Thread(target=self._write_until_closed, name="drumline-sqlite", daemon=True)
         self._readers = ThreadPoolExecutor(READERS, "drumline-sqlite-read") if path else None
         self._local = threading.local()
@@ -67,10 +73,11 @@ class Database:
 
     async def write(self, act: Act[T]) -> T:
         """Run `act` in a transaction; when this returns it is committed."""
-        if self._closed:
-            raise Unavailable("the store is closed")
         waiting = _Waiting(act, asyncio.get_running_loop())
-        self._acts.put(waiting)
+        with self._door:
+            if self._closed:
+                raise Unavailable("the store is closed")
+            self._acts.put(waiting)
         return await waiting.answer
 
     async def read(self, look: Act[T]) -> T:
@@ -83,13 +90,15 @@ class Database:
 
     async def close(self) -> None:
         """Finish the acts that wait, then close every connection."""
-        if self._closed:
-            return
-        self._closed = True
-        self._acts.put(None)
-        await asyncio.get_running_loop().run_in_executor(None, self._writer.join)
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            self._acts.put(None)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._writer.join)
         if self._readers is not None:
-            self._readers.shutdown(wait=True)
+            await loop.run_in_executor(None, self._readers.shutdown)
         for connection in self._reading:
             connection.close()
 
@@ -120,16 +129,10 @@ class Database:
             raise _translated(error) from error
 
     def _write_until_closed(self) -> None:
-        connection: sqlite3.Connection | None = None
         while (group := self._next_group()) is not None:
-            try:
-                connection = connection or self._connect()
-            except (sqlite3.Error, Unavailable) as error:
-                self._tell([(waiting, _translated(error)) for waiting in group])
-                continue
-            self._tell(self._commit(connection, group))
-        if connection is not None:
-            connection.close()
+            self._tell(self._commit(group))
+        if self._writing is not None:
+            self._writing.close()
 
     def _next_group(self) -> list[_Waiting[Any]] | None:
         first = self._acts.get()
@@ -147,19 +150,32 @@ class Database:
             pass
         return group
 
-    def _commit(self, connection: sqlite3.Connection, group: list[_Waiting[Any]]) -> list[tuple[_Waiting[Any], Any]]:
+    def _commit(self, group: list[_Waiting[Any]]) -> list[tuple[_Waiting[Any], Any]]:
         try:
+            connection = self._writing = self._writing or self._connect()
             connection.execute("BEGIN IMMEDIATE")
+        except (sqlite3.Error, Unavailable) as error:
+            # No act is to blame, and one by one each would wait for the lock as long again.
+            return [(waiting, _translated(error)) for waiting in group]
+        try:
             outcomes = [(waiting, waiting.act(connection)) for waiting in group]
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whatever an act raised belongs to its caller
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            self._on_rollback()
+            self._roll_back(connection)
             if len(group) == 1:
                 return [(group[0], _translated(error))]
-            return [outcome for waiting in group for outcome in self._commit(connection, [waiting])]
+            return [outcome for waiting in group for outcome in self._commit([waiting])]
         return outcomes
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            # Closing takes back what was not committed, too; the next act opens the file anew.
+            connection.close()
+            self._writing = None
+        self._on_rollback()
 
     def _tell(self, outcomes: list[tuple[_Waiting[Any], Any]]) -> None:
         """Resolve the callers, with one call into each event loop."""
@@ -167,7 +183,7 @@ class Database:
         for waiting, outcome in outcomes:
             by_loop.setdefault(waiting.loop, []).append((waiting, outcome))
         for loop, mine in by_loop.items():
-            if not loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # a closed loop has nobody left who waits
                 loop.call_soon_threadsafe(_resolve_all, mine)
 
 
