@@ -75,7 +75,7 @@ async def test_an_unknown_query_parameter_is_answered_with_the_right_one(http: h
 
 async def test_a_task_that_is_not_there_is_not_found(http: httpx.AsyncClient) -> None:
     for method, path in (
-        ("GET", ""), ("POST", "/cancel"), ("POST", "/retry"), ("GET", "/attempts"), ("GET", "/log"),
+        ("GET", ""), ("POST", "/cancel"), ("POST", "/retry"), ("GET", "/attempts"), ("GET", "/status"), ("GET", "/log"),
         ("GET", "/log?follow=true"), ("GET", "/artifacts"), ("GET", "/artifacts/a.pdf"),
     ):  # fmt: skip
         problem(await http.request(method, f"/api/v1/tasks/{NOWHERE}{path}"), 404, "not_found", "id")
@@ -218,3 +218,11 @@ async def test_a_failed_task_is_run_again(http: httpx.AsyncClient, ada: Ada) -> 
 
     assert body["status"] == "QUEUED"
     assert (await ada.claim()).lease.task == task
+
+
+async def test_a_status_can_be_asked_for_alone(http: httpx.AsyncClient) -> None:
+    task = (await http.post("/api/v1/tasks", json={"name": "a", "delay": 60})).json()["id"]
+
+    assert (await http.get(f"/api/v1/tasks/{task}/status")).json() == {"id": task, "status": "PENDING"}
+    await http.post(f"/api/v1/tasks/{task}/cancel")
+    assert (await http.get(f"/api/v1/tasks/{task}/status")).json() == {"id": task, "status": "CANCELLED"}

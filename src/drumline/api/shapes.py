@@ -47,6 +47,13 @@ class NotifyBody(Struct, frozen=True):
     email: str | None
 
 
+class StatusBody(Struct, frozen=True):
+    """Where a task stands. It may be out of date for a moment."""
+
+    id: TaskIdText
+    status: Status
+
+
 class TaskBody(Struct, frozen=True, kw_only=True):
     """A task as it stands. Times are UTC, durations seconds."""
 

@@ -11,7 +11,17 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.problems import Problem, to_problem
 from drumline.api.reading import decode_body
-from drumline.api.shapes import AttemptList, Moment, TaskBody, TaskIdText, TaskList, attempt_body, moment_of, task_body
+from drumline.api.shapes import (
+    AttemptList,
+    Moment,
+    StatusBody,
+    TaskBody,
+    TaskIdText,
+    TaskList,
+    attempt_body,
+    moment_of,
+    task_body,
+)
 from drumline.api.stopping import unless_stopped
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
@@ -234,6 +244,12 @@ async def retry(call: Call[None, NoQuery]) -> Reply:
     return await task_reply(call, task)
 
 
+async def status(call: Call[None, NoQuery]) -> Reply:
+    """Return where a task stands, and nothing else: from the read model where there is one, else from the store."""
+    task = task_of(call)
+    return Reply(encode(StatusBody(task, await call.engine.queries.status(task, tenant=call.tenant))))
+
+
 async def attempts(call: Call[None, NoQuery]) -> Reply:
     """Return a task's executions, oldest first."""
     views = await call.engine.queries.attempts(task_of(call), tenant=call.tenant)
@@ -281,6 +297,10 @@ OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/tasks/{id}/retry", handler=retry, tag=Tag.TASKS,
         summary="Run a failed, cancelled or skipped task again", answer=TaskBody,
+    ),
+    Operation(
+        method="GET", path="/api/v1/tasks/{id}/status", handler=status, tag=Tag.TASKS,
+        summary="Ask for a task's status, often and cheaply", answer=StatusBody,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}/attempts", handler=attempts, tag=Tag.TASKS,
