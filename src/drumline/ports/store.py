@@ -338,6 +338,10 @@ class Sweeping(Protocol):
         """
         ...
 
+    async def paused_queues(self) -> list[tuple[str, str]]:
+        """Return the queues that are paused, as tenant and queue."""
+        ...
+
 
 class Housekeeping(Protocol):
     """Keeping the store itself in order."""

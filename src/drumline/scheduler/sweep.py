@@ -64,7 +64,7 @@ class Sweeper:
     async def pass_once(self) -> int:
         """Put back what is missing, and return how many hints that were. A queue that is away is left alone."""
         async with asyncio.timeout(PASS_SECONDS):
-            paused = await self._paused() if self._passes % PAUSES_EVERY == 0 else None
+            paused = await self._store.paused_queues() if self._passes % PAUSES_EVERY == 0 else None
             now = await self._store.now()
             standing = await self._queue.sync(now=now, paused=paused)
             if standing is None:
@@ -85,7 +85,7 @@ class Sweeper:
             hints = await self._store.upcoming(due_before=until, per_lane=depth)
             lanes = _by_lane(hints)
         bounds = {lane: held[-1].due_at for lane, held in lanes.items() if len(held) >= depth}
-        await self._queue.sync(now=now, paused=await self._paused())
+        await self._queue.sync(now=now, paused=await self._store.paused_queues())
         if not await self._queue.restore(hints, bounds=bounds):
             return 0
         self._generation = await self._queue.filled()
@@ -135,9 +135,6 @@ class Sweeper:
         if most * 2 >= self._depth:
             return min(self._depth * 8, DEEPEST)
         return self._depth if absent * 2 >= self._depth > DEPTH else DEPTH
-
-    async def _paused(self) -> list[tuple[str, str]]:
-        return [(view.tenant, view.name) for view in await self._store.queues() if view.is_paused]
 
 
 def _by_lane(hints: Iterable[Hint]) -> dict[Lane, list[Hint]]:

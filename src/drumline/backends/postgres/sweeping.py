@@ -42,3 +42,8 @@ class Sweeping(Access):
             lane = known.get(key) or known.setdefault(key, Lane(*key))
             hints.append(Hint(TaskId(str(task)), lane, Instant(due_at)))
         return hints
+
+    async def paused_queues(self) -> list[tuple[str, str]]:
+        """Return the queues that are paused, as tenant and queue."""
+        rows = await self._database.fetch(Line.BROAD, "paused_queues", repeat=True)
+        return [(tenant, queue) for tenant, queue in rows]

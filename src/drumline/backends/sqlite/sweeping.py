@@ -36,6 +36,10 @@ class Sweeping(Access):
 
         return await self._database.read(look)
 
+    async def paused_queues(self) -> list[tuple[str, str]]:
+        """Return the queues that are paused, as tenant and queue."""
+        return await self._database.read(lambda connection: connection.execute(SQL["paused_queues"]).fetchall())
+
 
 def _lanes(connection: sqlite3.Connection) -> list[tuple[int, Lane]]:
     return [(number, Lane(*words)) for number, *words in connection.execute(SQL["lanes"]).fetchall()]

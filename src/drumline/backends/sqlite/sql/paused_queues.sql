@@ -1,0 +1,2 @@
+-- sweep: what is paused, without counting what waits there.
+SELECT tenant, queue FROM queue_pause ORDER BY tenant, queue
