@@ -5,7 +5,7 @@ from datetime import timedelta
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.ports.store import TaskFilter
-from drumline.scheduler.prune import MOST_BATCHES, Pruner
+from drumline.scheduler.prune import BEHIND_EVERY, MOST_BATCHES, Pruner
 from tests.scheduler.workers import open_worker, submit
 
 
@@ -49,6 +49,18 @@ async def test_a_pass_has_an_end_however_much_there_is_to_prune(engine: Engine, 
 
     assert await pruner.pass_once() == MOST_BATCHES
     assert await pruner.pass_once() == 5
+
+
+async def test_the_next_pass_comes_soon_while_something_is_left(engine: Engine, clock: ManualClock) -> None:
+    await complete(engine, MOST_BATCHES + 1)
+    clock.advance(10)
+    pruner = Pruner(engine.store, retention=timedelta(seconds=1), batch=1, every=60)
+
+    await pruner.pass_once()
+    behind = pruner.every
+    await pruner.pass_once()
+
+    assert (behind, pruner.every) == (BEHIND_EVERY, 60)
 
 
 async def test_a_retention_of_zero_keeps_everything(engine: Engine, clock: ManualClock) -> None:

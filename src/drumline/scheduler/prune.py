@@ -12,6 +12,8 @@ from drumline.ports.store import Store
 BATCH = 500
 MOST_BATCHES = 40
 """Batches in one pass; what is left waits for the next one, so that a pass has an end."""
+BEHIND_EVERY = 1.0
+"""Seconds to the next pass when something was left: as many tasks have to leave in a second as come."""
 STATEMENT_SECONDS = 30.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -24,6 +26,7 @@ class Pruner:
 
     def __init__(self, store: Store, *, retention: timedelta, every: float = 60.0, batch: int = BATCH) -> None:
         self.every = every
+        self._usually_every = every
         self._store = store
         self._retention = retention
         self._batch = batch
@@ -40,7 +43,10 @@ class Pruner:
                 count = await self._store.prune(ended_before=ended_before, limit=self._batch)
             pruned += count
             if count < self._batch:
+                self.every = self._usually_every
                 break
+        else:
+            self.every = min(BEHIND_EVERY, self._usually_every)
         if pruned:
             log.info("tasks.pruned", tasks=pruned)
         return pruned

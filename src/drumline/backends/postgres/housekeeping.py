@@ -1,10 +1,15 @@
 """Keeping the store itself in order: pruning, health."""
 
+from typing import Final
+
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.migrating import migrate
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
+
+EVENTS_OF_A_TASK: Final = 5
+"""Rows of the outbox that go with each task: more than most tasks write, or they would never all be gone."""
 
 
 class Housekeeping(Access):
@@ -21,7 +26,7 @@ class Housekeeping(Access):
             rows = await transaction.fetch("lock_ended", below=_id_at(ended_before), before=ended_before, limit=limit)
             ((count,),) = await transaction.fetch("prune", ids=[task for (task,) in rows])
             await transaction.fetch("prune_sessions", before=ended_before)
-            await transaction.fetch("prune_outbox", before=ended_before, limit=limit)
+            await transaction.fetch("prune_outbox", before=ended_before, limit=limit * EVENTS_OF_A_TASK)
             return int(count)
 
         return await self._database.transact(Line.BROAD, delete)
