@@ -52,6 +52,19 @@ async def test_a_task_that_waits_again_is_not_pruned_for_having_ended_once(store
     assert await store.prune(ended_before=clock.now(), limit=100) == 0
 
 
+async def test_a_session_is_remembered_until_what_it_held_is_free(store: Store, clock: ManualClock) -> None:
+    task = await submit(store)
+    session = await open_session(store)
+    await claim_one(store, session)
+    await store.close_session(session)
+    clock.advance(60)
+
+    await store.prune(ended_before=clock.now(), limit=100)
+    reaped = await store.reap([], poison_after=3)
+
+    assert [hint.task for hint in reaped.requeued] == [task], "without its session nobody would find the task"
+
+
 async def test_pruning_goes_in_batches(store: Store, clock: ManualClock) -> None:
     for _ in range(5):
         await complete(store)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Invalid
-from drumline.core.ids import IdSource, SessionId, created_ms, parse_session_id, parse_task_id, session_text
+from drumline.core.ids import IdSource, SessionId, created_ms, id_above, parse_session_id, parse_task_id, session_text
 
 
 def source(clock: ManualClock | None = None) -> IdSource:
@@ -59,3 +59,13 @@ def test_a_uuid_in_capitals_is_the_same_task() -> None:
 @given(st.integers(0, (1 << 63) - 1))
 def test_session_ids_survive_their_public_form(number: int) -> None:
     assert parse_session_id(session_text(SessionId(number))) == number
+
+
+def test_an_id_above_a_millisecond_parts_those_made_by_then_from_later_ones() -> None:
+    clock = ManualClock()
+    ids = source(clock)
+    made = [ids.next() for _ in range(100)]
+    bound = id_above(clock.now())
+    clock.advance(0.002)
+
+    assert max(made) < bound < ids.next()

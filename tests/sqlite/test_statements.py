@@ -34,7 +34,19 @@ def connection() -> sqlite3.Connection:
 
 
 @pytest.mark.parametrize(
-    "name", ["due_in_lane", "next_due_in_lane", "claim", "claimed", "held_by_leases", "delete_live", "get", "stands"]
+    "name",
+    [
+        "due_in_lane",
+        "next_due_in_lane",
+        "claim",
+        "claimed",
+        "held_by_leases",
+        "delete_live",
+        "get",
+        "stands",
+        "ended_before",
+        "still_ended",
+    ],
 )
 def test_hot_statements_never_scan_a_table_of_tasks(connection: sqlite3.Connection, name: str) -> None:
     parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", SQL[name])), "[]")

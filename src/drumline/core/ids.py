@@ -63,6 +63,12 @@ def created_ms(task: TaskId) -> int:
     return int(task[:8] + task[9:13], 16)
 
 
+def id_above(ms: int) -> TaskId:
+    """Return an id that is above all those made up to a millisecond, and below all those made later."""
+    text = f"{max(ms, 0) + 1:012x}"
+    return TaskId(f"{text[:8]}-{text[8:]}-7000-8000-000000000000")
+
+
 def session_text(session: SessionId) -> str:
     """Return the public form of a session id, `w-` and 16 hex digits."""
     return f"w-{session:016x}"

@@ -1,16 +1,19 @@
 """Keeping the store itself in order: migrations, pruning, health."""
 
 import sqlite3
-from typing import Final
+from typing import Any, Final
 
 from drumline.backends.sql_files import migrations
 from drumline.backends.sqlite.access import Access, batch_of
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
+from drumline.core.ids import id_above
 
 BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt")
 """The tables whose rows belong to a task and go with it."""
+EVENTS_AT_ONCE: Final = 5000
+"""Events dropped in one transaction: a writer is kept for some milliseconds by it."""
 
 
 class Housekeeping(Access):
@@ -22,7 +25,14 @@ class Housekeeping(Access):
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
-        return await self._database.write(lambda connection: _prune(connection, ended_before, limit))
+        # Looking may take long, when many old tasks still wait: a reader does it, so that no writer has to.
+        span = {"below": id_above(ended_before), "before": ended_before, "limit": limit}
+        rows = await self._database.read(lambda connection: connection.execute(SQL["ended_before"], span).fetchall())
+        pruned = await self._database.write(lambda connection: _prune(connection, ended_before, rows))
+        events = {"before": ended_before, "limit": EVENTS_AT_ONCE}
+        while await self._change("prune_outbox", events) == EVENTS_AT_ONCE:
+            pass
+        return pruned
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page, or raise `Unavailable`."""
@@ -58,13 +68,12 @@ def _statements(script: str) -> list[str]:
     return statements
 
 
-def _prune(connection: sqlite3.Connection, before: Instant, limit: int) -> int:
-    rows = connection.execute(SQL["ended_before"], {"before": before, "limit": limit}).fetchall()
-    if rows:
-        ids = {"ids": batch_of([task for (task,) in rows])}
-        for table in BELONGINGS:
-            connection.execute(f"DELETE FROM {table} WHERE task_id IN (SELECT value FROM json_each(:ids))", ids)  # noqa: S608 - our own names
-        connection.execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(:ids))", ids)
-    connection.execute("DELETE FROM session WHERE closed_at < ?", (before,))
-    connection.execute("DELETE FROM outbox WHERE at < ?", (before,))
-    return len(rows)
+def _prune(connection: sqlite3.Connection, before: Instant, rows: list[Any]) -> int:
+    span = {"before": before, "ids": batch_of([task for (task,) in rows])}
+    found = connection.execute(SQL["still_ended"], span).fetchall() if rows else []
+    ids = {"ids": batch_of([task for (task,) in found])}
+    for table in (*BELONGINGS, "task") if found else ():
+        column = "id" if table == "task" else "task_id"
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:ids))", ids)  # noqa: S608 - our own names
+    connection.execute(SQL["prune_sessions"], {"before": before})
+    return len(found)
