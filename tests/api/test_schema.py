@@ -28,7 +28,7 @@ INFO = Info(version="1", longest_wait=0.01)
 SEPARATE = {"/api/v1/tasks/batch", "/api/v1/worker/sessions/{session}/settle"}
 """Here each item is judged on its own: a bad one gets its problem inside a good answer."""
 UNSAYABLE = (
-    "expected `int",  # JSON Schema takes 1.0 for an integer
+    "must be a whole number",  # JSON Schema takes 1.0 for an integer
     "is outside the years",
     "must be more than zero",  # nor can a pattern tell "0s" from "1s" and stay readable
     "cannot be given together with follow",  # OpenAPI cannot relate parameters

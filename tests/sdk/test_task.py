@@ -137,5 +137,12 @@ def test_settings_that_make_no_sense_fail_where_they_are_written(
         Drumline("test").task(**settings)(ping)
 
 
+def test_a_misspelt_word_is_refused_with_the_one_that_was_meant(task: Task[[], None]) -> None:
+    with pytest.raises(TypeError, match="no setting 'retires'; did you mean retries"):
+        Drumline("test").task(retires=3)(lambda: None)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="no option 'dely'; did you mean delay"):
+        task.options(dely=3)  # type: ignore[call-arg]
+
+
 def test_process_is_short_for_the_mode() -> None:
     assert Drumline("test").task(process=True)(ping).definition.mode is Mode.PROCESS

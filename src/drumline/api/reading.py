@@ -1,9 +1,7 @@
 """Reading requests: bodies with a hard limit, queries by name, and errors that name the field at fault."""
 
-import difflib
 import functools
 import re
-from collections.abc import Iterable
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -15,12 +13,12 @@ from drumline.api.locate import path_at, path_of_deepest
 from drumline.api.problems import Refused
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
+from drumline.core.wording import suggestion
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
-_UNKNOWN = re.compile(r"unknown field `(.+?)`")
 _TAKEN = frozenset(
     {
         b"",
@@ -74,28 +72,19 @@ def decode_body(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise explain_body(error, body, known=_names_of(decoder.type)) from error
+        raise explain_body(error, body, type=decoder.type) from error
 
 
-def explain_body(error: Exception, body: bytes, *, known: tuple[str, ...] = ()) -> Invalid:
+def explain_body(error: Exception, body: bytes, *, type: Any = None) -> Invalid:
     """Return the `Invalid` for a body that could not be decoded."""
     if not body.strip():
         return Invalid("is empty; a JSON object is needed", field="body", code="malformed")
-    invalid = explain(error)
+    invalid = explain(error, type=type)
     if isinstance(error, RecursionError):
         return Invalid(invalid.message, field=path_of_deepest(body) or "body", code=invalid.code)
     if invalid.code == "malformed":
         return Invalid(invalid.message, field=_place(error, body) or "body", code=invalid.code)
-    unknown = _UNKNOWN.search(str(error))
-    if unknown and invalid.field == unknown[1]:
-        return Invalid("is not a known field" + suggestion(unknown[1], known), field=unknown[1])
     return Invalid(invalid.message, field=invalid.field or "body", code=invalid.code)
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean …?` if there is something near to suggest."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def read_query(text: bytes, type: type[S]) -> S:
@@ -118,7 +107,7 @@ def read_query(text: bytes, type: type[S]) -> S:
     try:
         return msgspec.convert(values, type, strict=False)
     except msgspec.ValidationError as error:
-        raise explain(error) from error
+        raise explain(error, type=type) from error
 
 
 def _pairs(text: bytes) -> list[tuple[str, str]]:
@@ -137,10 +126,6 @@ def _repeatable(type: type[Struct]) -> frozenset[str]:
     return frozenset(field.encode_name for field in fields if getattr(field.type, "__origin__", None) is tuple)
 
 
-def _names_of(type: Any) -> tuple[str, ...]:
-    return getattr(type, "__struct_encode_fields__", ())
-
-
 def _place(error: Exception, body: bytes) -> str | None:
     byte = _BYTE.search(str(error))
     if byte:
@@ -153,4 +138,4 @@ def _place(error: Exception, body: bytes) -> str | None:
 
 
 def _too_large(largest: int, field: str) -> Invalid:
-    return Invalid(f"is too large; at most {largest:,} bytes are accepted", field=field, code="too_large")
+    return Invalid(f"is too large; a request may have at most {largest:,} bytes", field=field, code="too_large")

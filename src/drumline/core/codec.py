@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from drumline.core.errors import Invalid
+from drumline.core.wording import choices_at, fields_at, reword, suggestion
 
 T = TypeVar("T")
 
@@ -33,11 +34,11 @@ def decode(data: bytes | str, type: type[T], *, field: str | None = None) -> T:
     try:
         return msgspec.json.decode(data, type=type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise explain(error, field=field) from error
+        raise explain(error, field=field, type=type) from error
 
 
-def explain(error: Exception, *, field: str | None = None) -> Invalid:
-    """Return the `Invalid` that tells a caller, by field, why the JSON could not be read."""
+def explain(error: Exception, *, field: str | None = None, type: Any = None) -> Invalid:
+    """Return the `Invalid` that tells a caller, by field, why the JSON could not be read as `type`."""
     if isinstance(error, RecursionError):
         return Invalid("is nested too deeply", field=field or "body", code="too_deep")
     if isinstance(error, UnicodeDecodeError):
@@ -53,8 +54,12 @@ def explain(error: Exception, *, field: str | None = None) -> Invalid:
     code = "invalid" if isinstance(error, msgspec.ValidationError) else "malformed"
     if not parts and code == "malformed":
         parts = ["body"]
-    reason = reason[:1].lower() + reason[1:]
-    return Invalid(f"is not JSON: {reason}" if code == "malformed" else reason, field=_joined(parts), code=code)
+    if code == "malformed":
+        reason = f"is not JSON: {reason[:1].lower()}{reason[1:]}"
+    else:
+        reason = reword(reason, choices=choices_at(type, inner))
+        reason += suggestion(unknown[1], fields_at(type, inner)) if unknown else ""
+    return Invalid(reason, field=_joined(parts), code=code)
 
 
 def _joined(parts: list[str]) -> str | None:

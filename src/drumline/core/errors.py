@@ -36,6 +36,10 @@ class Invalid(DrumlineError):
         if code is not None:
             self.code = code
 
+    def __str__(self) -> str:
+        # A reason such as "must be zero or more" says nothing without its subject.
+        return f"{self.field}: {self.message}" if self.field else self.message
+
 
 class KeyReused(Invalid):
     """The idempotency key belongs to an earlier submission with a different body."""

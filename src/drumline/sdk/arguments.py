@@ -27,7 +27,7 @@ def encode_hook(value: Any) -> Any:
     """Write what msgspec does not know by itself: models that can dump themselves, as pydantic's do."""
     dump = getattr(value, "model_dump", None)
     if dump is None:
-        raise TypeError(f"{type(value).__qualname__} cannot be written as JSON")
+        raise TypeError(f"a {type(value).__qualname__} cannot be written as JSON")
     return dump(mode="json")
 
 
@@ -124,7 +124,7 @@ class Arguments:
                 return msgspec.structs.asdict(self._decoder.decode(payload))
             return self._bind_loosely(_ANY_DECODER.decode(payload))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise explain(error, field="payload") from error
+            raise explain(error, field="payload", type=self._struct) from error
 
     def _bind_loosely(self, value: Any) -> dict[str, Any]:
         if isinstance(value, list):
@@ -218,5 +218,10 @@ def _unwritable(given: dict[str, Any], error: Exception) -> Invalid:
         try:
             ENCODER.encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError):
-            return Invalid(f"cannot be written as JSON: {error}", field=f"payload.{name}")
-    return Invalid(f"cannot be written as JSON: {error}", field="payload")
+            return Invalid(_unwritable_text(error), field=f"payload.{name}")
+    return Invalid(_unwritable_text(error), field="payload")
+
+
+def _unwritable_text(error: Exception) -> str:
+    text = str(error)
+    return text if "cannot be written as JSON" in text else f"cannot be written as JSON: {text}"

@@ -1,6 +1,6 @@
 """What can be said about a task when it is defined, and about one submission of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypedDict
 
@@ -11,6 +11,7 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import parse_priority
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES, NotifyTarget, TaskRequest, accept
+from drumline.core.wording import suggestion
 from drumline.sdk.definition import Defaults, Mode
 
 _NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
@@ -53,6 +54,7 @@ class Options(TypedDict, total=False):
 
 def defaults_of(settings: TaskSettings) -> Defaults:
     """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
+    _refuse_unknown(settings, TaskSettings.__annotations__, "@app.task has no setting")
     retries = _retries_of(settings)
     timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
     defaults = Defaults(
@@ -95,6 +97,7 @@ def request_of(name: str, defaults: Defaults) -> TaskRequest:
 def apply(request: TaskRequest, options: Options) -> TaskRequest:
     """Return the request with the options said over it."""
     changes: dict[str, object] = dict(options)
+    _refuse_unknown(changes, Options.__annotations__, "there is no option")
     if "key" in changes:
         changes["idempotency_key"] = changes.pop("key")
     for name in ("delay", "timeout"):
@@ -121,3 +124,9 @@ def _retries_of(settings: TaskSettings) -> int:
 
 def _backoff_of(backoff: Backoff | float) -> Backoff:
     return backoff if isinstance(backoff, Backoff) else Backoff(base=backoff)
+
+
+def _refuse_unknown(given: Iterable[str], known: Mapping[str, object], complaint: str) -> None:
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{complaint} {name!r}{suggestion(name, known)}")
