@@ -12,7 +12,7 @@ from drumline.ports.store import Store
 BATCH = 500
 MOST_BATCHES = 40
 """Batches in one pass; what is left waits for the next one, so that a pass has an end."""
-BEHIND_EVERY = 1.0
+BEHIND_EVERY = 0.1
 """Seconds to the next pass when something was left: as many tasks have to leave in a second as come."""
 STATEMENT_SECONDS = 30.0
 

@@ -1,0 +1,41 @@
+"""Run one of the scale tests: python -m bench.scale NAME [--quick]."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from bench.scale import fleet, kept, pinned, scheduled, soak
+from bench.scale.rack import Scale
+from bench.scale.report import show
+
+TESTS: Final[dict[str, Callable[[Scale], dict[str, Any]]]] = {
+    "scheduled": scheduled.run,
+    "kept": kept.run,
+    "fleet": fleet.run,
+    "soak": soak.run,
+    "pinned": pinned.run,
+}
+
+
+def main() -> None:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
+    parser.add_argument("name", choices=TESTS)
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything")
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long a soak lasts (default 30)")
+    parser.add_argument("--rate", type=float, help="tasks a second in a soak; 70%% of what was measured if not given")
+    parser.add_argument("--retention", type=float, default=0.0, help="seconds that a soak keeps ended tasks; 0 is ever")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers and workers are stopped
+    scale = Scale(quick=options.quick, minutes=options.minutes, rate=options.rate, retention=options.retention)
+    load = os.getloadavg()
+    result = {"test": options.name, "quick": options.quick, "load_before": load, **TESTS[options.name](scale)}
+    show(result)
+    print(json.dumps(result))
+
+
+main()
