@@ -18,10 +18,9 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=["sqlite-memory", "sqlite-file", "postgres"])
+@pytest.fixture(params=["sqlite-memory", "sqlite-file", pytest.param("postgres", marks=pytest.mark.services)])
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
     """Open the store that the current parameter names; calling it twice gives two stores on the same data."""
-
     url: str | None = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
 
     async def make(clock: Clock) -> Store:

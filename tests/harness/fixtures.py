@@ -29,6 +29,16 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename <> 'migration'"
 _numbers = count(1)
 
+SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server", "redis_url"})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a real component, so that the fast run can leave it out."""
+    for item in items:
+        if SERVICES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.services)
+
 
 @pytest.fixture(scope="session")
 def postgres_server_url() -> Iterator[str]:
