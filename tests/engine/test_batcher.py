@@ -3,8 +3,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from drumline.core.errors import Overloaded
-from drumline.sdk.batcher import Batcher
+from drumline.core.errors import Overloaded, Unavailable
+from drumline.sdk.batcher import HEAVIEST, Batcher, Weights
 
 
 class Gate:
@@ -225,3 +225,56 @@ async def test_drained_waits_for_all_that_is_under_way() -> None:
     await drained
     await steps()
     assert all(caller.done() for caller in callers)
+
+
+async def test_no_batch_is_heavier_than_a_backend_takes_and_a_giant_goes_alone() -> None:
+    gate = Gate()
+    batcher = Batcher(gate, name="test", weights=Weights(lambda item: item * HEAVIEST // 10))
+
+    answers = await asyncio.gather(batcher.join_many([4, 4, 4, 30, 1]), batcher.join(9), batcher.join(1))
+
+    assert tuple(answers) == ([40, 40, 40, 300, 10], 90, 10)
+    assert gate.batches == [[4, 4], [4], [30], [1, 9], [1]]
+
+
+async def test_too_much_weight_waiting_pushes_back() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", weights=Weights(lambda item: item, 10))
+    flying = asyncio.create_task(batcher.join(100))
+    await steps()
+    waiting = asyncio.create_task(batcher.join(8))
+    await steps()
+
+    with pytest.raises(Overloaded):
+        await batcher.join(3)
+
+    gate.open.set()
+    assert [await flying, await waiting, await batcher.join(2)] == [1000, 80, 20]
+
+
+class Outage(Gate):
+    """A backend that cannot be reached by those who bring a negative number."""
+
+    async def __call__(self, items: list[int]) -> Sequence[int]:
+        try:
+            return await super().__call__(items)
+        except ValueError as error:
+            raise Unavailable("away") from error
+
+
+async def test_a_batch_that_fails_answers_its_own_items_when_others_were_kept() -> None:
+    batcher = Batcher(Outage(), name="test", largest=2)
+
+    answers = await batcher.join_each([1, 2, -1, 4, 5])
+
+    assert [answer if isinstance(answer, int) else type(answer) for answer in answers] == [
+        10, 20, Unavailable, Unavailable, 50,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("items", [[-1], [-1, 2, -3, 4]])
+async def test_an_error_is_raised_when_nothing_was_kept(items: list[int]) -> None:
+    batcher = Batcher(Outage(), name="test", largest=2)
+
+    with pytest.raises(Unavailable):
+        await batcher.join_each(items)

@@ -13,9 +13,9 @@ from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped,
 from drumline.core.state import Act, State
 from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import Report, weight_of
 from drumline.ports.store import Executing, Settled, Settlement, Standing
-from drumline.sdk.batcher import Batcher
+from drumline.sdk.batcher import Batcher, Weights
 
 LONGEST_WAIT = timedelta(days=366)
 
@@ -39,7 +39,7 @@ class Settlements:
         self._random = random
         self._limits = limits
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
-            self._flush, name="settlements", largest=500, parallel=parallel
+            self._flush, name="settlements", largest=500, parallel=parallel, weights=Weights(weight_of)
         )
 
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:

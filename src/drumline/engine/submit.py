@@ -1,6 +1,7 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId
@@ -8,7 +9,10 @@ from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
 from drumline.engine.offer import Offers
 from drumline.ports.store import Hint, Submitting
-from drumline.sdk.batcher import Batcher
+from drumline.sdk.batcher import Batcher, Weights
+
+MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
+"""Payloads that may wait for the store; callers beyond that are asked to come again."""
 
 
 class Submissions:
@@ -22,7 +26,10 @@ class Submissions:
         self._new_id = new_id
         self._limits = limits
         self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
-            self._flush, name="submissions", parallel=parallel
+            self._flush,
+            name="submissions",
+            parallel=parallel,
+            weights=Weights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
 
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
@@ -38,12 +45,13 @@ class Submissions:
     ) -> list[Submitted | DrumlineError]:
         """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others.
 
-        What could not even be read stands in the list as the `Invalid` that says why, and is answered with it.
+        What could not even be read stands in the list as the `Invalid` that says why, and is answered with it. If the
+        store goes away in the middle of a long list, what was stored before has its id, and only the rest the error.
         """
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
         checked = [self._accept(request, number, tenant) for number, request in enumerate(requests)]
-        stored = iter(await self._batcher.join_many([task for task in checked if isinstance(task, NewTask)]))
+        stored = iter(await self._batcher.join_each([task for task in checked if isinstance(task, NewTask)]))
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
 
     def _accept(self, request: TaskRequest | Invalid, number: int, tenant: str) -> NewTask | Invalid:

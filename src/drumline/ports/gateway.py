@@ -8,7 +8,7 @@ from msgspec import Struct
 from drumline.core.errors import Fenced
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
-from drumline.core.outcome import Outcome
+from drumline.core.outcome import Outcome, Succeeded
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
@@ -20,6 +20,11 @@ class Report(Struct, frozen=True):
 
     lease: Lease
     outcome: Outcome
+
+
+def weight_of(report: Report) -> int:
+    """Return the bytes of what may be large about a report: its result."""
+    return len(memoryview(report.outcome.result)) if isinstance(report.outcome, Succeeded) else 0
 
 
 class Gateway(Protocol):

@@ -6,13 +6,31 @@ there is no timer on the light path, and under load the batches grow by themselv
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
 
-from drumline.core.errors import Overloaded
+from drumline.core.errors import DrumlineError, Overloaded
 
 In = TypeVar("In")
 Out = TypeVar("Out")
+
+HEAVIEST: Final = 16 * 1024 * 1024
+"""Bytes in one batch, where items are weighed: small ones never come near it, a few hundred large ones would."""
+
+
+class Weights(NamedTuple, Generic[In]):
+    """How items are weighed, and how many bytes of them may wait."""
+
+    weigh: Callable[[In], int]
+    most_waiting: int | None = None
+
+
+class _Group(NamedTuple, Generic[In, Out]):
+    """Items that stay together, what they weigh, and who waits for their answers."""
+
+    items: Sequence[In]
+    weight: int
+    answer: "asyncio.Future[list[Out]]"
 
 
 class Batcher(Generic[In, Out]):
@@ -21,6 +39,9 @@ class Batcher(Generic[In, Out]):
     `flush` must answer in order, one answer per item. If it raises, every caller of that batch gets the error, and
     no other. A caller that is cancelled does not take its items back: they may be in flight already. A flight that is
     cancelled (its loop is going down) cancels everyone who waits, so that nobody waits for ever.
+
+    With `weights` batches are bounded in bytes too: a thousand items of a megabyte are more than a backend takes at
+    once, and more than may gather in memory.
 
     A batcher belongs to one event loop.
     """
@@ -33,31 +54,66 @@ class Batcher(Generic[In, Out]):
         largest: int = 1000,
         parallel: int = 1,
         most_waiting: int = 100_000,
+        weights: Weights[In] | None = None,
     ) -> None:
         self._flush = flush
         self._name = name
         self._largest = largest
         self._parallel = parallel
         self._most_waiting = most_waiting
-        self._waiting: deque[tuple[Sequence[In], asyncio.Future[list[Out]]]] = deque()
+        self._weigh = weights.weigh if weights else None
+        self._most_weight = weights.most_waiting if weights else None
+        self._waiting: deque[_Group[In, Out]] = deque()
         self._count = 0
+        self._weight = 0
         self._flights: set[asyncio.Task[None]] = set()
 
     async def join(self, item: In) -> Out:
         """Send one item with its neighbours."""
-        self._check_room(1)
+        self._check_room(1, self._weigh(item) if self._weigh else 0)
         return (await self.send_many((item,)))[0]
 
     async def join_many(self, items: Sequence[In]) -> list[Out]:
         """Send items that stay together, in order; a list longer than a batch is sent in several."""
         if not items:
             return []
-        self._check_room(len(items))  # once for all of them: half a list must not be sent
-        if len(items) <= self._largest:
+        weight = self._weight_of(items)
+        self._check_room(len(items), weight)  # once for all of them: half a list must not be sent
+        if len(items) <= self._largest and weight <= HEAVIEST:
             return await self.send_many(items)
-        starts = range(0, len(items), self._largest)
-        waits = [self.send_many(items[start : start + self._largest]) for start in starts]
-        return [out for outs in await asyncio.gather(*waits) for out in outs]
+        return [out for outs in await asyncio.gather(*map(self.send_many, self._parts(items))) for out in outs]
+
+    async def join_each(self, items: Sequence[In]) -> list[Out | DrumlineError]:
+        """Send items as `join_many` does, but of several batches one may fail: its error answers its own items only.
+
+        If all of them fail, the error is raised: nothing was kept.
+        """
+        parts = list(self._parts(items))
+        if len(parts) <= 1:
+            return list(await self.join_many(items))
+        self._check_room(len(items), self._weight_of(items))
+        answers = await asyncio.gather(*map(self.send_many, parts), return_exceptions=True)
+        told: list[Out | DrumlineError] = []
+        for part, outs in zip(parts, answers, strict=True):
+            if not isinstance(outs, BaseException):
+                told += outs
+            elif isinstance(outs, DrumlineError) and not all(isinstance(each, BaseException) for each in answers):
+                told += [outs] * len(part)
+            else:
+                raise outs
+        return told
+
+    def _parts(self, items: Sequence[In]) -> Iterator[Sequence[In]]:
+        """Split items into lists that are no more than a batch each; one that is too heavy by itself goes alone."""
+        start = weight = 0
+        for place, item in enumerate(items):
+            heavy = self._weigh(item) if self._weigh else 0
+            if place > start and (place - start >= self._largest or weight + heavy > HEAVIEST):
+                yield items[start:place]
+                start, weight = place, 0
+            weight += heavy
+        if items:
+            yield items[start:]
 
     def send_many(self, items: Sequence[In]) -> "asyncio.Future[list[Out]]":
         """Send items that stay together, at most a batch of them; the future gives their answers.
@@ -66,8 +122,10 @@ class Batcher(Generic[In, Out]):
         """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Out]] = loop.create_future()
-        self._waiting.append((items, answer))
+        group = _Group(items, self._weight_of(items), answer)
+        self._waiting.append(group)
         self._count += len(items)
+        self._weight += group.weight
         if len(self._flights) < self._parallel:
             flight = loop.create_task(self._fly(), name=f"batch {self._name}")
             self._flights.add(flight)
@@ -79,8 +137,13 @@ class Batcher(Generic[In, Out]):
         while self._flights:
             await asyncio.wait(set(self._flights))
 
-    def _check_room(self, count: int) -> None:
-        if self._count and self._count + count > self._most_waiting:
+    def _weight_of(self, items: Sequence[In]) -> int:
+        return sum(map(self._weigh, items)) if self._weigh else 0
+
+    def _check_room(self, count: int, weight: int) -> None:
+        is_full = self._count + count > self._most_waiting
+        is_heavy = self._most_weight is not None and self._weight + weight > self._most_weight
+        if self._count and (is_full or is_heavy):
             raise Overloaded(f"{self._count:,} items are waiting for {self._name} already; try again shortly")
 
     async def _fly(self) -> None:
@@ -96,37 +159,42 @@ class Batcher(Generic[In, Out]):
     def _landed(self, flight: "asyncio.Task[None]") -> None:
         self._flights.discard(flight)  # it may have been cancelled before its first step
         if flight.cancelled() and not self._flights:
-            for _, answer in self._waiting:
-                answer.cancel()
+            for group in self._waiting:
+                group.answer.cancel()
             self._waiting.clear()
-            self._count = 0
+            self._count = self._weight = 0
 
-    def _next_groups(self) -> list[tuple[Sequence[In], "asyncio.Future[list[Out]]"]]:
+    def _next_groups(self) -> list[_Group[In, Out]]:
         groups = [self._waiting.popleft()]
-        size = len(groups[0][0])
-        while self._waiting and size + len(self._waiting[0][0]) <= self._largest:
+        size, weight = len(groups[0].items), groups[0].weight
+        while self._waiting:
+            following = self._waiting[0]
+            size, weight = size + len(following.items), weight + following.weight
+            if size > self._largest or weight > HEAVIEST:
+                break
             groups.append(self._waiting.popleft())
-            size += len(groups[-1][0])
-        self._count -= size
+        for group in groups:
+            self._count -= len(group.items)
+            self._weight -= group.weight
         return groups
 
-    async def _send(self, groups: list[tuple[Sequence[In], "asyncio.Future[list[Out]]"]]) -> None:
+    async def _send(self, groups: list[_Group[In, Out]]) -> None:
         try:
-            outs = await self._answers([item for group, _ in groups for item in group])
+            outs = await self._answers([item for group in groups for item in group.items])
         except asyncio.CancelledError:
-            for _, answer in groups:
-                answer.cancel()
+            for group in groups:
+                group.answer.cancel()
             raise
         except Exception as error:  # noqa: BLE001 - whatever the backend raised belongs to the callers
-            for _, answer in groups:
-                if not answer.done():
-                    answer.set_exception(error)
+            for group in groups:
+                if not group.answer.done():
+                    group.answer.set_exception(error)
             return
         start = 0
-        for group, answer in groups:
+        for items, _, answer in groups:
             if not answer.done():
-                answer.set_result(list(outs[start : start + len(group)]))
-            start += len(group)
+                answer.set_result(list(outs[start : start + len(items)]))
+            start += len(items)
 
     async def _answers(self, items: list[In]) -> Sequence[Out]:
         outs = await self._flush(items)

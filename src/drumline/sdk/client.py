@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
-from drumline.sdk.batcher import Batcher
+from drumline.sdk.batcher import Batcher, Weights
 from drumline.sdk.context import current_or_none
 from drumline.sdk.loop_thread import running_loop
 from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
@@ -47,7 +47,11 @@ class Client:
         batcher = self._batchers.get(loop)
         if batcher is None:
             batcher = self._batchers[loop] = Batcher(
-                self._flush, name="asubmit", largest=LARGEST_JOIN, parallel=PARALLEL_JOINS
+                self._flush,
+                name="asubmit",
+                largest=LARGEST_JOIN,
+                parallel=PARALLEL_JOINS,
+                weights=Weights(lambda request: len(memoryview(request.payload))),
             )
         return _id_or_raise(await batcher.join(request))
 

@@ -14,7 +14,7 @@ from typing import Final
 from drumline.core.lease import Lease
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import LogChunk
-from drumline.sdk.batcher import Batcher
+from drumline.sdk.batcher import Batcher, Weights
 from drumline.worker.link import Link
 from drumline.worker.texts import size_of, storable
 
@@ -93,7 +93,9 @@ class LogBook:
         self._written = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         # One flight at a time: when a batch is acknowledged, so is every one that joined before it.
-        self._batcher: Batcher[LogChunk, None] = Batcher(self._send, name="logs", largest=200, most_waiting=1_000_000)
+        self._batcher: Batcher[LogChunk, None] = Batcher(
+            self._send, name="logs", largest=200, most_waiting=1_000_000, weights=Weights(lambda chunk: len(chunk.text))
+        )
 
     def open(self, lease: Lease) -> AttemptLog:
         """Return the log of a new attempt."""

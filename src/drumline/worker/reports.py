@@ -9,8 +9,8 @@ from drumline.core.errors import Fenced, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.core.state import State
-from drumline.ports.gateway import Gateway, Report
-from drumline.sdk.batcher import Batcher
+from drumline.ports.gateway import Gateway, Report, weight_of
+from drumline.sdk.batcher import Batcher, Weights
 from drumline.worker.link import Link
 
 SETTLE_SECONDS: Final = 30.0
@@ -26,7 +26,7 @@ class Reports:
         self._gateway = gateway
         self._link = link
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
-            self._flush, name="reports", largest=LARGEST_BATCH, most_waiting=1_000_000
+            self._flush, name="reports", largest=LARGEST_BATCH, most_waiting=1_000_000, weights=Weights(weight_of)
         )
 
     async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
