@@ -102,6 +102,33 @@ def test_lists_are_whole_in_a_pipe(online: Drumline, server: Server, tmp_path: P
     assert [item["id"] for item in as_json.json] == [task]
 
 
+def test_fields_picks_from_every_item(online: Drumline, server: Server, tmp_path: Path) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, tags=[tmp_path.name[:60]], delay=3600)
+
+    listed = online("tasks", "list", "--tag", tmp_path.name[:60], "--fields", "payload,id", "--json")
+    table = online("tasks", "list", "--tag", tmp_path.name[:60], "--fields", "id,status")
+    one = online("tasks", "get", task, "--fields", "status")
+
+    assert listed.json == [{"payload": {"seconds": 0}, "id": task}]
+    assert table.out.split() == ["ID", "STATUS", task, "PENDING"]
+    assert one.json == {"status": "PENDING"}
+
+
+def test_files_that_a_task_made_are_listed_and_fetched(online: Drumline, server: Server, tmp_path: Path) -> None:
+    task = server.submit("generate-pdf", payload={"template": "= Hello", "filename": "hello.pdf"})
+    server.until_ended(task)
+
+    listed = online("tasks", "artifacts", task, "--json")
+    fetched = online("tasks", "download", task)
+    again = online("tasks", "download", task)
+    other = online("tasks", "download", task, "bye.pdf")
+
+    assert [item["name"] for item in listed.json] == ["hello.pdf"]
+    assert fetched.out == "hello.pdf\n"
+    assert (tmp_path / "hello.pdf").read_bytes().startswith(b"%PDF")
+    assert (again.code, other.code) == (ExitCode.USAGE, ExitCode.NOT_FOUND)
+
+
 def test_an_empty_list_is_no_failure(online: Drumline) -> None:
     ran = online("tasks", "list", "--name", "no task has this name", "--json")
 
@@ -115,7 +142,8 @@ def test_get_shows_a_task_with_its_attempts(online: Drumline, server: Server, tm
     plain = online("tasks", "get", task, "--attempts")
     as_json = online("tasks", "get", task, "--attempts", "--json")
 
-    assert "never" in plain.out
+    assert "Permanent: never" in plain.out
+    assert plain.out.splitlines()[-1].split()[:2] == ["1", "failed"]
     assert [attempt["outcome"] for attempt in as_json.json["attempts"]] == ["failed"]
 
 
@@ -198,6 +226,18 @@ def test_cancel_needs_a_yes_and_without_a_terminal_the_flag(online: Drumline, se
     assert (agreed.code, agreed.json[0]["status"]) == (0, "CANCELLED")
 
 
+def test_a_dry_run_changes_nothing(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+    before = server.count("PENDING")
+
+    cancelled = online("tasks", "cancel", task, "--dry-run", "--json")
+    submitted = online("submit", "work.sleep", "--arg", "seconds=0", "--delay", "1h", "--dry-run")
+
+    assert [item["id"] for item in cancelled.json] == [task]
+    assert submitted.json == {"name": "work.sleep", "payload": {"seconds": 0}, "delay": "1h"}
+    assert server.count("PENDING") == before
+
+
 def test_retry_and_reschedule(online: Drumline, server: Server) -> None:
     task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
     online("tasks", "cancel", task, "--yes")
@@ -247,9 +287,12 @@ def test_workers_are_listed(online: Drumline, server: Server) -> None:
         (("submit", "x", "--payload", "{"), ExitCode.USAGE, "--payload: is not JSON"),
         (("submit", "x", "--arg", "y"), ExitCode.USAGE, "NAME=VALUE"),
         (("submit", "x", "--delay", "-3"), ExitCode.USAGE, "delay"),
+        (("submit", "x", "--at", "tomorrow"), ExitCode.USAGE, "run_at: must be a time such as 2026-"),
+        (("tasks", "list", "--fields", "id,statsu"), ExitCode.USAGE, "did you mean status?"),
+        (("tasks", "download", NOWHERE), ExitCode.NOT_FOUND, "there is no task"),
         (("submit", "x", "--payload", "@nowhere"), ExitCode.USAGE, "nowhere cannot be read"),
         (("dev", "nowhere.py"), ExitCode.USAGE, "there is no file nowhere.py"),
-        (("dev", "--log-level", "loud"), ExitCode.USAGE, "--log.level"),
+        (("dev", "--log-level", "loud"), ExitCode.USAGE, "--log-level: must be one of debug, info"),
     ],
 )
 def test_a_mistake_has_its_status_and_says_what_to_do(

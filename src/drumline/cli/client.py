@@ -46,6 +46,11 @@ class Client:
                 time.sleep(pause)
         return self._ask("GET", path, query=query)
 
+    def fetch(self, path: str) -> bytes:
+        """Return a file as it is."""
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS)
+        return self._request("GET", path, None, None, timeout).data
+
     def post(self, path: str, body: object = None) -> Any:
         """Ask for something to be done."""
         return self._ask("POST", path, body=body)

@@ -1,40 +1,35 @@
 """What goes where: data on standard output, everything else on standard error.
 
-On a terminal lists are fitted to its width and coloured; in a pipe they are whole and plain. `--json` is one valid
-document, `--jsonl` one object per line.
+On a terminal lists are fitted to its width and coloured, and times are as seen from now; in a pipe everything is whole
+and plain. `--json` is one valid document, `--jsonl` one object per line; `--fields` picks from each item.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import typer
 
 from drumline.cli.exits import ExitCode
-
-STATUS_STYLES = {
-    "PENDING": "blue",
-    "QUEUED": "cyan",
-    "PROCESSING": "yellow",
-    "COMPLETED": "green",
-    "FAILED": "bold red",
-    "CANCELLED": "magenta",
-    "SKIPPED": "magenta",
-}
+from drumline.cli.tables import Column, print_table, terminal_width
+from drumline.cli.terminal import is_terminal
+from drumline.core.errors import Invalid
 
 
-class Column(NamedTuple):
-    """A column of a list: its title, what it shows of an item, and whether a narrow terminal may cut it."""
+class Form(NamedTuple):
+    """The form in which a list was asked for."""
 
-    title: str
-    show: Callable[[dict[str, Any]], object]
-    may_be_cut: bool = True
+    as_json: bool = False
+    as_jsonl: bool = False
+    wide: bool = False
+    fields: str | None = None
+    """Names of fields, separated by commas."""
 
-
-def is_terminal() -> bool:
-    """Tell whether standard output is a person's terminal."""
-    return sys.stdout.isatty()
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that were asked for; none means all."""
+        return tuple(name.strip() for name in (self.fields or "").split(",") if name.strip())
 
 
 def say(text: str) -> None:
@@ -52,19 +47,37 @@ def print_json_line(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def print_list(
-    items: Iterable[dict[str, Any]], columns: Sequence[Column], *, as_json: bool, as_jsonl: bool, wide: bool = False
-) -> None:
-    """Print items in the form that was asked for."""
-    if as_json:
-        print_json(list(items))
-    elif as_jsonl:
-        for item in items:
-            print_json_line(item)
-    elif is_terminal() and not wide:
-        _print_fitted(items, columns)
+def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:
+    """Print items in the form that was asked for, and return how many; `nothing` is told if there are none."""
+    if form.names:
+        items = picked(items, form.names)
+        columns = [_field_column(name) for name in form.names]
+    if form.as_jsonl:
+        return _print_lines(items)
+    items = list(items)
+    if form.as_json:
+        print_json(items)
+    elif not items and is_terminal():
+        say(nothing)
     else:
-        _print_plain(items, columns)
+        is_fitted = is_terminal() and not form.wide
+        print_table(items, columns, width=terminal_width() if is_fitted else None, is_relative=is_fitted)
+    return len(items)
+
+
+def picked(items: Iterable[dict[str, Any]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield items with only the named fields, in that order; a field that no item has is a mistake."""
+    from drumline.core.wording import suggestion
+
+    for item in items:
+        for name in names:
+            if name not in item and name not in _SOMETIMES:
+                hint = suggestion(name, item) or f"; there are {', '.join(item)}"
+                raise Invalid(f"there is no field {name}{hint}", field="--fields")
+        yield {name: item.get(name) for name in names}
+
+
+_SOMETIMES = frozenset({"payload", "result", "attempts", "artifacts"})
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -78,26 +91,18 @@ def confirm(question: str, *, yes: bool) -> None:
         raise typer.Exit(ExitCode.USAGE)
 
 
-def _cells(item: dict[str, Any], columns: Sequence[Column]) -> list[str]:
-    shown = (column.show(item) for column in columns)
-    return ["-" if value is None or value == "" else str(value) for value in shown]
-
-
-def _print_plain(items: Iterable[dict[str, Any]], columns: Sequence[Column]) -> None:
-    rows = [[column.title for column in columns], *(_cells(item, columns) for item in items)]
-    widths = [max(len(row[number]) for row in rows) for number in range(len(columns))]
-    for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _print_fitted(items: Iterable[dict[str, Any]], columns: Sequence[Column]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column.title, no_wrap=True, overflow="ellipsis" if column.may_be_cut else "fold")
+def _print_lines(items: Iterable[dict[str, Any]]) -> int:
+    count = 0
     for item in items:
-        table.add_row(*(Text(cell, style=STATUS_STYLES.get(cell, "")) for cell in _cells(item, columns)))
-    Console().print(table)
+        print_json_line(item)
+        count += 1
+    return count
+
+
+def _field_column(name: str) -> Column:
+    def show(item: dict[str, Any]) -> object:
+        value = item[name]
+        return value if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False)
+
+    least = None if name in {"id", "status"} else 12
+    return Column(name.upper(), show, rank=9 if least is None else 1, least=least, is_time=name.endswith("_at"))

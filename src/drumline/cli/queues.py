@@ -4,18 +4,19 @@ from typing import Annotated, Any
 
 import typer
 
-from drumline.cli.options import Json, Jsonl, Key, Url, Wide
-from drumline.cli.output import Column, print_json, print_list
+from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide
+from drumline.cli.output import Form, print_json, print_list
+from drumline.cli.tables import Column
 
 app = typer.Typer(help="Look at, pause and resume queues.", no_args_is_help=True, rich_markup_mode=None)
 
 COLUMNS = (
-    Column("NAME", lambda queue: queue["name"], may_be_cut=False),
-    Column("PENDING", lambda queue: queue["pending"]),
-    Column("QUEUED", lambda queue: queue["queued"]),
-    Column("PROCESSING", lambda queue: queue["processing"]),
-    Column("OLDEST DUE", lambda queue: queue["oldest_due_at"]),
-    Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None),
+    Column("NAME", lambda queue: queue["name"], rank=9, least=12),
+    Column("PENDING", lambda queue: queue["pending"], rank=6),
+    Column("QUEUED", lambda queue: queue["queued"], rank=8),
+    Column("PROCESSING", lambda queue: queue["processing"], rank=7),
+    Column("OLDEST DUE", lambda queue: queue["oldest_due_at"], rank=4, is_time=True),
+    Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None, rank=5, least=10),
 )
 
 Name = Annotated[str, typer.Argument(help="The queue's name.", metavar="NAME", show_default=False)]
@@ -23,13 +24,20 @@ Name = Annotated[str, typer.Argument(help="The queue's name.", metavar="NAME", s
 
 @app.command("list")
 def list_queues(
-    as_json: Json = False, as_jsonl: Jsonl = False, wide: Wide = False, url: Url = None, api_key: Key = None
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    fields: Fields = None,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
 ) -> None:
     """List the queues that have tasks or are paused."""
     from drumline.cli.client import connect
 
     queues = connect(url, api_key).get("/queues")["items"]
-    print_list(queues, COLUMNS, as_json=as_json, as_jsonl=as_jsonl, wide=wide)
+    print_list(
+        queues, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="No queue has a task, and none is paused."
+    )
 
 
 @app.command()

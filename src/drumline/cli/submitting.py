@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from drumline.cli.exits import ExitCode
-from drumline.cli.options import Json, Jsonl, Key, Url
+from drumline.cli.options import DryRun, Json, Jsonl, Key, Url
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -54,6 +55,7 @@ def submit(
         int, typer.Option("--batch-size", help="Tasks per request, with --file.", min=1, max=LARGEST_BATCH, metavar="N")
     ] = 1000,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for its end, and print its result.")] = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
     url: Url = None,
@@ -68,13 +70,17 @@ def submit(
     }  # fmt: skip
     given = {option: value for option, value in options.items() if value is not None}
     if file is not None:
-        if name is not None or given or payload or arguments or wait:
-            raise typer.BadParameter("--file takes everything from the file's lines")
+        if name is not None or given or payload or arguments or wait or dry_run:
+            raise Invalid("--file takes everything from the file's lines, and goes with no other option")
         _submit_file(connect(url, api_key), file, batch_size, as_json=as_json, as_jsonl=as_jsonl)
         return
     if name is None:
-        raise typer.BadParameter("give the task's name, or --file")
+        raise Invalid("give the task's name, or --file")
     task = {"name": name, "payload": _payload_of(payload, arguments or []), **given}
+    if dry_run:
+        print_json(task)
+        say("This would be sent to POST /api/v1/tasks; nothing was submitted.")
+        return
     client = connect(url, api_key)
     answer = client.post("/tasks", task)
     if not wait:
@@ -82,6 +88,8 @@ def submit(
         return
     from drumline.cli.watching import wait_for_result
 
+    if sys.stderr.isatty():
+        say(f"Submitted {answer['id']}")
     wait_for_result(client, answer["id"], as_json=as_json or as_jsonl)
 
 
@@ -98,7 +106,7 @@ def _payload_of(payload: str | None, arguments: list[str]) -> Any:
     from drumline.cli.client import read_json
 
     if payload is not None and arguments:
-        raise typer.BadParameter("give --payload or --arg, not both")
+        raise Invalid("give --payload or --arg, not both")
     if payload is None:
         return dict(_argument(text) for text in arguments)
     if payload == "-":
@@ -113,7 +121,7 @@ def _argument(text: str) -> tuple[str, Any]:
 
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise typer.BadParameter(f"--arg {text}: write it as NAME=VALUE")
+        raise Invalid(f"--arg {text}: write it as NAME=VALUE")
     try:
         return name, json.loads(value)
     except ValueError:
@@ -124,7 +132,7 @@ def _read_file(name: str) -> str:
     try:
         return Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{name} cannot be read: {error}") from error
+        raise Invalid(f"{name} cannot be read: {error}") from error
 
 
 def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:

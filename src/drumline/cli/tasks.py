@@ -1,29 +1,39 @@
 """Commands about tasks."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Json, Jsonl, Key, TaskId, TaskIds, Url, Wide, Yes
-from drumline.cli.output import STATUS_STYLES, Column, confirm, is_terminal, print_json, print_list, say
+from drumline.cli.artifacts import artifacts, download
+from drumline.cli.describing import first_line, print_task
+from drumline.cli.options import DryRun, Fields, Json, Jsonl, Key, TaskId, TaskIds, Url, Wide, Yes
+from drumline.cli.output import Form, confirm, picked, print_json, print_list, say
 from drumline.cli.submitting import submit
+from drumline.cli.tables import Column
+from drumline.cli.terminal import STATUSES, is_terminal
 from drumline.cli.watching import logs, watch
+from drumline.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
 
 app = typer.Typer(help="Submit, look at and steer tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.command("submit")(submit)
 app.command("watch")(watch)
 app.command("logs")(logs)
+app.command("artifacts")(artifacts)
+app.command("download")(download)
 
 COLUMNS = (
-    Column("ID", lambda task: task["id"], may_be_cut=False),
-    Column("STATUS", lambda task: task["status"], may_be_cut=False),
-    Column("NAME", lambda task: task["name"]),
-    Column("QUEUE", lambda task: task["queue"]),
-    Column("PRIORITY", lambda task: task["priority"]),
-    Column("ATTEMPT", lambda task: f"{task['attempt']}/{task['retries'] + 1}"),
-    Column("CREATED", lambda task: task["created_at"]),
-    Column("DUE", lambda task: task["due_at"]),
-    Column("ERROR", lambda task: _first_line(task["error"])),
+    Column("ID", lambda task: task["id"], rank=9),
+    Column("STATUS", lambda task: task["status"], rank=9),
+    Column("NAME", lambda task: task["name"], rank=8, least=12),
+    Column("QUEUE", lambda task: task["queue"], rank=4, least=8),
+    Column("PRIORITY", lambda task: task["priority"], rank=1),
+    Column("ATTEMPT", lambda task: f"{task['attempt']}/{task['retries'] + 1}", rank=3),
+    Column("CREATED", lambda task: task["created_at"], rank=7, is_time=True),
+    Column("DUE", lambda task: task["due_at"], rank=2, is_time=True),
+    Column("ERROR", lambda task: first_line(task["error"]), rank=5, least=20),
 )
 
 
@@ -41,6 +51,7 @@ def list_tasks(
     limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
+    fields: Fields = None,
     wide: Wide = False,
     url: Url = None,
     api_key: Key = None,
@@ -48,33 +59,39 @@ def list_tasks(
     """List tasks, newest first."""
     from drumline.cli.client import connect
 
-    statuses = [_checked_status(one) for one in status or ()]
-    tasks = connect(url, api_key).pages(
-        "/tasks", limit=limit, status=statuses or None, queue=queue, name=name, tag=tag, idempotency_key=key,
-        worker=worker,
-    )  # fmt: skip
-    print_list(tasks, COLUMNS, as_json=as_json, as_jsonl=as_jsonl, wide=wide)
+    form = Form(as_json, as_jsonl, wide, fields)
+    filters: dict[str, Any] = {
+        "status": [_checked_status(one) for one in status or ()] or None,
+        "queue": queue, "name": name, "tag": tag, "idempotency_key": key, "worker": worker,
+    }  # fmt: skip
+    shown = "true" if "payload" in form.names else None
+    tasks = connect(url, api_key).pages("/tasks", limit=limit, payload=shown, **filters)
+    count = print_list(tasks, COLUMNS, form, nothing=_nothing(filters))
+    if count == limit and is_terminal():
+        say(f"These are the newest {count}; there may be more: --limit {count * 10}")
 
 
 @app.command()
 def get(
     id: TaskId,
-    attempts: Annotated[bool, typer.Option("--attempts", help="Show every execution too.")] = False,
+    attempts: Annotated[bool, typer.Option("--attempts", help="With --json: every execution too.")] = False,
     as_json: Json = False,
+    fields: Fields = None,
     url: Url = None,
     api_key: Key = None,
 ) -> None:
-    """Show one task."""
+    """Show one task: how it stands, what it was given, and how each attempt ended."""
     from drumline.cli.client import connect
 
     client = connect(url, api_key)
     task = client.get(f"/tasks/{id}")
-    if attempts:
-        task["attempts"] = client.get(f"/tasks/{id}/attempts")["items"]
-    if as_json:
-        print_json(task)
-    else:
-        _print_task(task)
+    if as_json or fields:
+        if attempts:
+            task["attempts"] = client.get(f"/tasks/{id}/attempts")["items"]
+        print_json(next(picked([task], names)) if (names := Form(fields=fields).names) else task)
+        return
+    executions = client.get(f"/tasks/{id}/attempts")["items"]
+    print_task(task, executions, client.get(f"/tasks/{id}/artifacts")["items"])
 
 
 @app.command()
@@ -82,6 +99,7 @@ def cancel(
     ids: TaskIds,
     force: Annotated[bool, typer.Option("--force", help="End running ones now, whatever their worker does.")] = False,
     yes: Yes = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
     url: Url = None,
     api_key: Key = None,
@@ -89,18 +107,24 @@ def cancel(
     """Cancel tasks: waiting ones at once, running ones as soon as their worker hears of it."""
     from drumline.cli.client import connect
 
-    confirm(f"Cancel {_count(ids)}?", yes=yes)
     client = connect(url, api_key)
+    if dry_run:
+        _print_as_they_stand(client, ids, "would be cancelled", as_json=as_json)
+        return
+    confirm(f"Cancel {_count(ids)}?", yes=yes)
     answers = [client.post(f"/tasks/{one}/cancel", {"force": force}) for one in ids]
     _print_done(answers, as_json=as_json)
 
 
 @app.command()
-def retry(ids: TaskIds, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+def retry(ids: TaskIds, dry_run: DryRun = False, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
     """Run failed, cancelled or skipped tasks again."""
     from drumline.cli.client import connect
 
     client = connect(url, api_key)
+    if dry_run:
+        _print_as_they_stand(client, ids, "would run again", as_json=as_json)
+        return
     _print_done([client.post(f"/tasks/{one}/retry") for one in ids], as_json=as_json)
 
 
@@ -122,20 +146,31 @@ def reschedule(
     asked = {"run_at": at, "delay": delay, "priority": priority}
     change = {name: value for name, value in asked.items() if value is not None}
     if not change:
-        raise typer.BadParameter("give --at, --delay or --priority")
+        raise Invalid("give --at, --delay or --priority")
     client = connect(url, api_key)
     _print_done([client.patch(f"/tasks/{one}", change) for one in ids], as_json=as_json)
 
 
 def _checked_status(text: str) -> str:
-    from difflib import get_close_matches
+    from drumline.core.wording import suggestion
 
     status = text.upper()
-    if status not in STATUS_STYLES:
-        near = get_close_matches(status, STATUS_STYLES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"it is one of {', '.join(STATUS_STYLES)}"
-        raise typer.BadParameter(f"there is no status {text}; {hint}")
+    if status not in STATUSES:
+        hint = suggestion(status, STATUSES) or f"; it is one of {', '.join(STATUSES)}"
+        raise Invalid(f"there is no status {text}{hint}")
     return status
+
+
+def _nothing(filters: dict[str, Any]) -> str:
+    if any(filters.values()):
+        return "No task is like that."
+    return "There are no tasks yet. Try: drumline submit shell --arg shell='echo hello' --wait"
+
+
+def _print_as_they_stand(client: "Client", ids: list[str], fate: str, *, as_json: bool) -> None:
+    tasks = [client.get(f"/tasks/{one}") for one in ids]
+    print_list(tasks, COLUMNS, Form(as_json=as_json), nothing="")
+    say(f"{_count(ids).capitalize()} {fate}, as far as the state allows; nothing was changed.")
 
 
 def _print_done(tasks: list[dict[str, Any]], *, as_json: bool) -> None:
@@ -146,34 +181,6 @@ def _print_done(tasks: list[dict[str, Any]], *, as_json: bool) -> None:
         typer.echo(f"{task['id']}  {task['status']}")
         if task["status"] == "PROCESSING" and task["cancel_requested"]:
             say("Its worker is told within a few seconds; --force ends it now.")
-
-
-def _print_task(task: dict[str, Any]) -> None:
-    import json
-
-    styles = {"COMPLETED": typer.colors.GREEN, "FAILED": typer.colors.RED, "PROCESSING": typer.colors.YELLOW}
-    status = typer.style(task["status"], fg=styles.get(task["status"]), bold=True) if is_terminal() else task["status"]
-    typer.echo(f"{'id':<12} {task['id']}\n{'status':<12} {status}")
-    later = ("id", "status", "payload", "result", "error", "attempts")
-    for name, value in task.items():
-        if name not in later and value not in (None, [], False):
-            typer.echo(f"{name:<12} {json.dumps(value) if isinstance(value, dict | list) else value}")
-    for name in ("payload", "result"):
-        if name in task:
-            typer.echo(f"{name:<12} {json.dumps(task[name], ensure_ascii=False)}")
-    if task["error"]:
-        typer.echo(f"{'error':<12} {task['error']['kind']}: {task['error']['message']}")
-        typer.echo(task["error"]["traceback"].rstrip(), nl=bool(task["error"]["traceback"]))
-    for attempt in task.get("attempts", ()):
-        error = f"  {_first_line(attempt['error'])}" if attempt["error"] else ""
-        typer.echo(
-            f"attempt {attempt['attempt']:<4} {attempt['outcome']}  {attempt['worker'] or '-'}  "
-            f"{attempt['started_at'] or '-'} .. {attempt['finished_at'] or '-'}{error}"
-        )
-
-
-def _first_line(error: dict[str, Any] | None) -> str | None:
-    return None if error is None else f"{error['kind']}: {error['message']}".partition("\n")[0]
 
 
 def _count(ids: list[str]) -> str:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.describing import first_line
 from drumline.cli.exits import ExitCode, exit_code_for
+from drumline.cli.moments import relative
 from drumline.cli.options import Json, Jsonl, Key, TaskId, Url
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -64,7 +67,7 @@ def logs(
     from drumline.cli.client import connect
 
     if follow and as_json:
-        raise typer.BadParameter("--json is one document, and --follow has no end to wait for: give one of them")
+        raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
     pieces = connect(url, api_key).stream(f"/tasks/{id}/log", follow="true" if follow else None, attempt=attempt)
     if as_json:
         print_json({"id": id, "log": "".join(pieces)})
@@ -128,14 +131,21 @@ def _display(*, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
 
 
 def _summary(task: dict[str, Any]) -> str:
-    due = f", due {task['due_at']}" if task["status"] == "PENDING" else ""
-    return f"{task['name']}  {task['status']}  attempt {task['attempt']}/{task['retries'] + 1}{due}"
+    if task["status"] == "PENDING":
+        return f"{task['name']}  PENDING, due {relative(task['due_at'])}{_last_error(task)}"
+    if task["status"] == "PROCESSING":
+        return f"{task['name']}  PROCESSING, attempt {task['attempt']} of {task['retries'] + 1}"
+    return f"{task['name']}  {task['status']}{_last_error(task)}"
+
+
+def _last_error(task: dict[str, Any]) -> str:
+    return f"; attempt {task['attempt']}: {first_line(task['error'])}" if task["error"] else ""
 
 
 def _print_end(task: dict[str, Any]) -> None:
     typer.echo(f"{task['id']}  {task['status']}")
     if task["error"] and task["status"] == "FAILED":
         say(f"{task['error']['kind']}: {task['error']['message']}")
-        say(f"More: drumline logs {task['id']}")
+        say(f"More: drumline tasks get {task['id']}")
     elif task["status"] not in ENDED:
         say("The time is up; the task lives on.")

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from drumline.cli.options import Json, Jsonl, Key, Url, Wide, Yes
-from drumline.cli.output import Column, confirm, print_json, print_list
+from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide, Yes
+from drumline.cli.output import Form, confirm, print_json, print_list
+from drumline.cli.tables import Column
 
 app = typer.Typer(help="Look at and drain workers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -17,15 +18,16 @@ def _state(worker: dict[str, object]) -> str:
 
 
 COLUMNS = (
-    Column("ID", lambda worker: worker["id"], may_be_cut=False),
-    Column("HOST", lambda worker: worker["host"]),
-    Column("PID", lambda worker: worker["pid"]),
-    Column("LABEL", lambda worker: worker["label"]),
-    Column("HELD", lambda worker: f"{worker['held']}/{worker['capacity']}"),
-    Column("QUEUES", lambda worker: ",".join(worker["queues"]) or "all"),
-    Column("LAST BEAT", lambda worker: worker["beat_at"]),
-    Column("STATE", _state),
-    Column("VERSION", lambda worker: worker["version"]),
+    Column("ID", lambda worker: worker["id"], rank=9),
+    Column("STATE", _state, rank=8),
+    Column("HELD", lambda worker: f"{worker['held']}/{worker['capacity']}", rank=7),
+    Column("LAST BEAT", lambda worker: worker["beat_at"], rank=6, is_time=True),
+    Column("HOST", lambda worker: worker["host"], rank=5, least=10),
+    Column("PID", lambda worker: worker["pid"], rank=4),
+    Column("LABEL", lambda worker: worker["label"], rank=3, least=8),
+    Column("QUEUES", lambda worker: ",".join(worker["queues"]) or "all", rank=2, least=8),
+    Column("VERSION", lambda worker: worker["version"], rank=1),
+    Column("TASKS", lambda worker: ",".join(worker["types"]), rank=0, least=12),
 )
 
 
@@ -34,15 +36,18 @@ def list_workers(
     closed: Annotated[bool, typer.Option("--closed", help="Those that left lately too.")] = False,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
+    fields: Fields = None,
     wide: Wide = False,
     url: Url = None,
     api_key: Key = None,
 ) -> None:
-    """List the workers there are."""
+    """List the workers there are, and what each can run."""
     from drumline.cli.client import connect
 
     workers = connect(url, api_key).get("/workers", closed="true" if closed else None)["items"]
-    print_list(workers, COLUMNS, as_json=as_json, as_jsonl=as_jsonl, wide=wide)
+    print_list(
+        workers, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="No worker is there: drumline worker APP"
+    )
 
 
 @app.command()

@@ -4,7 +4,6 @@ import re
 import types
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from drumline.core.duration import parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.wording import choices_at, reword, suggestion
 from drumline.settings.fields import Secret, Settings
 
 PREFIX = "DRUMLINE_"
@@ -28,6 +28,13 @@ _SCHEMES = {
     "queue_url": ("redis://", "rediss://", "redis+cluster://", "rediss+cluster://", "unix://"),
     "url": ("http://", "https://"),
 }
+_FLAGS = {
+    "worker.concurrency": "concurrency",
+    "worker.queues": "queue",
+    "log.level": "log-level",
+    "api_key": "api-key",
+}
+"""What the command line calls a setting, where it calls it otherwise."""
 _WORDS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
@@ -64,7 +71,9 @@ def load_settings(
     leaves = {leaf.path: leaf for leaf in leaves_of(Settings)}
     given = dict(_from_file(_config_path(environ, config), leaves))
     given |= _from_environment(environ, leaves)
-    given |= {path: Given(value, f"--{path}") for path, value in (flags or {}).items() if value is not None}
+    given |= {
+        path: Given(value, f"--{_FLAGS.get(path, path)}") for path, value in (flags or {}).items() if value is not None
+    }
     tree: dict[str, Any] = {}
     for path, value in given.items():
         room, _, name = path.rpartition(".")
@@ -123,7 +132,7 @@ def _flatten(
         elif path in rooms:
             raise Invalid(f"{path} in {file} must hold keys and values", field=path)
         else:
-            raise Invalid(f"{file} sets {path}, which does not exist{_nearest(path, [*leaves, *rooms])}", field=path)
+            raise Invalid(f"{file} sets {path}, which does not exist{suggestion(path, [*leaves, *rooms])}", field=path)
 
 
 def _parse_yaml(path: Path) -> object:
@@ -145,7 +154,7 @@ def _from_environment(environ: Mapping[str, str], leaves: Mapping[str, Leaf]) ->
     files = {f"{leaf.variable}_FILE" for leaf in leaves.values() if leaf.is_secret}
     for name in sorted(ours - known.keys() - files - {CONFIG_VARIABLE}):
         if not _OUTSIDE.fullmatch(name) and not _is_service_link(name, environ[name]):
-            raise Invalid(f"{name} is set, but means nothing{_nearest(name, [*known, *files])}", field=name)
+            raise Invalid(f"{name} is set, but means nothing{suggestion(name, [*known, *files])}", field=name)
     given: dict[str, Given] = {}
     for name, path in COMMON_NAMES.items():
         given |= _from_variable(environ, name, leaves[path])
@@ -182,7 +191,8 @@ def _read(leaf: Leaf, given: Given) -> object:
             value = _split(leaf.type, value)
         read = msgspec.convert(value, leaf.type, strict=not given.textual, dec_hook=_decode_special)
     except msgspec.ValidationError as error:
-        raise Invalid(f"{given.source}: {str(error)[:1].lower()}{str(error)[1:]}", field=leaf.path) from error
+        reason = reword(str(error), choices=choices_at(leaf.type, ""))
+        raise Invalid(f"{given.source}: {reason}", field=leaf.path) from error
     except Invalid as error:
         raise Invalid(f"{given.source}: {error.message}", field=leaf.path) from error
     schemes = _SCHEMES.get(leaf.path)
@@ -209,8 +219,3 @@ def _decode_special(type_: type, value: object) -> object:
     if not isinstance(value, str):
         raise msgspec.ValidationError(f"Expected `str`, got `{type(value).__name__}`")
     return Path(value).expanduser() if type_ is Path else type_(value)
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""

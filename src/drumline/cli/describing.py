@@ -1,0 +1,100 @@
+"""One task on a page: how it stands, what it was given, how each attempt ended."""
+
+import json
+import re
+import time
+from typing import Any
+
+import typer
+
+from drumline.cli.moments import between, relative, since_epoch, size, span
+from drumline.cli.tables import Column, print_table, terminal_width, tidy
+from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
+
+LABEL = 10
+SHORT_JSON = 100
+"""JSON of up to so many characters stands on one line, if there is room."""
+
+ATTEMPTS = (
+    Column("#", lambda attempt: attempt["attempt"], rank=9),
+    Column("OUTCOME", lambda attempt: attempt["outcome"], rank=8),
+    Column("STARTED", lambda attempt: attempt["started_at"], rank=6, is_time=True),
+    Column("TOOK", lambda attempt: between(attempt["started_at"], attempt["finished_at"]), rank=5),
+    Column("WORKER", lambda attempt: attempt["worker"], rank=4),
+    Column("ERROR", lambda attempt: first_line(attempt["error"]), rank=7, least=16),
+)
+
+
+def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: list[dict[str, Any]]) -> None:
+    """Print everything about a task that is worth reading; what is as usual is left out."""
+    _line("id", task["id"])
+    _line("status", painted(task["status"], STATUS_COLOURS.get(task["status"]), bold=True) + _remark(task))
+    _line("name", tidy(task["name"]))
+    _line("queue", task["queue"] + (f", priority {task['priority']}" if task["priority"] else ""))
+    _print_times(task)
+    _line(
+        "attempt", f"{task['attempt']} of {task['retries'] + 1}" + (f", on {task['worker']}" if task["worker"] else "")
+    )
+    _line("timeout", None if task["timeout"] is None else span(task["timeout"]))
+    _line("tags", ", ".join(task["tags"]))
+    _line("key", task["idempotency_key"])
+    for name in ("payload", "result"):
+        if name in task:
+            _print_block(name, _json(task[name]))
+    if task["error"]:
+        _print_block("error", f"{task['error']['kind']}: {task['error']['message']}".rstrip())
+        _print_block("", task["error"]["traceback"].rstrip())
+    for artifact in artifacts:
+        _line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
+    if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
+        typer.echo()
+        is_fitted = is_terminal()
+        print_table(attempts, ATTEMPTS, width=terminal_width() if is_fitted else None, is_relative=is_fitted)
+
+
+def first_line(error: dict[str, Any] | None) -> str | None:
+    """Return an error in one line."""
+    return None if error is None else f"{error['kind']}: {error['message']}".partition("\n")[0]
+
+
+def _remark(task: dict[str, Any]) -> str:
+    if task["status"] == "PROCESSING":
+        return "  (asked to stop)" if task["cancel_requested"] else ""
+    is_again = task["status"] in {"PENDING", "QUEUED"} and task["attempt"] > 0
+    return "  (to be tried again)" if is_again else ""
+
+
+def _print_times(task: dict[str, Any]) -> None:
+    _line("created", _moment(task["created_at"]))
+    if task["due_at"] and (task["finished_at"] is None or task["due_at"] > task["created_at"]):
+        _line("due", _moment(task["due_at"]))
+    _line("started", _moment(task["started_at"]))
+    took = between(task["started_at"], task["finished_at"])
+    _line(
+        "finished", _moment(task["finished_at"]) + (f", took {took}" if took else "") if task["finished_at"] else None
+    )
+    if task["status"] == "PROCESSING" and task["started_at"]:
+        _line("running", f"for {span(max(time.time() - since_epoch(task['started_at']), 0.0))}")
+
+
+def _moment(moment: str | None) -> str:
+    if moment is None:
+        return ""
+    return f"{moment}  ({relative(moment)})" if is_terminal() else moment
+
+
+def _line(label: str, text: str | None) -> None:
+    if text:
+        typer.echo(f"{label:<{LABEL}} {text}")
+
+
+def _print_block(label: str, text: str) -> None:
+    """Print a text of several lines, each under the other."""
+    for number, line in enumerate(re.split(r"\r?\n", text) if text else ()):
+        typer.echo(f"{'' if number else label:<{LABEL}} {tidy(line.expandtabs(4))}".rstrip())
+
+
+def _json(value: object) -> str:
+    short = json.dumps(value, ensure_ascii=False)
+    room = min(SHORT_JSON, terminal_width() - LABEL - 1) if is_terminal() else SHORT_JSON
+    return short if len(short) <= room else json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,52 @@
+"""Tables on terminals of any width, and times as people read them."""
+
+import pytest
+
+from drumline.cli.moments import relative, since_epoch, span
+from drumline.cli.tables import Column, fit, tidy
+
+NOW = since_epoch("2026-01-02T03:04:05.000Z")
+
+COLUMNS = (
+    Column("ID", lambda item: item["id"], rank=9),
+    Column("NAME", lambda item: item["name"], rank=8, least=5),
+    Column("AGE", lambda item: item["age"], rank=1),
+    Column("ERROR", lambda item: item["error"], rank=5, least=10),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(200, "ID NAME AGE ERROR"), (64, "ID NAME AGE ERROR"), (56, "ID NAME ERROR"), (50, "ID NAME"), (30, "ID")],
+)
+def test_a_narrow_terminal_loses_the_least_important_first(width: int, shown: str) -> None:
+    widths = fit([36, 20, 6, 80], COLUMNS, width)
+
+    assert [column.title for column, room in zip(COLUMNS, widths, strict=True) if room] == shown.split()
+    assert widths[0] == 36, "an id is whole, whatever the terminal"
+    assert sum(widths) + 2 * (len(shown.split()) - 1) <= max(width, 36)
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        ("2026-01-02T03:04:05.200Z", "now"),
+        ("2026-01-02T03:04:02.500Z", "2.5s ago"),
+        ("2026-01-02T03:04:45.000Z", "in 40s"),
+        ("2026-01-02T03:02:00.000Z", "2m5s ago"),
+        ("2026-01-02T01:34:05.000Z", "1h30m ago"),
+        ("2025-12-20T03:04:05.000Z", "13d ago"),
+        ("2031-01-20T10:00:00.000Z", "2031-01-20"),
+    ],
+)
+def test_times_are_told_as_seen_from_now(moment: str, text: str) -> None:
+    assert relative(moment, NOW) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.25, "250ms"), (59.9, "60s"), (3600, "1h"), (90_061, "1d1h")])
+def test_spans_show_what_matters(seconds: float, text: str) -> None:
+    assert span(seconds) == text
+
+
+def test_what_others_wrote_plays_no_tricks_on_the_terminal() -> None:
+    assert "\x1b" not in tidy("\x1b[2Jgone\x07")
