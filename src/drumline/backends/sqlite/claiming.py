@@ -3,7 +3,7 @@
 import heapq
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -18,6 +18,10 @@ from drumline.core.task import ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
 
 NOTHING = Claim(())
+AT_ONCE: Final = 100
+"""Tasks that are read in one statement: SQLite has no text of a gigabyte, and a payload may be a megabyte."""
+LARGEST_ANSWER: Final = 32 * 1024 * 1024
+"""Bytes of payloads after which a claim is given no more."""
 
 
 class Claiming(Access):
@@ -46,19 +50,39 @@ class Claiming(Access):
         ids = request.hints if request.hints is not None else _best_due(connection, lanes, request.limit, now)
         if not ids:
             return Claim((), None if request.hints is not None else _next_due(connection, lanes))
-        connection.execute(
-            SQL["claim"],
-            {
-                "ids": batch_of(ids),
-                "lanes": batch_of(tuple(lanes)),
-                "nonce": request.nonce,
-                "session": request.session,
-                "now": now,
-            },
-        )
-        taken = self._taken(connection, request, ids)
+        taken = self._take(connection, request, ids, tuple(lanes), now)
         tell(connection, now, [event(t.lease.task, Act.CLAIM, State.RUNNING, t.lease.epoch) for t in taken])
         return Claim(tuple(taken))
+
+    def _take(
+        self,
+        connection: sqlite3.Connection,
+        request: ClaimRequest,
+        ids: Sequence[TaskId],
+        lanes: tuple[int, ...],
+        now: Instant,
+    ) -> list[ClaimedTask]:
+        """Lease tasks, some at a time, until the payloads are as much as one answer should carry."""
+        taken: list[ClaimedTask] = []
+        size = 0
+        for start in range(0, len(ids), AT_ONCE):
+            part = ids[start : start + AT_ONCE]
+            connection.execute(
+                SQL["claim"],
+                {
+                    "ids": batch_of(part),
+                    "lanes": batch_of(lanes),
+                    "nonce": request.nonce,
+                    "session": request.session,
+                    "now": now,
+                },
+            )
+            tasks = self._taken(connection, request, part)
+            taken += tasks
+            size += sum(len(memoryview(task.payload)) for task in tasks)
+            if size > LARGEST_ANSWER:
+                break
+        return taken
 
     def _taken(
         self, connection: sqlite3.Connection, request: ClaimRequest, ids: Sequence[TaskId] | None
