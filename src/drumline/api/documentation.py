@@ -2,6 +2,8 @@
 
 import functools
 import html
+import json
+import re
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -17,9 +19,20 @@ from drumline.core.limits import Limits
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>{title}</title><link rel="stylesheet" href="/docs/style.css"></head>
+<title>{title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/docs/style.css"></head>
 <body>{body}</body></html>
 """
+
+
+_EXAMPLE = """<section id="example"><h2>A first task</h2>
+<pre tabindex="0"><code>curl http://127.0.0.1:8080/api/v1/tasks -H "X-API-Key: $DRUMLINE_API_KEY" \\
+     -d '{"name": "shell", "payload": {"command": ["echo", "hello"]}}'
+</code></pre>
+<p>answers <code>201</code> once the task is stored:</p>
+<pre tabindex="0"><code>{"id": "01890a5d-ac96-774b-bcce-b302099a8057", "status": "QUEUED", "due_at": "2026-…", "created": true}
+</code></pre>
+<p><code>GET /api/v1/tasks/{id}?wait=30</code> answers when it has ended, with its <code>result</code> or <code>error</code>.</p>
+</section>"""  # noqa: E501 - as a terminal shows it
 
 
 async def openapi(call: Call[None, NoQuery]) -> Reply:
@@ -40,7 +53,7 @@ async def docs(call: Call[None, NoQuery]) -> Reply:
         "<p>Send your key as <code>X-API-Key</code> or <code>Authorization: Bearer</code>. Bodies are JSON, times "
         'ISO 8601 in UTC, durations seconds or text such as <code>1h30m</code>. The same in <a href="/openapi.json">'
         "OpenAPI 3.1</a>.</p></header>"
-        f"<nav>{_contents()}</nav><main>{sections}{_errors()}{_types(described)}</main>"
+        f"<nav>{_contents()}</nav><main>{_EXAMPLE}{sections}{_errors()}{_types(described)}</main>"
     )
     return _page("Drumline API", body)
 
@@ -94,8 +107,15 @@ def _text(text: str) -> str:
     return html.escape(text)
 
 
+def _prose(text: str) -> str:
+    """Return a text as HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
 def _contents() -> str:
-    links = "".join(f'<a href="#{_anchor(tag)}">{_text(tag.value.capitalize())}</a>' for tag in Tag)
+    links = '<a href="#example">A first task</a>' + "".join(
+        f'<a href="#{_anchor(tag)}">{_text(tag.value.capitalize())}</a>' for tag in Tag
+    )
     return links + '<a href="#errors">Errors</a><a href="#types">Types</a>'
 
 
@@ -120,14 +140,14 @@ def _operation(operation: Operation, described: dict[str, Any]) -> str:
     return (
         f'<article id="op-{operation_id(operation)}"><h3><b class="{operation.method.lower()}">{operation.method}</b> '
         f"<code>{path}</code>{' <em>open</em>' if operation.is_open else ''}</h3>"
-        f"<p>{_text(described.get('description', operation.summary))}</p>{table}{body}{answers}</article>"
+        f"<p>{_prose(described.get('description', operation.summary))}</p>{table}{body}{answers}</article>"
     )
 
 
 def _parameter(parameter: dict[str, Any]) -> str:
     return (
         f"<tr><th scope=row><code>{_text(parameter['name'])}</code></th><td>{parameter['in']}</td>"
-        f"<td>{_shape(parameter['schema'])}</td><td>{_text(parameter.get('description', ''))}</td></tr>"
+        f"<td>{_shape(parameter['schema'])}</td><td>{_prose(parameter.get('description', ''))}</td></tr>"
     )
 
 
@@ -148,8 +168,22 @@ def _shape(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list of {_shape(schema.get('items', {}))}"
     words = [str(schema.get("const", schema.get("type", "any JSON"))), schema.get("format", "")]
-    words += [f"{word} {schema[word]}" for word in ("minimum", "maximum", "default") if word in schema]
-    return _text(" ".join(word for word in words if word))
+    return _text(" ".join(word for word in words if word) + _bounds(schema))
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    least, most = (_number(schema.get(word)) for word in ("minimum", "maximum"))
+    spans = {(True, True): f"{least} to {most}", (True, False): f"at least {least}", (False, True): f"at most {most}"}
+    said = spans.get((bool(least), bool(most)), "")
+    default = f"default {_number(schema['default'])}" if schema.get("default") is not None else ""
+    return "".join(f", {part}" for part in (said, default) if part)
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return ""
+    text = json.dumps(value).removesuffix(".0")
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else text
 
 
 def _errors() -> str:
@@ -167,13 +201,14 @@ def _types(described: dict[str, Any]) -> str:
 
 
 def _type(name: str, schema: dict[str, Any]) -> str:
+    needed = schema.get("required", ())
     rows = "".join(
-        f"<tr><th scope=row><code>{_text(field)}</code>{'' if field in schema.get('required', ()) else ' ?'}</th>"
-        f"<td>{_shape(inner)}</td><td>{_text(inner.get('description', ''))}</td></tr>"
+        f"<tr><th scope=row><code>{_text(field)}</code>{'' if field in needed else ' <small>optional</small>'}</th>"
+        f"<td>{_shape(inner)}</td><td>{_prose(inner.get('description', ''))}</td></tr>"
         for field, inner in schema.get("properties", {}).items()
     )
     words = f"<p>{_shape(schema)}</p>" if "enum" in schema else ""
-    about = _text(schema.get("description", ""))
+    about = _prose(schema.get("description", ""))
     return f'<article id="type-{name}"><h3>{name}</h3><p>{about}</p>{words}<table>{rows}</table></article>'
 
 
