@@ -11,7 +11,7 @@ import typer
 from drumline.cli.exits import ExitCode
 from drumline.cli.options import DryRun, Json, Jsonl, Key, Url
 from drumline.cli.output import print_json, print_json_line, say
-from drumline.core.errors import Invalid
+from drumline.core.errors import DrumlineError, Invalid
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -139,7 +139,7 @@ def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool,
     lines = (sys.stdin.read() if file == "-" else _read_file(file)).splitlines()
     answers: list[dict[str, Any]] = []
     for batch in _with_progress(_batches(_read_lines(lines), batch_size), sum(1 for line in lines if line.strip())):
-        reply = client.post("/tasks/batch", {"tasks": [task for _, task in batch]})["tasks"]
+        reply = _send(client, batch, done=len(answers))
         for (number, _), answer in zip(batch, reply, strict=True):
             if "error" in answer:
                 say(f"Line {number}: {re.sub(TASK_PATH, '', answer['error']['detail'])}")
@@ -152,6 +152,16 @@ def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool,
     if refused:
         say(f"Refused and not stored: {refused:,} of {len(answers):,}.")
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _send(client: "Client", batch: list[tuple[int, Any]], *, done: int) -> list[dict[str, Any]]:
+    try:
+        answers: list[dict[str, Any]] = client.post("/tasks/batch", {"tasks": [task for _, task in batch]})["tasks"]
+    except DrumlineError:
+        first, last = batch[0][0], batch[-1][0]
+        say(f"Answered before that: {done:,}. Lines {first:,} to {last:,}: unknown. Those after: not sent.")
+        raise
+    return answers
 
 
 def _print_answers(answers: list[dict[str, Any]], *, as_jsonl: bool) -> None:
