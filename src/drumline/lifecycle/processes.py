@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from drumline.core.clock import SystemClock
+from drumline.core.errors import Unavailable
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
@@ -27,6 +28,10 @@ from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.settings import Settings
 from drumline.wiring import Wired, remote_gateway, wire
+
+STORE_SECONDS = 60.0
+"""How long a process that starts waits for its database."""
+LOOK_EVERY = 0.5
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -93,11 +98,28 @@ async def opened(settings: Settings) -> AsyncIterator[Wired]:
     """Give an engine, and close it at the end."""
     if settings.sqlite_path is not None:
         make_data_folder(settings.data)
-    wired = await wire(settings)
+    wired = await _wired(settings)
     try:
         yield wired
     finally:
         await wired.engine.close()
+
+
+async def _wired(settings: Settings) -> Wired:
+    """Wire; a database server that is away at the moment is waited for, since it may be starting too."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + STORE_SECONDS
+    is_told = False
+    while True:
+        try:
+            return await wire(settings)
+        except Unavailable as error:
+            if settings.sqlite_path is not None or loop.time() >= deadline:
+                raise
+            if not is_told:
+                log.warning("store.awaited", error=error.message, seconds=STORE_SECONDS)
+                is_told = True
+        await asyncio.sleep(LOOK_EVERY)
 
 
 def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
