@@ -1,0 +1,57 @@
+"""Fleets, their chance, and what their processes said when a test failed."""
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from random import Random, SystemRandom
+
+import pytest
+
+from tests.faults.fleet import Fleet
+from tests.harness import postgres, redis
+
+MakeFleet = Callable[..., AbstractContextManager[Fleet]]
+
+_running: list[Fleet] = []
+
+
+@pytest.fixture(scope="session")
+def make_fleet(tmp_path_factory: pytest.TempPathFactory) -> MakeFleet:
+    """Start a fleet of so many processes of each kind, and end it with the block."""
+    if reason := postgres.missing() or redis.missing():
+        pytest.skip(reason)
+    if postgres.ADDRESS or redis.ADDRESS:
+        pytest.skip("the servers that the environment names are not ours to kill")
+
+    @contextmanager
+    def make(*, apis: int = 2, schedulers: int = 2, near: int = 2, far: int = 2, **settings: str) -> Iterator[Fleet]:
+        folder = tmp_path_factory.mktemp("fleet")
+        fleet = Fleet(folder, apis=apis, schedulers=schedulers, near=near, far=far, **settings)
+        _running.append(fleet)
+        try:
+            yield fleet.start()
+        finally:
+            _running.remove(fleet)
+            fleet.close()
+
+    return make
+
+
+@pytest.fixture
+def chance() -> Random:
+    """Chance that can be had again: its seed is printed, and taken from DRUMLINE_TEST_SEED."""
+    seed = int(os.environ.get("DRUMLINE_TEST_SEED") or SystemRandom().randrange(1_000_000))
+    print(f"DRUMLINE_TEST_SEED={seed}")  # noqa: T201 - shown when the test fails
+    return Random(seed)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the last lines of every process under a test that failed."""
+    report = yield
+    if report.failed and call.when == "call":
+        for fleet in _running:
+            report.sections += [(f"last lines of {name}", lines) for name, lines in fleet.logs()]
+    return report

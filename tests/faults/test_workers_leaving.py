@@ -1,0 +1,89 @@
+"""Workers are killed, stopped and frozen: what they held runs elsewhere, and only when it has to."""
+
+import signal
+import time
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.faults.conftest import MakeFleet
+from tests.faults.fleet import Fleet, until
+from tests.faults.load import Load
+from tests.faults.traces import held_by, runs_of
+from tests.faults.verdict import judge
+
+pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
+
+ELSEWHERE_SECONDS = 20.0
+HELD = 16
+
+
+@pytest.fixture(scope="module")
+def fleet(make_fleet: MakeFleet) -> Iterator[Fleet]:
+    """A fleet that each of these tests leaves as it was."""
+    with make_fleet(schedulers=1) as fleet:
+        yield fleet
+
+
+def test_tasks_of_killed_workers_start_elsewhere_within_20_seconds(fleet: Fleet, chance: Random) -> None:
+    with Load(fleet, chance, per_second=50) as load:
+        keys = load.hold(HELD, seconds=4.0)
+        dead = {fleet.kill("near-1"), fleet.kill("far-1")}
+        held = {key for pid in dead for key in held_by(pid, fleet.traces) & keys}
+        took = until(
+            lambda: all(any(run.pid not in dead for run in runs_of(fleet.traces)[key]) for key in held),
+            ELSEWHERE_SECONDS,
+            lambda: {key: runs_of(fleet.traces)[key] for key in held},
+        )
+        fleet.restart("near-1")
+        fleet.restart("far-1")
+        fleet.until_at_work()
+    verdict = judge(fleet, load, within=30)
+
+    print(f"{len(held)} started elsewhere after {took:.1f} s; {verdict}")  # noqa: T201
+    assert held
+    assert verdict.outcomes["crashed"] >= len(held)
+
+
+def test_workers_that_are_asked_to_stop_finish_what_they_hold(fleet: Fleet, chance: Random) -> None:
+    with Load(fleet, chance) as load:
+        for name in ("near-1", "far-1"):
+            load.hold(HELD, seconds=2.0)
+            assert fleet.terminate(name) == 0
+            fleet.restart(name)
+        fleet.until_at_work()
+    verdict = judge(fleet, load, within=30)
+
+    print(verdict)  # noqa: T201
+    assert verdict.doubles == 0
+    assert verdict.outcomes["crashed"] == 0
+
+
+def test_frozen_workers_are_fenced_and_come_back_as_others(fleet: Fleet, chance: Random) -> None:
+    frozen = ("near-1", "far-1")
+    pids = [fleet.members[name].pid for name in frozen]
+    before = fleet.workers()
+    keys = Load(fleet, chance).hold(HELD, seconds=4.0)
+
+    for name in frozen:
+        fleet.signal(name, signal.SIGSTOP)
+    held = {key for pid in pids for key in held_by(pid, fleet.traces) & keys}
+    # What one of them held may be handed to the other, whose claim is still waiting at an API server.
+    until(lambda: not fleet.tasks("QUEUED", "PROCESSING"), 2 * ELSEWHERE_SECONDS + 10)
+    ended = fleet.tasks()
+    for name in frozen:
+        fleet.signal(name, signal.SIGCONT)
+    until(lambda: all(fleet.workers().get(pid, before[pid]) != before[pid] for pid in pids), 30)
+    until(lambda: all("report.fenced" in fleet.members[name].text for name in frozen), 10)
+
+    ids = [task["id"] for task in ended.values() if task["idempotency_key"] in keys]
+    histories = [[attempt["outcome"] for attempt in history] for history in fleet.attempts(ids).values()]
+    assert held
+    assert fleet.tasks() == ended, "a late report changed a task"
+    assert sum("crashed" in history for history in histories) >= len(held)
+    assert all(history == ["crashed"] * (len(history) - 1) + ["completed"] for history in histories)
+    with Load(fleet, chance) as load:
+        until(lambda: {run.pid for runs in runs_of(fleet.traces).values() for run in runs} >= set(pids), 10)
+        time.sleep(1)
+    judge(fleet, load, within=30)

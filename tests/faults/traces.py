@@ -1,0 +1,32 @@
+"""What the tasks of the app left in their file."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Run(NamedTuple):
+    """An execution that really began."""
+
+    pid: int
+    began: float
+
+
+def runs_of(traces: Path) -> dict[str, list[Run]]:
+    """Return the executions that really began, by key, in their order."""
+    runs: defaultdict[str, list[Run]] = defaultdict(list)
+    for line in traces.read_text().splitlines():
+        key, pid, moment, when = line.split()
+        if moment == "begin":
+            runs[key].append(Run(int(pid), float(when)))
+    return runs
+
+
+def held_by(pid: int, traces: Path) -> set[str]:
+    """Return what a process has begun and not ended."""
+    lines = [line.split() for line in traces.read_text().splitlines()]
+    begun, ended = (
+        {key for key, process, what, _ in lines if process == str(pid) and what == moment}
+        for moment in ("begin", "end")
+    )
+    return begun - ended
