@@ -258,10 +258,11 @@ async def test_no_error_of_user_code_ends_the_worker(house: House, error: type[B
     assert result_of(view) == 1
 
 
-async def test_errors_that_cannot_be_shown_are_reported_all_the_same(house: House) -> None:
+@pytest.mark.parametrize("worse", [RuntimeError, SystemExit])
+async def test_errors_that_cannot_be_shown_are_reported_all_the_same(house: House, worse: type[BaseException]) -> None:
     class Nasty(Exception):
         def __str__(self) -> str:
-            raise RuntimeError
+            raise worse
 
     @house.app.task(name="nasty")
     async def nasty() -> None:

@@ -1,15 +1,23 @@
 """The life of a worker: capacity, beats, fences, outages, and leaving in order."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from drumline.core.attempt import AttemptOutcome
-from drumline.core.errors import Fenced
+from drumline.core.errors import Conflict, DrumlineError, Fenced, Forbidden, NotFound, Unauthorized
 from drumline.core.lease import Lease
 from drumline.core.outcome import Released, Succeeded
+from drumline.core.session import BEAT_EVERY, SESSION_TTL
 from drumline.core.state import State
 from drumline.core.task import TaskRequest
+from drumline.engine.gateway import LocalGateway
+from drumline.ports.gateway import Report
+from drumline.ports.store import Artifact
+from drumline.sdk.context import Context, inject
+from drumline.worker.beats import ANSWER_SECONDS
+from tests.factories import open_session
 from tests.worker.house import House, Shift, result_of, until
 
 
@@ -299,6 +307,64 @@ async def test_a_report_is_repeated_until_the_engine_has_it(house: House) -> Non
 
     assert view.state is State.COMPLETED
     assert stand.entered == 1
+
+
+@pytest.mark.parametrize("passing", [NotFound, Unauthorized, Forbidden, Conflict])
+async def test_a_success_is_not_failed_for_an_answer_that_is_no_word_on_it(
+    house: House, monkeypatch: pytest.MonkeyPatch, passing: type[DrumlineError]
+) -> None:
+    answers = [passing("a proxy said so, or a key was being changed"), passing("and again")]
+    settle = house.line.settle
+
+    async def refuse_at_first(reports: Sequence[Report]) -> list[State | Fenced]:
+        if answers:
+            raise answers.pop()
+        return await settle(reports)
+
+    monkeypatch.setattr(house.line, "settle", refuse_at_first)
+
+    @house.app.task(name="quick")
+    async def quick() -> int:
+        return 1
+
+    async with house.worker():
+        view = await house.run("quick")
+
+    assert (answers, view.state, view.attempt) == ([], State.COMPLETED, 1)
+
+
+async def test_a_late_attempt_does_not_replace_the_file_of_a_newer_one(house: House) -> None:
+    go = asyncio.Event()
+    entered = asyncio.Event()
+
+    @house.app.task(name="make")
+    async def make(*, ctx: Context[None] = inject()) -> None:
+        entered.set()
+        await go.wait()
+        ctx.put_artifact("answer.txt", "old", "text/plain")
+
+    task = await house.submit("make")
+    async with house.worker(capacity=1, longest_silence=60.0) as shift:
+        await entered.wait()
+        house.line.is_cut = True
+        go.set()
+        await until(lambda: shift.worker._desk.link._failures > 0)
+        await reap(house, shift)
+        gateway = LocalGateway(house.engine)
+        other = await open_session(house.engine.store, "make")
+        (again,) = await gateway.claim(other, limit=1, wait=0)
+        newer = Artifact(task=task, name="answer.txt", content_type="text/plain", data=b"new", lease=again.lease)
+        await gateway.put_artifact(newer)
+        await gateway.settle([Report(again.lease, Succeeded())])
+        house.line.is_cut = False
+        await until(lambda: len(shift.worker._desk.holdings) == 0)
+
+    assert (await house.engine.queries.artifact(task, "answer.txt")).data == b"new"
+    assert (await house.get(task)).state is State.COMPLETED
+
+
+def test_within_a_ttl_there_is_time_for_a_second_beat_after_one_that_was_lost() -> None:
+    assert BEAT_EVERY + 2 * ANSWER_SECONDS < SESSION_TTL
 
 
 async def test_a_lease_is_held_until_its_report_is_acknowledged(house: House) -> None:

@@ -45,9 +45,11 @@ class LocalGateway:
         self._engine.board.log(chunks)
 
     async def put_artifact(self, artifact: Artifact) -> None:
-        """Keep a file that a task made."""
+        """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
         if len(artifact.data) > self._engine.limits.artifact:
             raise Invalid(f"is more than {self._engine.limits.artifact:,} bytes", field="artifact", code="too_large")
+        if artifact.lease is not None and await self._engine.store.standing([artifact.lease]) == [None]:
+            raise Fenced(f"another attempt owns task {artifact.task} now", field="task")
         await self._engine.store.put_artifact(artifact)
 
     async def close_session(self, session: SessionId) -> None:

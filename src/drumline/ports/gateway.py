@@ -51,7 +51,7 @@ class Gateway(Protocol):
         ...
 
     async def put_artifact(self, artifact: Artifact) -> None:
-        """Keep a file that a task made."""
+        """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
         ...
 
     async def close_session(self, session: SessionId) -> None:

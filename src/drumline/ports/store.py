@@ -146,6 +146,8 @@ class Artifact(Struct, frozen=True, kw_only=True):
     name: str
     content_type: str
     data: bytes
+    lease: Lease | None = None
+    """The attempt that made it, while it is on its way: a late one must not replace the file of a newer."""
 
 
 class ArtifactView(Struct, frozen=True, kw_only=True):

@@ -87,14 +87,20 @@ class Attempt:
 
     async def _live(self) -> None:
         try:
-            outcome = await self._execute()
-            self._free_slot()
+            try:
+                outcome = await self._execute()
+            finally:
+                self._free_slot()
             # What follows is the worker's own doing, and must not end up in the task's log.
             CURRENT_LOG.set(None)
             if outcome is not None and self._call.artifacts:
                 outcome = await self._keep_artifacts(outcome)
             if not self._call.log.is_silent:
                 await self._desk.logs.close(self._call.log)
+        except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is
+            # Saying nothing would have it given back and run again, without end and without counting.
+            _log.exception("attempt.broken: task %s", self.lease.task)
+            outcome = outcome_of_error(error)
         except BaseException as error:
             self._desk.holdings.drop(self)
             if isinstance(error, asyncio.CancelledError):
@@ -197,6 +203,8 @@ class Attempt:
             put = partial(desk.gateway.put_artifact, artifact)
             try:
                 await desk.link.ask(put, seconds=ARTIFACT_SECONDS)
+            except Fenced:
+                return outcome  # as its report will be
             except Exception as error:  # noqa: BLE001 - whatever kept it from being stored, the file is missing
                 if isinstance(outcome, Succeeded):
                     permanent = isinstance(error, Invalid)

@@ -20,8 +20,8 @@ from drumline.worker.link import Link
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason
 
-ANSWER_SECONDS: Final = 10.0
-"""How long one beat may take: well under a TTL, so that there is time for another one."""
+ANSWER_SECONDS: Final = 4.0
+"""How long one beat may take. On a connection that died silently it is lost; a TTL has to have time for another one."""
 
 _log = logging.getLogger("drumline.worker")
 

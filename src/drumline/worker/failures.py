@@ -56,7 +56,7 @@ def describe(error: BaseException) -> ErrorInfo:
     kind = type(error).__qualname__
     try:
         message = str(error)
-    except Exception as broken:  # noqa: BLE001 - the error's own __str__ is user code
+    except BaseException as broken:  # noqa: BLE001 - the error's own __str__ is user code
         message = f"(its message cannot be shown: {type(broken).__name__})"
     lines = traceback.format_exception(type(error), error, _own_frames_cut(error.__traceback__))
     text = "".join(lines)[-LONGEST_TRACEBACK:]

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from drumline.core.errors import Fenced, Unavailable
+from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.core.state import State
@@ -49,7 +49,17 @@ class Reports:
 
     async def _settle(self, reports: list[Report]) -> Sequence[State | Fenced]:
         # Repeating is safe: the same settlement gets the first answer again.
-        return await self._link.ask(lambda: self._gateway.settle(reports), seconds=SETTLE_SECONDS)
+        return await self._link.ask(lambda: self._ask(reports), seconds=SETTLE_SECONDS)
+
+    async def _ask(self, reports: list[Report]) -> Sequence[State | Fenced]:
+        try:
+            return await self._gateway.settle(reports)
+        except Invalid:
+            raise
+        except DrumlineError as error:
+            # A key that is being changed, a proxy with nobody behind it: that says nothing about the outcomes, and an
+            # attempt that has succeeded must not be failed for it.
+            raise Unavailable(f"{type(error).__name__}: {error}") from error
 
     async def _settle_refused(self, report: Report, error: Exception) -> State | Fenced:
         """Fail a task whose outcome the engine will not take, so that it does not stay running for ever."""

@@ -21,7 +21,7 @@ from drumline.backends.remote.words import (
     state_of,
 )
 from drumline.core.codec import decode, encode
-from drumline.core.errors import Fenced, NotFound, Unavailable
+from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
@@ -127,8 +127,13 @@ class RemoteGateway:
     ) -> T:
         """Send a request and return its answer as `answer`; raise the error that a problem reply tells of."""
         body = await self._send(method, path, None if said is None else encode(said), seconds=seconds)
-        # None stands for an answer that has no body, and T is then None.
-        return decode(body, answer) if answer is not None else None  # type: ignore[return-value]
+        if answer is None:
+            return None  # type: ignore[return-value]  # an answer that has no body, and T is then None
+        try:
+            return decode(body, answer)
+        except Invalid as error:
+            # Something between us and Drumline wrote it. It is no refusal of what was said.
+            raise Unavailable(f"{self._client.base_url} answered with something else: {error}") from error
 
     async def _send(
         self,

@@ -67,7 +67,8 @@ class Call:
             )
         if len(self.artifacts) >= MOST_ARTIFACTS and name not in self.artifacts:
             raise Invalid(f"must be at most {MOST_ARTIFACTS} files", field="artifact")
-        self.artifacts[name] = Artifact(task=self.task.lease.task, name=name, content_type=content_type, data=data)
+        lease = self.task.lease
+        self.artifacts[name] = Artifact(task=lease.task, name=name, content_type=content_type, data=data, lease=lease)
 
 
 class Executor(Protocol):
