@@ -8,10 +8,11 @@ import asyncpg
 import pytest
 
 from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.database import Budget
+from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget
 from drumline.core.errors import Fenced, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
+from drumline.core.session import SESSION_TTL, Beat
 from drumline.core.state import Act, State
 from drumline.core.task import Submitted, accept
 from drumline.ports.store import Settlement
@@ -138,6 +139,22 @@ async def test_a_stalled_server_costs_a_bounded_time(far: PostgresStore, proxy: 
     assert monotonic() - began < 5
     proxy.heal()
     assert await submit(far)
+
+
+async def test_a_beat_on_a_dead_connection_leaves_time_for_another(proxy: Proxy, postgres_url: str) -> None:
+    far = await PostgresStore.open(proxy.url(postgres_url), budget=Budget(connect=2, statement=60, settle=0.5))
+    ada = await open_session(far)
+    proxy.stall()
+    began = monotonic()
+
+    with pytest.raises(Unavailable):
+        await far.beat([Beat(session=ada)])
+
+    assert monotonic() - began < 5
+    assert DEFAULT_BUDGET.settle <= SESSION_TTL / 3
+    proxy.heal()
+    assert (await far.beat([Beat(session=ada)]))[0].is_open
+    await far.close()
 
 
 async def test_a_stalled_claim_does_not_hold_up_a_settlement(store: PostgresStore, postgres_url: str) -> None:

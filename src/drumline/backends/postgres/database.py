@@ -41,6 +41,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Per line. They are opened when first needed."""
     connect: float = 5.0
     statement: float = 15.0
+    settle: float = 5.0
+    """A third of a session's TTL: a beat that meets a dead connection must leave time for another one."""
     broad: float = 60.0
 
 
@@ -191,7 +193,13 @@ class Database:
         return await connect(self._url, settings=settings, seconds=self._budget.connect)
 
     def _seconds(self, line: Line) -> float:
-        return self._budget.broad if line is Line.BROAD else self._budget.statement
+        match line:
+            case Line.BROAD:
+                return self._budget.broad
+            case Line.SETTLE:
+                return self._budget.settle
+            case _:
+                return self._budget.statement
 
     def _settings(self, line: Line) -> dict[str, str]:
         # The server gives up when we do.
