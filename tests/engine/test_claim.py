@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import Instant, SystemClock
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.engine.engine import Engine
@@ -239,3 +240,31 @@ async def test_a_task_that_is_due_before_the_next_look_is_looked_for_in_time() -
 
     watching.cancel()
     assert early.looks_for_all
+
+
+class ClockAhead(SystemClock):
+    """A machine's clock that is some seconds ahead of the store's."""
+
+    def now(self) -> Instant:
+        return Instant(super().now() + 10_000)
+
+
+async def test_a_clock_that_is_ahead_of_the_store_s_does_not_make_claimers_ask_without_end() -> None:
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), clock=ClockAhead())
+    gateway = LocalGateway(engine)
+    session = await gateway.open_session(worker())
+    await engine.submissions.submit(request(delay=5))
+    asked = 0
+    claim = engine.claims._batcher._flush
+
+    async def counted(requests: list[ClaimRequest]) -> Sequence[Claim]:
+        nonlocal asked
+        asked += 1
+        return await claim(requests)
+
+    engine.claims._batcher._flush = counted
+
+    assert await gateway.claim(session, limit=1, wait=0.3) == ()
+
+    assert 2 <= asked <= 12
+    await engine.close()

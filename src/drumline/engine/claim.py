@@ -19,6 +19,8 @@ from drumline.sdk.batcher import Batcher
 
 FLIGHTS = 2
 """Claims of one kind that are under way in the store at once; those that come meanwhile go together."""
+LONGEST_PATIENCE = 0.1
+"""Seconds between two looks for a task that is due by our clock, but not by the store's."""
 
 
 class Claims:
@@ -73,6 +75,7 @@ class Claims:
             again=again and nonce is not None,
         )
         deadline = self._clock.monotonic() + wait
+        early = 0
         with self._waiters.waiting(spec) as waiter:
             while True:
                 claim = await self._join(request)
@@ -82,7 +85,9 @@ class Claims:
                 if claim.tasks or (left <= 0 and not request.again):
                     return claim.tasks
                 if not request.again:
-                    await self._waiters.wait(waiter, left=left, until=self._until(claim))
+                    until = self._until(claim)
+                    early = early + 1 if until <= 0 else 0
+                    await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
                 request = msgspec.structs.replace(request, again=False)
 
     async def drained(self) -> None:
@@ -128,7 +133,16 @@ class Claims:
         self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
 
     def _until(self, claim: Claim) -> float:
+        """Return the seconds until the next task is due by this process's clock: none if the store's is behind."""
         if claim.next_due is None:
             return self._waiters.poll
-        until_due = (claim.next_due - self._clock.now()) / 1000
-        return min(self._waiters.poll, max(until_due, 0.001))
+        return min(self._waiters.poll, (claim.next_due - self._clock.now()) / 1000)
+
+
+def _patience(early: int) -> float:
+    """Return the least seconds to the next look, after so many that came too early one after the other.
+
+    The store's clock decides what is due. Where this process's is ahead of it, waiting for a task would be asking for
+    it a thousand times a second.
+    """
+    return min(0.001 * 2.0**early, LONGEST_PATIENCE)

@@ -157,7 +157,8 @@ def _claimed(claims: Sequence[Claim], now: Instant) -> Iterator[Note]:
 
 def _settled(settlements: Sequence[Settlement], answers: Sequence[Settled | Fenced], now: Instant) -> Iterator[Note]:
     for settlement, answer in zip(settlements, answers, strict=True):
-        if isinstance(answer, Settled):
+        # Queued without a hint is an answer given again: since the first time the task may have run, and ended.
+        if isinstance(answer, Settled) and (answer.hint or answer.state in TERMINAL):
             yield Note(
                 task=settlement.lease.task,
                 moment=Moment.SETTLED,

@@ -1,0 +1,42 @@
+"""What the read model is told."""
+
+from collections.abc import Iterable
+
+from drumline.core.outcome import Released, Succeeded
+from drumline.core.session import SessionSpec, TaskType
+from drumline.core.state import Status
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+from drumline.ports.gateway import Report
+from drumline.ports.readmodel import NoBoard, Note
+from tests.factories import request
+
+WORKER = SessionSpec(host="h", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=1)
+
+
+class Notes(NoBoard):
+    """A board that can be read."""
+
+    def __init__(self) -> None:
+        self.read: list[Status] = []
+
+    def note(self, notes: Iterable[Note]) -> None:
+        self.read += [note.status for note in notes]
+
+
+async def test_a_report_that_comes_again_is_not_noted_over_what_happened_since(
+    engine: Engine, gateway: LocalGateway
+) -> None:
+    notes = Notes()
+    engine.attach(board=notes)
+    await engine.submissions.submit(request())
+    session = await gateway.open_session(WORKER)
+    (first,) = await gateway.claim(session, limit=1, wait=0)
+    await gateway.settle([Report(first.lease, Released())])
+    (second,) = await gateway.claim(session, limit=1, wait=0)
+    await gateway.settle([Report(second.lease, Succeeded())])
+
+    await gateway.settle([Report(first.lease, Released())])
+
+    assert notes.read[-1] is Status.COMPLETED
+    assert notes.read.count(Status.QUEUED) == 2
