@@ -1,6 +1,7 @@
 """Plans made on empty tables stay right when the tables are large: every row is found by a key."""
 
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
@@ -105,11 +106,19 @@ async def emptied(connection: Connection) -> None:
     await analyzed(connection)
 
 
+async def pinned(connection: Connection) -> None:
+    """Let PostgreSQL know that nothing lives in the tables, although their pages cannot be given back."""
+    tables = "relnamespace = 'drumline'::regnamespace AND relkind IN ('r', 'i')"
+    await connection.execute(f"UPDATE pg_class SET reltuples = 0, relpages = 1000 WHERE {tables}")
+
+
+LEADING = defaultdict(str, {"task_live_due": "lane", "task_by_lane": "lane"})
+"""The first column of indexes that have an id behind it."""
 SMALL = ("lane", "queue_pause")
 """Tables that stay small: reading the whole of them is right."""
 
 
-@pytest.mark.parametrize("prepare", [untouched, analyzed, emptied])
+@pytest.mark.parametrize("prepare", [untouched, analyzed, emptied, pinned])
 async def test_plans_made_on_empty_tables_are_right_for_large_ones(
     connection: Connection, prepare: Callable[[Connection], Awaitable[None]]
 ) -> None:
@@ -120,6 +129,8 @@ async def test_plans_made_on_empty_tables_are_right_for_large_ones(
             if node.get("Relation Name") not in (None, *SMALL) and node["Node Type"] != "ModifyTable":
                 assert node["Node Type"] in {"Index Scan", "Index Only Scan"}, (name, node)
                 assert "Index Cond" in node, (name, node)
+                # Behind a lane every id can be looked up, by reading the whole index.
+                assert "lane" not in LEADING[node["Index Name"]] or "lane" in node["Index Cond"], (name, node)
     await connection.execute(FILL)
 
     for name in HOT:

@@ -41,7 +41,7 @@ picked AS MATERIALIZED (
     WHERE
         live.id = any(:hints)
         AND live.state = 1
-        AND live.due_at + 0 <= (SELECT clock.now FROM clock) -- not by the index on due_at: by the ids
+        AND coalesce(live.due_at, 9223372036854775807) <= (SELECT clock.now FROM clock) -- so that no index on it is used
         AND (SELECT takers.beats FROM takers)[coalesce((:requests)[width_bucket(live.id, :hints)], 1)] IS NOT NULL
         AND (live.lane IN (SELECT open_lane.id FROM open_lane)) IS TRUE -- a hash to look into, not a join
     FOR UPDATE SKIP LOCKED
