@@ -56,3 +56,10 @@ def test_hot_statements_never_scan_a_table_of_tasks(connection: sqlite3.Connecti
     scans = [step for step in plan if re.match(r"SCAN (task|task_live|live|attempt|last)\b", step)]
     assert scans == [], plan
     connection.close()
+
+
+def test_a_reap_reads_what_sessions_hold_once_not_once_for_each_task(connection: sqlite3.Connection) -> None:
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL['orphans']}")]
+
+    assert [step for step in plan if "CORRELATED" in step] == []
+    connection.close()

@@ -15,7 +15,12 @@ WHERE
         OR (
             session.beat >= 2
             AND live.started_at < session.last_beat_at
-            AND live.id NOT IN (SELECT value FROM json_each(session.held))
+            -- Not "in this session's list", which would read the whole list again for each task in it.
+            AND (live.session, live.id) NOT IN (
+                SELECT beaten.id, listed.value
+                FROM session AS beaten, json_each(beaten.held) AS listed
+                WHERE beaten.closed_at IS NULL
+            )
         )
     )
 ORDER BY live.id
