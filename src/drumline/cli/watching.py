@@ -23,6 +23,11 @@ LOOK_SECONDS = 1.0
 WONDER_SECONDS = 3.0
 """How long a due task may wait before somebody asks why."""
 
+NEEDED = {
+    "shell": "DRUMLINE_ALLOW_SHELL=1 drumline worker",
+    "send-email": "DRUMLINE_SMTP_HOST=… drumline worker",
+}
+"""How to start a worker for a built-in task that has to be allowed first."""
 
 Show = Callable[[dict[str, Any]], None]
 """Shows a task as it stands now."""
@@ -112,7 +117,8 @@ def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: S
 def _tell_if_nobody_can(client: "Client", task: dict[str, Any]) -> None:
     workers = client.get("/workers")["items"]
     if not any(task["name"] in worker["types"] for worker in workers):
-        say(f"No live worker has a task named {task['name']}; it waits for one: drumline worker APP")
+        how = NEEDED.get(task["name"], "drumline worker APP")
+        say(f"No live worker has a task named {task['name']}; it waits for one: {how}")
 
 
 @contextmanager

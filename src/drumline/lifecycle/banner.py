@@ -52,4 +52,4 @@ def _program() -> str:
 def _curl(url: str, key: str) -> str:
     body = '{"name": "shell", "payload": {"command": ["echo", "hello"]}}'
     header = f'"X-API-Key: {key}"' if key.startswith("$") else shlex.quote(f"X-API-Key: {key}")
-    return f"curl {url}/api/v1/tasks -H {header} -d {shlex.quote(body)}"
+    return f"curl {url}/api/v1/tasks -H {header} \\\n       -d {shlex.quote(body)}"

@@ -25,9 +25,10 @@ def open_server(app: ASGIApp, host: str, port: int) -> Server:
         return Server(app, host=host, port=port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
+            other = f"--port {port + 1 if port < 65_535 else 0}"
             raise PortInUse(
                 f"port {port} of {host} is taken by another program\n"
-                f"Take another one with --port {port + 1 if port < 65_535 else 0}, or any free one with --port 0."
+                f'Take another one with {other} (make run ARGS="{other}"), or any free one with --port 0.'
             ) from error
         if error.errno == errno.EACCES:
             raise Invalid(f"port {port} needs more rights than you have: take one above 1023", field="port") from error
