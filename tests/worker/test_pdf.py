@@ -48,6 +48,8 @@ async def test_a_template_and_data_become_a_pdf_that_can_be_fetched(house: House
             },
         ),
         ("letter", {"from": ["Ada"], "to": ["Bob"], "subject": "Hi", "paragraphs": ["One.", "Two."]}),
+        ("letter", {"from": "Ada", "to": "Bob", "paragraphs": "One."}),
+        ("invoice", {"seller": {"name": "Shop", "address": "Street 1"}}),
         ("report", {"title": "Sums", "sections": [{"heading": "A", "text": "b", "rows": [["x", 1], ["y", 2]]}]}),
     ],
 )
@@ -100,6 +102,7 @@ async def test_a_template_that_does_not_compile_fails_for_good_and_says_where(ho
     [
         ({}, "payload.template"),
         ({"template": " "}, "payload.template"),
+        ({"template": "invoce"}, "payload.template"),
         ({"template": "x", "filename": "../x.pdf"}, "payload.filename"),
         ({"template": "x", "oops": 1}, "payload.oops"),
     ],

@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
+from drumline.core.wording import suggestion
 from drumline.worker.executors.executor import Call, check_artifact_name, published
 from drumline.worker.executors.programs import (
     Output,
@@ -107,4 +108,8 @@ def source_of(template: str) -> str:
         raise Invalid(f"must be at most {LONGEST_TEMPLATE:,} characters", field="payload.template")
     if not template.strip():
         raise Invalid(f"must be Typst source, or one of {json.dumps(list(built_in()))}", field="payload.template")
-    return built_in().get(template.strip(), template)
+    name = template.strip()
+    hint = suggestion(name, built_in()) if name not in built_in() and name.isalpha() else ""
+    if hint:
+        raise Invalid(f"there is no template {name}{hint}", field="payload.template")
+    return built_in().get(name, template)
