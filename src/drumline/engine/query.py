@@ -1,6 +1,7 @@
 """Looking at tasks, logs, artifacts and queues."""
 
 from collections.abc import AsyncIterator
+from typing import Final
 
 from msgspec import Struct
 
@@ -17,6 +18,9 @@ from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, Queu
 
 LOOK_EVERY = 0.5
 """Seconds between looks at something that another process may change."""
+BEFORE_ALL: Final = (0, -1)
+LARGEST_LOG: Final = 64 * 1024 * 1024
+"""Characters of a log that are read in one go."""
 
 
 class Page(Struct, frozen=True):
@@ -80,13 +84,23 @@ class Queries:
         return await self._store.attempts(task)
 
     async def read_log(self, task: TaskId, *, epoch: int | None = None, tenant: str | None = None) -> LogPage:
-        """Return what a task has logged so far."""
+        """Return what a task has logged so far: all of it, unless its attempts are very many and talkative."""
         await self.get(task, tenant=tenant)
-        return await self._store.read_log(task, epoch=epoch)
+        texts: list[str] = []
+        size, after = 0, BEFORE_ALL
+        while size < LARGEST_LOG:
+            page = await self._store.read_log(task, after=after, epoch=epoch)
+            if not page.text:
+                break
+            texts.append(page.text)
+            size, after = size + len(page.text), page.after
+        else:
+            texts.append("\n[the log goes on: read it attempt by attempt]\n")
+        return LogPage("".join(texts), after)
 
     async def follow_log(self, task: TaskId, *, tenant: str | None = None) -> AsyncIterator[str]:
         """Yield what a task logs, as it comes, until the task has ended."""
-        after = (0, -1)
+        after = BEFORE_ALL
         while True:
             # Look at the state first: what was logged before the end is then surely read after it.
             view = await self.get(task, tenant=tenant)
