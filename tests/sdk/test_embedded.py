@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline import Context, Drumline, DrumlineError, Status
+from drumline import Context, Drumline, DrumlineError, Invalid, Status
 from drumline.core.ids import TaskId
 from drumline.sdk.context import activated
 from drumline.sdk.embedded import EmbeddedTransport
@@ -32,6 +32,14 @@ def test_what_was_submitted_is_there_for_the_next_process(tmp_path: Path) -> Non
 
     assert second.handle(handle.id).status() is Status.QUEUED
     second.close()
+
+
+async def test_a_refusal_names_the_option_alone(tmp_path: Path) -> None:
+    app = Drumline("test", data=tmp_path)
+
+    with pytest.raises(Invalid, match=r"^delay: must be zero or more$"):
+        await app.asubmit_task("ping", delay=-1)
+    app.close()
 
 
 def test_a_closed_app_leaves_no_thread_and_connects_again(tmp_path: Path) -> None:

@@ -144,5 +144,10 @@ def test_a_misspelt_word_is_refused_with_the_one_that_was_meant(task: Task[[], N
         task.options(dely=3)  # type: ignore[call-arg]
 
 
+def test_a_time_is_a_datetime(task: Task[[], None]) -> None:
+    with pytest.raises(TypeError, match="run_at must be a datetime"):
+        task.options(run_at="tomorrow")  # type: ignore[arg-type]
+
+
 def test_process_is_short_for_the_mode() -> None:
     assert Drumline("test").task(process=True)(ping).definition.mode is Mode.PROCESS

@@ -5,6 +5,7 @@ steps blocking, `arun` on the caller's event loop.
 """
 
 import asyncio
+import re
 import time
 import warnings
 from collections.abc import Generator, Sequence
@@ -116,5 +117,7 @@ def warn_if_blocking(twin: str, *, level: int = 3) -> None:
 
 def _id_or_raise(answer: TaskId | DrumlineError) -> TaskId:
     if isinstance(answer, DrumlineError):
+        # Its place in the batch means nothing to one who submitted a single task.
+        answer.field = re.sub(r"^tasks\[\d+\]\.?", "", answer.field or "") or None
         raise answer
     return answer

@@ -168,7 +168,10 @@ class HttpTransport:
                 if not (request.is_repeatable or isinstance(error, _Unsent)):
                     raise
             time.sleep(pause)
-        return self._once(request)
+        try:
+            return self._once(request)
+        except _Unsent as error:
+            raise Unavailable(error.message) from error.__cause__
 
     def _once(self, request: _Request) -> bytes:
         errors = self._urllib3.exceptions

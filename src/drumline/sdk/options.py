@@ -98,6 +98,7 @@ def apply(request: TaskRequest, options: Options) -> TaskRequest:
     """Return the request with the options said over it."""
     changes: dict[str, object] = dict(options)
     _refuse_unknown(changes, Options.__annotations__, "there is no option")
+    _check_time(changes.get("run_at"))
     if "key" in changes:
         changes["idempotency_key"] = changes.pop("key")
     for name in ("delay", "timeout"):
@@ -130,3 +131,8 @@ def _refuse_unknown(given: Iterable[str], known: Mapping[str, object], complaint
     for name in given:
         if name not in known:
             raise TypeError(f"{complaint} {name!r}{suggestion(name, known)}")
+
+
+def _check_time(run_at: object) -> None:
+    if not isinstance(run_at, datetime | None):
+        raise TypeError("run_at must be a datetime; for a time from now give delay")
