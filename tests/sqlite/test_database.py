@@ -178,3 +178,35 @@ def test_the_writer_outlives_a_loop_that_was_closed_before_its_answer_came(tmp_p
     may_end.set()
 
     assert asyncio.run(ask_again()) == 3
+
+
+async def test_the_write_ahead_log_stays_short_although_somebody_always_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drumline.backends.sqlite.database.LONGEST_LOG", 1_000_000)
+    monkeypatch.setattr("drumline.backends.sqlite.database.SHORTEN_EVERY", 0.0)
+    made = database(tmp_path / "d.db")
+    await made.write(lambda connection: connection.execute("CREATE TABLE n (n)").rowcount)
+    is_over = asyncio.Event()
+
+    def look(connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT count(*) FROM n").fetchall()
+        counting = (
+            "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 30000) SELECT max(i) FROM c"
+        )
+        connection.execute(counting).fetchall()
+
+    async def keep_looking() -> None:
+        while not is_over.is_set():
+            await made.read(look)
+
+    looking = [asyncio.create_task(keep_looking()) for _ in range(3)]
+    longest = 0
+    for _ in range(200):
+        await made.write(lambda connection: connection.execute("INSERT INTO n VALUES (zeroblob(50000))").rowcount)
+        longest = max(longest, (tmp_path / "d.db-wal").stat().st_size)
+    is_over.set()
+    await asyncio.gather(*looking)
+    await made.close()
+
+    assert longest < 3_000_000, "ten megabytes were written"

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,12 @@ OLDEST_SQLITE = (3, 35, 0)
 MOST_ACTS_PER_COMMIT = 64
 BUSY_SECONDS = 20.0
 READERS = 2
+LONGEST_LOG = 64 * 1024 * 1024
+"""Bytes of the write-ahead log after which it is begun anew, if need be by waiting for readers."""
+SHORTEN_EVERY = 1.0
+SHORTEN_MS = 250
+MOST_SHORTEN_MS = 5_000
+"""How long the writer waits for readers then, at first and at most."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
@@ -69,6 +76,9 @@ class Database:
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
         self._closed = False
+        self._log = path.with_name(f"{path.name}-wal") if path else None
+        self._shorten_at = 0.0
+        self._shorten_ms = SHORTEN_MS
         self._writer.start()
 
     async def write(self, act: Act[T]) -> T:
@@ -131,6 +141,7 @@ class Database:
     def _write_until_closed(self) -> None:
         while (group := self._next_group()) is not None:
             self._tell(self._commit(group))
+            self._shorten_log()
         if self._writing is not None:
             self._writing.close()
 
@@ -177,6 +188,21 @@ class Database:
             self._writing = None
         self._on_rollback()
 
+    def _shorten_log(self) -> None:
+        """Begin the write-ahead log anew when it has become long.
+
+        SQLite does so by itself when it meets no reader, which may be never while many look. Then the writer waits
+        for those who look now, longer each time; whoever comes meanwhile does not prolong it.
+        """
+        if self._writing is None or self._log is None or time.monotonic() < self._shorten_at:
+            return
+        # Whatever goes wrong here the next commit meets too, and tells it to somebody who waits for an answer.
+        with contextlib.suppress(sqlite3.Error, OSError):
+            if self._log.stat().st_size > LONGEST_LOG:
+                is_busy = _truncate_log(self._writing, self._shorten_ms)
+                self._shorten_ms = min(self._shorten_ms * 2, MOST_SHORTEN_MS) if is_busy else SHORTEN_MS
+        self._shorten_at = time.monotonic() + SHORTEN_EVERY
+
     def _tell(self, outcomes: list[tuple[_Waiting[Any], Any]]) -> None:
         """Resolve the callers, with one call into each event loop."""
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting[Any], Any]]] = {}
@@ -185,6 +211,16 @@ class Database:
         for loop, mine in by_loop.items():
             with contextlib.suppress(RuntimeError):  # a closed loop has nobody left who waits
                 loop.call_soon_threadsafe(_resolve_all, mine)
+
+
+def _truncate_log(connection: sqlite3.Connection, wait_ms: int) -> bool:
+    """Copy the write-ahead log into the database and empty it; tell whether readers were in the way for too long."""
+    connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
+    try:
+        (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
+    return bool(is_busy)
 
 
 def _resolve_all(outcomes: list[tuple[_Waiting[Any], Any]]) -> None:
