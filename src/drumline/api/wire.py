@@ -21,13 +21,15 @@ _63_BITS = (1 << 63) - 1
 HexText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{16}$"})]
 StateWord = Annotated[str, Meta(extra_json_schema={"enum": [state.name.lower() for state in State]})]
 Count = Annotated[int, Meta(ge=0, le=_63_BITS)]
+Serial = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
+"""An epoch, or a place in a log. What no store has room for must not get into a batch with others' reports."""
 
 
 class LeaseBody(Struct, frozen=True, forbid_unknown_fields=True):
     """The right to one attempt of a task. Send it back as it came."""
 
     task: TaskIdText
-    epoch: Count
+    epoch: Serial
     nonce: HexText
 
 
@@ -163,8 +165,8 @@ class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0."""
 
     task: TaskIdText
-    epoch: Count
-    seq: Count
+    epoch: Serial
+    seq: Serial
     text: str
 
 
