@@ -306,6 +306,22 @@ def test_a_mistake_has_its_status_and_says_what_to_do(
     assert says in ran.err
 
 
+def test_one_task_that_refuses_does_not_hold_up_the_others(online: Drumline, server: Server) -> None:
+    task = server.submit("work.sleep", payload={"seconds": 0}, delay=3600)
+
+    ran = online("tasks", "cancel", NOWHERE, task, "--yes", "--json")
+
+    assert (ran.code, [one["id"] for one in ran.json]) == (ExitCode.NOT_FOUND, [task])
+    assert f"{NOWHERE}: there is no task" in ran.err
+
+
+def test_a_worker_with_a_wrong_key_says_so_and_ends(drumline: Drumline, server: Server) -> None:
+    ran = drumline("worker", "--url", server.url, "--api-key", "sk_wrong")
+
+    assert ran.code == ExitCode.AUTH
+    assert "does not take this API key" in ran.err
+
+
 def test_an_act_that_the_state_forbids_is_a_conflict(online: Drumline, server: Server) -> None:
     task = server.submit("work.sleep", payload={"seconds": 0})
     server.until_ended(task)

@@ -90,6 +90,7 @@ def test_secrets_are_not_shown_when_settings_are_printed() -> None:
     ("environ", "message"),
     [
         ({"DRUMLINE_PROT": "1"}, "DRUMLINE_PROT is set, but means nothing; did you mean DRUMLINE_PORT?"),
+        ({"DRUMLINE_STROE_URL": "x"}, "means nothing; did you mean DRUMLINE_STORE_URL?"),
         ({"DRUMLINE_PORT": "http"}, "DRUMLINE_PORT: must be a whole number"),
         ({"DRUMLINE_PORT": "70000"}, "DRUMLINE_PORT: must be at most 65535"),
         ({"DRUMLINE_RETENTION": "a week"}, "DRUMLINE_RETENTION: must be seconds, or"),

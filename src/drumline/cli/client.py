@@ -24,6 +24,7 @@ PAUSES = (0.2, 0.6)
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
 API = "/api/v1"
+_KEY_HINT = "Set DRUMLINE_API_KEY; on the server's own machine, DRUMLINE_DATA to its data folder is enough."
 
 
 class Client:
@@ -125,7 +126,7 @@ class Client:
 
     def _explained(self, error: DrumlineError) -> DrumlineError:
         if isinstance(error, Unauthorized):
-            return Unauthorized(f"{self.url} does not take this API key ({self._key_source})\nSet DRUMLINE_API_KEY.")
+            return Unauthorized(f"{self.url} does not take this API key ({self._key_source})\n{_KEY_HINT}")
         return error
 
 

@@ -1,18 +1,20 @@
 """Commands about tasks."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from drumline.cli.artifacts import artifacts, download
 from drumline.cli.describing import first_line, print_task
+from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.options import DryRun, Fields, Json, Jsonl, Key, TaskId, TaskIds, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, picked, print_json, print_list, say
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column
 from drumline.cli.terminal import STATUSES, is_terminal
 from drumline.cli.watching import logs, watch
-from drumline.core.errors import Invalid
+from drumline.core.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -112,8 +114,7 @@ def cancel(
         _print_as_they_stand(client, ids, "would be cancelled", as_json=as_json)
         return
     confirm(f"Cancel {_count(ids)}?", yes=yes)
-    answers = [client.post(f"/tasks/{one}/cancel", {"force": force}) for one in ids]
-    _print_done(answers, as_json=as_json)
+    _do_each(ids, lambda one: client.post(f"/tasks/{one}/cancel", {"force": force}), as_json=as_json)
 
 
 @app.command()
@@ -125,7 +126,7 @@ def retry(ids: TaskIds, dry_run: DryRun = False, as_json: Json = False, url: Url
     if dry_run:
         _print_as_they_stand(client, ids, "would run again", as_json=as_json)
         return
-    _print_done([client.post(f"/tasks/{one}/retry") for one in ids], as_json=as_json)
+    _do_each(ids, lambda one: client.post(f"/tasks/{one}/retry"), as_json=as_json)
 
 
 @app.command()
@@ -148,7 +149,7 @@ def reschedule(
     if not change:
         raise Invalid("give --at, --delay or --priority")
     client = connect(url, api_key)
-    _print_done([client.patch(f"/tasks/{one}", change) for one in ids], as_json=as_json)
+    _do_each(ids, lambda one: client.patch(f"/tasks/{one}", change), as_json=as_json)
 
 
 def _checked_status(text: str) -> str:
@@ -173,14 +174,31 @@ def _print_as_they_stand(client: "Client", ids: list[str], fate: str, *, as_json
     say(f"{_count(ids).capitalize()} {fate}, as far as the state allows; nothing was changed.")
 
 
+def _do_each(ids: list[str], act: Callable[[str], dict[str, Any]], *, as_json: bool) -> None:
+    """Do something to each task; one that refuses is named and does not hold up the others."""
+    if len(ids) == 1:
+        _print_done([act(ids[0])], as_json=as_json)
+        return
+    done, code = [], ExitCode.OK
+    for one in ids:
+        try:
+            done.append(act(one))
+        except (Conflict, Invalid, NotFound) as error:
+            say(f"{one}: {error}")
+            code = code or exit_code_of(error)
+    _print_done(done, as_json=as_json)
+    if code:
+        raise typer.Exit(code)
+
+
 def _print_done(tasks: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print_json(tasks)
         return
     for task in tasks:
         typer.echo(f"{task['id']}  {task['status']}")
-        if task["status"] == "PROCESSING" and task["cancel_requested"]:
-            say("Its worker is told within a few seconds; --force ends it now.")
+    if any(task["status"] == "PROCESSING" and task["cancel_requested"] for task in tasks):
+        say("A worker is told within a few seconds; --force ends a running task now.")
 
 
 def _count(ids: list[str]) -> str:

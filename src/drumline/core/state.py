@@ -86,7 +86,7 @@ def step(state: State, act: Act) -> State:
     """Return the state after `act`, or raise `Conflict` if the table has no such transition."""
     after = TRANSITIONS.get((state, act))
     if after is None:
-        raise Conflict(f"a {state.name.lower()} task cannot be changed by {act.value}")
+        raise Conflict(f"the task is {state.name.lower()}; {act.value.replace('_', ' ')} is not possible")
     return after
 
 

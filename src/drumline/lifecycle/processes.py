@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from drumline.core.clock import SystemClock
-from drumline.core.errors import Unavailable
+from drumline.core.errors import DrumlineError, Unauthorized, Unavailable
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
@@ -26,6 +26,7 @@ from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
+from drumline.sdk.transport import LiveNames
 from drumline.settings import Settings
 from drumline.wiring import Wired, remote_gateway, wire
 
@@ -60,7 +61,9 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
     kinds = built_in_kinds(settings, is_embedded=False)
     if settings.url is not None:
         settings = with_stored_key(settings)
-        lend(apps, HttpTransport(str(settings.url), api_key=settings.api_key), settings)
+        transport = HttpTransport(str(settings.url), api_key=settings.api_key)
+        await _check_key(transport, settings)
+        lend(apps, transport, settings)
         async with remote_gateway(settings) as gateway:
             await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), {})
         return
@@ -68,6 +71,16 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
         crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds)
         lend(apps, EngineTransport(wired.engine, asyncio.get_running_loop()), settings)
         await _run_crew(crew, {"listen": hear(wired.engine)})
+
+
+async def _check_key(transport: HttpTransport, settings: Settings) -> None:
+    """Raise at once if the key is wrong: that does not pass by waiting, as a server that is still starting does."""
+    try:
+        await transport.asend(LiveNames())
+    except Unauthorized as error:
+        raise Unauthorized(f"{settings.url} does not take this API key\nSet DRUMLINE_API_KEY.") from error
+    except DrumlineError as error:
+        log.warning("server.awaited", error=error.message)
 
 
 async def _run_crew(crew: Crew, besides: dict[str, Service]) -> None:

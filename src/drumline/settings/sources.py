@@ -154,7 +154,10 @@ def _from_environment(environ: Mapping[str, str], leaves: Mapping[str, Leaf]) ->
     files = {f"{leaf.variable}_FILE" for leaf in leaves.values() if leaf.is_secret}
     for name in sorted(ours - known.keys() - files - {CONFIG_VARIABLE}):
         if not _OUTSIDE.fullmatch(name) and not _is_service_link(name, environ[name]):
-            raise Invalid(f"{name} is set, but means nothing{suggestion(name, [*known, *files])}", field=name)
+            # The prefix is the same in all of them, so it says nothing about which one was meant.
+            hint = suggestion(name.removeprefix(PREFIX), [word.removeprefix(PREFIX) for word in (*known, *files)])
+            hint = hint.replace("mean ", f"mean {PREFIX}")
+            raise Invalid(f"{name} is set, but means nothing{hint}", field=name)
     given: dict[str, Given] = {}
     for name, path in COMMON_NAMES.items():
         given |= _from_variable(environ, name, leaves[path])
