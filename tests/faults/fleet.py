@@ -180,13 +180,6 @@ class Fleet:
             assert time.monotonic() < deadline, f"{path} cannot be had"
             time.sleep(0.2)
 
-    def submit(self, name: str, key: str, seconds: float = 0.0, **options: Any) -> str:
-        """Submit one traced task and return its id."""
-        payload = {"file": str(self.traces), "key": key, "seconds": seconds}
-        status, body = self.ask("POST", "/api/v1/tasks", {"name": f"traced.{name}", "payload": payload, **options})
-        assert status in {200, 201}, body
-        return str(body["id"])
-
     def health(self, *, api: int = 0) -> Body:
         """Return the status of the whole, and of each part by its name."""
         body = self.ask("GET", "/actuator/health", api=api)[1]

@@ -1,6 +1,7 @@
 """Redis is emptied, restarted, frozen and stopped under load: that costs speed for a while, and nothing else."""
 
 import time
+from itertools import count
 from random import Random
 from statistics import median, quantiles
 
@@ -20,8 +21,8 @@ STOPPED_SECONDS = 20.0
 HEALED_SECONDS = 15.0
 SLOW = 1.5
 """Seconds that a submission may take at most when the machine is busy; the wait for Redis is not among them."""
-FAST = 0.25
-"""Seconds until a task starts when wake-ups arrive. Those who are not woken look each second."""
+FAST = 0.1
+"""Seconds until a task starts when wake-ups arrive; a few times that when the idle have to look by themselves."""
 
 
 def test_without_redis_submissions_are_answered_and_tasks_go_on(make_fleet: MakeFleet, chance: Random) -> None:
@@ -43,16 +44,16 @@ def test_without_redis_submissions_are_answered_and_tasks_go_on(make_fleet: Make
             until(lambda: all(fleet.health(api=api)["whole"] == "UP" for api in (0, 1)), HEALED_SECONDS)
         verdict = judge(fleet, load, within=30)
         took = [answer.took for answer in load.since(began) if answer.sent < ended]
-        latencies = [_start_latency(fleet, number) for number in range(20)]
+        numbers = count()
+        fast_after = until(lambda: median(_start_latency(fleet, next(numbers)) for _ in range(15)) < FAST, 30)
 
         told = f"{verdict}, filled {filled_after:.1f} s after; submitting p50 {median(took) * 1000:.0f} ms, "
-        told += f"p99 {quantiles(took, n=100)[-1] * 1000:.0f} ms; start latency then {median(latencies) * 1000:.0f} ms"
+        told += f"p99 {quantiles(took, n=100)[-1] * 1000:.0f} ms; quick again {fast_after:.1f} s after the end"
         print(told)  # noqa: T201
         assert max(answer.tries for answer in load.answers) == 1, "a submission was refused"
         assert verdict.doubles == 0
         assert verdict.outcomes.keys() == {"completed", "retried"}, told
         assert quantiles(took, n=100)[-1] < SLOW, told
-        assert median(latencies) < FAST, told
 
 
 def _empty_again_and_again(fleet: Fleet, chance: Random) -> None:
@@ -85,9 +86,13 @@ def _is_filled(fleet: Fleet) -> bool:
 
 
 def _start_latency(fleet: Fleet, number: int) -> float:
-    """Return the seconds from before a submission until the task began."""
+    """Return the seconds from before a submission until the task began.
+
+    No worker waits at the second API server: those who do are woken through Redis, or look by themselves.
+    """
     key = f"late-{number}"
+    payload = {"file": str(fleet.traces), "key": key, "seconds": 0.0}
     sent = time.time()
-    fleet.submit("wait", key)
+    assert fleet.ask("POST", "/api/v1/tasks", {"name": "traced.wait", "payload": payload}, api=1)[0] == 201
     until(lambda: key in runs_of(fleet.traces), 5)
     return runs_of(fleet.traces)[key][0].began - sent
