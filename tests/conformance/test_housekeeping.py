@@ -1,3 +1,5 @@
+import pytest
+
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
 from drumline.core.task import Submitted, accept
@@ -87,14 +89,16 @@ async def test_a_healthy_store_tells_details(store: Store) -> None:
     assert "database" in await store.check()
 
 
-async def test_what_was_acknowledged_is_there_after_closing(make_store: MakeStore, clock: ManualClock) -> None:
+async def test_what_was_acknowledged_is_there_after_closing(
+    request: pytest.FixtureRequest, make_store: MakeStore, clock: ManualClock
+) -> None:
+    if "memory" in request.node.callspec.id:
+        pytest.skip("a database in memory ends with its store")
     first = await make_store(clock)
     task = await submit(first)
-    second = await make_store(clock)
-    try:
-        shared = await second.get([task]) != [None]
-        await first.close()
+    await first.close()
 
-        assert not shared or await second.get([task]) != [None]
-    finally:
-        await second.close()
+    second = await make_store(clock)
+
+    assert None not in await second.get([task])
+    await second.close()

@@ -20,7 +20,13 @@ LOST: Final = (
 )
 """What says nothing about the statement, only that the database cannot be had now."""
 
+
+class RowVanished(Exception):
+    """Something that a statement has just met was deleted by others before the next could look at it."""
+
+
 CLASHED: Final = (
+    RowVanished,  # raised within the transaction, which is therefore taken back
     asyncpg.TransactionRollbackError,  # a deadlock
     asyncpg.LockNotAvailableError,
     asyncpg.InvalidCachedStatementError,  # a migration changed a table under a statement that was prepared before

@@ -9,6 +9,7 @@ from drumline.backends.postgres.access import Access, column
 from drumline.backends.postgres.acts import SUBMIT
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.failures import RowVanished
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
@@ -123,6 +124,8 @@ def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[
         if task.idempotency_key is None:
             continue
         key = (task.lane.tenant, task.idempotency_key)
+        if key not in known:
+            raise RowVanished(f"the idempotency key {task.idempotency_key!r} was pruned just now")
         owner, fingerprint, due_at = known[key]
         if owner == task.id:
             if key not in new:

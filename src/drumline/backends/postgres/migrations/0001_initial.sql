@@ -40,9 +40,9 @@ CREATE TABLE drumline.task_live (
     lane int4 NOT NULL,
     epoch int4 NOT NULL DEFAULT 0,
     state int2 NOT NULL DEFAULT 1 CHECK (state BETWEEN 0 AND 2),
-    attempt int2 NOT NULL DEFAULT 0,
-    failures int2 NOT NULL DEFAULT 0,
-    crashes int2 NOT NULL DEFAULT 0,
+    attempt int4 NOT NULL DEFAULT 0,
+    failures int4 NOT NULL DEFAULT 0,
+    crashes int4 NOT NULL DEFAULT 0,
     cancel_requested bool NOT NULL DEFAULT false,
     PRIMARY KEY (id)
 ) WITH (
@@ -64,7 +64,7 @@ CREATE TABLE drumline.attempt (
     finished_at int8 NOT NULL,
     epoch int4 NOT NULL,
     lane int4 NOT NULL,
-    attempt int2 NOT NULL,
+    attempt int4 NOT NULL,
     outcome int2 NOT NULL,
     result bytea,
     error text,

@@ -17,9 +17,9 @@ queued AS (
         state = (:states)[width_bucket(live.id, :ids)],
         epoch = live.epoch + 1,
         due_at = (:due_at::int8 [])[width_bucket(live.id, :ids)],
-        attempt = (:counted::int2 [])[width_bucket(live.id, :ids)],
-        failures = (:failures::int2 [])[width_bucket(live.id, :ids)],
-        crashes = (:crashes::int2 [])[width_bucket(live.id, :ids)],
+        attempt = (:counted::int4 [])[width_bucket(live.id, :ids)],
+        failures = (:failures::int4 [])[width_bucket(live.id, :ids)],
+        crashes = (:crashes::int4 [])[width_bucket(live.id, :ids)],
         nonce = 0,
         session = 0,
         started_at = 0
@@ -36,7 +36,7 @@ written AS (
     FROM
         unnest(
             :ids, :nonces::int8 [], :sessions::int8 [], :started_at::int8 [], :epochs::int4 [], :lanes::int4 [],
-            :attempts::int2 [], :outcomes::int2 [], :results::bytea [], :errors::text []
+            :attempts::int4 [], :outcomes::int2 [], :results::bytea [], :errors::text []
         ) AS g (id, nonce, session, started_at, epoch, lane, attempt, outcome, result, error)
 )
 

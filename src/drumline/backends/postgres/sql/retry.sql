@@ -4,7 +4,7 @@
 WITH live AS (
     INSERT INTO drumline.task_live (id, lane, due_at, epoch, attempt)
     SELECT g.id, g.lane, :due_at::int8, g.epoch, g.attempt
-    FROM unnest(:ids::uuid [], :lanes::int4 [], :epochs::int4 [], :attempts::int2 []) AS g (id, lane, epoch, attempt)
+    FROM unnest(:ids::uuid [], :lanes::int4 [], :epochs::int4 [], :attempts::int4 []) AS g (id, lane, epoch, attempt)
 )
 
 INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
