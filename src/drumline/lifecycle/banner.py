@@ -38,7 +38,8 @@ def banner(ready: Ready) -> str:
             lines.append(f"  {_program()} submit shell --arg shell='echo hello' --wait")
     if not ready.is_found:
         lines.append(f"Another server on this data folder was first: reach this one with --url {ready.url}")
-    return "\n".join([*lines, "", "Ctrl-C stops it."]).replace("\n\n\n", "\n\n")
+    lines += ["", "Ctrl-C stops it; once more, without waiting for running tasks."]
+    return "\n".join(lines).replace("\n\n\n", "\n\n")
 
 
 def _program() -> str:
