@@ -70,7 +70,7 @@ class Settlements:
                 return Settlement(lease=report.lease, act=Act.STOP)
 
     def _decide_success(self, lease: Lease, result: Raw) -> Settlement:
-        if len(memoryview(result)) <= self._limits.result:
+        if len(result) <= self._limits.result:
             return Settlement(lease=lease, act=Act.COMPLETE, result=result)
         error = ErrorInfo("ResultTooLarge", f"the result is more than {self._limits.result:,} bytes of JSON")
         return Settlement(lease=lease, act=Act.FAIL, error=error)
