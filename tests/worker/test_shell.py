@@ -1,8 +1,10 @@
 """Commands in process groups of their own."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 from drumline.core.state import State
 from drumline.core.task import TaskView
 from drumline.worker.executors.catalogue import BuiltIn
+from drumline.worker.executors.programs import Output, Program, run_program
+from drumline.worker.guardian import Guardian
 from tests.worker.house import DEADLINE, House, result_of, until
 
 SHELL = BuiltIn(shell=True, http=False, pdf=False)
@@ -228,3 +232,37 @@ asyncio.run(run_program(
     worker.wait(DEADLINE)
 
     await until(lambda: is_gone(read_pid(tmp_path / "child")))
+
+
+def test_what_another_thread_has_just_opened_is_not_closed() -> None:
+    uvloop = pytest.importorskip("uvloop")  # whose transports close their pipes twice
+    over = threading.Event()
+    wrong: list[OSError] = []
+
+    def open_and_close() -> None:
+        while not over.is_set():
+            descriptor = os.open(os.devnull, os.O_RDONLY)
+            try:
+                os.close(descriptor)
+            except OSError as error:
+                wrong.append(error)
+
+    async def run_programs() -> None:
+        program = Program(argv=("/bin/true",), cwd=Path("/"), env={})
+        async with Guardian() as guardian:
+            for _ in range(300):
+                nowhere = Output(lambda _: None)
+                await run_program(program, out=nowhere, err=nowhere, grace=lambda: 1.0, guardian=guardian)
+
+    threads = [threading.Thread(target=open_and_close) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(run_programs())
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+    assert wrong == []

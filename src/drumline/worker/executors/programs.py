@@ -22,6 +22,7 @@ KEPT_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", 
 CLOSING_SECONDS: Final = 1.0
 """How long output may still come after the program and its group are gone."""
 KILL_SECONDS: Final = 5.0
+READ_AT_ONCE: Final = 64 * 1024
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -62,12 +63,14 @@ class Output:
         self._tails = tails
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
-    async def drain(self, reader: asyncio.StreamReader) -> None:
-        """Take everything until the output ends."""
-        while data := await reader.read(64 * 1024):
-            for tail in self._tails:
-                tail.add(data)
-            self._write(self._decoder.decode(data))
+    def take(self, data: bytes) -> None:
+        """Pass a piece on."""
+        for tail in self._tails:
+            tail.add(data)
+        self._write(self._decoder.decode(data))
+
+    def finish(self) -> None:
+        """Pass on what was held back as half a character."""
         self._write(self._decoder.decode(b"", final=True))
 
 
@@ -133,21 +136,37 @@ async def _draining(output: Output) -> AsyncIterator[int]:
 
     The pipes are our own: those of asyncio would make waiting for the program wait for everyone who has inherited
     them. A process that left the group may hold a pipe open for ever, so the last output is not awaited for ever.
+    They are read here and not by a transport, because uvloop closes a transport's descriptor twice: by the second time
+    the number may belong to a file or connection that another thread has just opened.
     """
     reading, writing = os.pipe()
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb", buffering=0)
-    )
-    drained = asyncio.create_task(output.drain(reader), name="program output")
+    os.set_blocking(reading, False)
+    loop = asyncio.get_running_loop()
+    is_drained = asyncio.Event()
+
+    def read() -> None:
+        try:
+            data = os.read(reading, READ_AT_ONCE)
+        except BlockingIOError:
+            return
+        if data:
+            output.take(data)
+        else:
+            loop.remove_reader(reading)
+            is_drained.set()
+
+    loop.add_reader(reading, read)
     try:
         yield writing
     finally:
         try:
-            await asyncio.wait((drained,), timeout=CLOSING_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSING_SECONDS):
+                    await is_drained.wait()
         finally:
-            drained.cancel()
-            transport.close()
+            loop.remove_reader(reading)
+            os.close(reading)
+            output.finish()
 
 
 async def end_group(process: Process, grace: float) -> None:
