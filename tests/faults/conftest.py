@@ -13,6 +13,8 @@ from tests.harness import postgres, redis
 MakeFleet = Callable[..., AbstractContextManager[Fleet]]
 
 _running: list[Fleet] = []
+_last_lines: list[tuple[str, str]] = []
+"""What the processes of a fleet said that ended with its test."""
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +32,9 @@ def make_fleet(tmp_path_factory: pytest.TempPathFactory) -> MakeFleet:
         _running.append(fleet)
         try:
             yield fleet.start()
+        except BaseException:
+            _last_lines.extend(fleet.logs())
+            raise
         finally:
             _running.remove(fleet)
             fleet.close()
@@ -46,12 +51,11 @@ def chance() -> Random:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    call: pytest.CallInfo[None],
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the last lines of every process under a test that failed."""
     report = yield
-    if report.failed and call.when == "call":
-        for fleet in _running:
-            report.sections += [(f"last lines of {name}", lines) for name, lines in fleet.logs()]
+    if report.failed:
+        told = [*_last_lines, *(lines for fleet in _running for lines in fleet.logs())]
+        report.sections += [(f"last lines of {name}", lines) for name, lines in told]
+    _last_lines.clear()
     return report

@@ -73,7 +73,7 @@ class Story:
             yield f"it ran {self.in_vain} times in vain, and no kill explains it"
 
     def __str__(self) -> str:
-        words = ("epoch", "outcome", "started_at", "finished_at")
+        words = ("epoch", "outcome", "worker", "started_at", "finished_at", "error")
         attempts = [tuple(attempt[word] for word in words) for attempt in self.history]
         return f"{self.kind} {self.task['id']} {self.task['status']}: {attempts}, {self.runs}"
 
