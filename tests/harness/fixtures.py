@@ -24,7 +24,9 @@ T = TypeVar("T")
 
 CUT_OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+WHERE
+    datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+    AND state IS DISTINCT FROM 'idle' -- those hold no locks, and a pooler would hand out the dead one first
 """
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename <> 'migration'"
 _numbers = count(1)
