@@ -46,5 +46,7 @@ class PgBouncer:
 
     def remove(self) -> None:
         """Stop, and leave nothing behind."""
-        self._program.stop(signal.SIGQUIT)
+        # There are no clients left to wait for. Not the gentler SIGQUIT: what is started in the background by a shell
+        # ignores that, and so do its children.
+        self._program.stop(signal.SIGKILL)
         shutil.rmtree(self._folder, ignore_errors=True)

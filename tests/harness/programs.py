@@ -87,10 +87,14 @@ class Program:
                 each.send_signal(number)
 
     def stop(self, number: int) -> None:
-        """Send a signal, and wait until the process has gone."""
+        """Send a signal, and wait until the process has gone; one that does not go by itself is killed."""
         self.signal(number)
         if self._process is not None:
-            self._process.wait(PATIENCE)
+            try:
+                self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(PATIENCE)
             self._process = None
 
     def accepts(self) -> bool:
