@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from drumline.backends.postgres.cursors import Cursors
-from drumline.backends.postgres.database import Database, Line
+from drumline.backends.postgres.database import Database, Line, Transaction
 from drumline.backends.postgres.lanes import Lanes
 from drumline.core.clock import Clock, Instant
+from drumline.core.codec import encode
+from drumline.core.event import Fact
 
 
 class Access:
@@ -28,6 +30,15 @@ class Access:
             return given
         ((now,),) = await self._database.fetch(Line.DESK, "now", repeat=True, now=None)
         return Instant(now)
+
+
+async def tell_facts(transaction: Transaction, facts: Sequence[Fact], *, now: Instant | None) -> None:
+    """Write changes of anything but tasks into the outbox, in the transaction that makes them.
+
+    Call it after the rows that changed are written or locked: only then do facts about one subject keep their order.
+    """
+    if facts:
+        await transaction.fetch("insert_facts", facts=encode(facts).decode(), now=now)
 
 
 def column(name: str, values: Sequence[object]) -> dict[str, object]:

@@ -11,6 +11,7 @@ from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Clock, Instant
 from drumline.core.codec import encode
+from drumline.core.event import Fact
 from drumline.core.state import Act, State
 
 Event = tuple[str, str, int, int]
@@ -52,6 +53,12 @@ def tell(connection: sqlite3.Connection, now: Instant, events: Sequence[Event]) 
     """Write what changed into the outbox."""
     if events:
         connection.execute(SQL["insert_outbox"], {"now": now, "events": batch_of(events)})
+
+
+def tell_facts(connection: sqlite3.Connection, now: Instant, facts: Sequence[Fact]) -> None:
+    """Write changes of anything but tasks into the outbox, in the transaction that makes them."""
+    if facts:
+        connection.execute(SQL["insert_facts"], {"now": now, "facts": batch_of(facts)})
 
 
 def event(task: str, act: Act, state: State, epoch: int) -> Event:
