@@ -32,7 +32,7 @@ def print_table(
 ) -> None:
     """Print a table, fitted to `width` if there is one; times as seen from now if asked for."""
     rows = [[_cell(column, item, is_relative=is_relative) for column in columns] for item in items]
-    widths = [max(map(_width, cells)) for cells in zip([column.title for column in columns], *rows, strict=True)]
+    widths = [max(map(width_of, cells)) for cells in zip([column.title for column in columns], *rows, strict=True)]
     if width is not None:
         widths = fit(widths, columns, width)
     typer.echo(_line([column.title for column in columns], widths, bold=True))
@@ -81,22 +81,24 @@ def _cell(column: Column, item: dict[str, Any], *, is_relative: bool) -> str:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], *, bold: bool = False) -> str:
-    shown = [(_cut(cell, width), width) for cell, width in zip(cells, widths, strict=True) if width]
+    shown = [(cut(cell, width), width) for cell, width in zip(cells, widths, strict=True) if width]
     padded = [
-        painted(cell, STATUS_COLOURS.get(cell), bold=bold) + " " * (width - _width(cell)) for cell, width in shown
+        painted(cell, STATUS_COLOURS.get(cell), bold=bold) + " " * (width - width_of(cell)) for cell, width in shown
     ]
     return GAP.join(padded).rstrip()
 
 
-def _cut(cell: str, width: int) -> str:
-    if _width(cell) <= width:
+def cut(cell: str, width: int) -> str:
+    """Return a text in at most so many columns, with a sign where it was cut."""
+    if width_of(cell) <= width:
         return cell
-    while cell and _width(cell) >= width:
+    while cell and width_of(cell) >= width:
         cell = cell[:-1]
     return f"{cell}…"
 
 
-def _width(text: str) -> int:
+def width_of(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(
