@@ -1,0 +1,144 @@
+"""The fingerprint of an error: the same for the same cause, whatever order, user or host it struck.
+
+What differs from one failure to the next (numbers, ids, times, addresses, paths, quoted texts) is folded away; what is
+left of the message, with the error's class and the innermost frame of the user's own code, is the cause. Line numbers
+do not count: a new version moves them.
+"""
+
+import re
+from hashlib import sha256
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.outcome import ErrorInfo
+
+LENGTH: Final = 12
+"""Hex digits of a fingerprint."""
+LONGEST_SHOWN: Final = 300
+"""Characters of a folded message that are kept for people."""
+_HEAD: Final = 700
+_TAIL: Final = 300
+"""What is read of a long message: its beginning, and its end, where programs say what went wrong."""
+_LONGEST_TRACEBACK: Final = 32 * 1024
+_LONGEST_WORD: Final = 64
+
+_NAMES_CODE: Final = frozenset(
+    {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError", "UnboundLocalError"}
+)
+"""Errors that quote names from the program, not data: what they quote is the cause."""
+
+# Each alternative begins where a word begins, and repeats over signs that cannot begin what follows: a text is read
+# once from left to right, however it was made.
+_QUOTED = r"""(?P<text>(?<!\w)(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`)(?!\w))"""
+_FOLDED = r"""
+    (?P<url>(?<!\w)[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/?\#"'<>]{1,255}[/?\#][^\s"'<>]+)
+  | (?P<uuid>(?<!\w)[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?!\w))
+  | (?P<date>(?<![\w.])(?:
+        [0-9]{4}-[0-9]{2}-[0-9]{2}
+        (?:[T\ ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:\ ?(?:Z|UTC|GMT)|[+-][0-9]{2}:?[0-9]{2})?)?
+      | [0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}
+      | (?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},?\ )?
+        [0-9]{1,2}\ (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\ [0-9]{4}
+      | [0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?
+    )(?!\w))
+  | (?P<email>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
+  | (?P<address>(?<![\w.])(?:
+        [0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?
+      | \[?(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}\]?(?::[0-9]{1,5})?
+    )(?!\w))
+  | (?P<path>(?<![\w/\\.~])(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?)
+  | (?P<number>(?<!\w)[+-]?[0-9]\w*(?:[.,][0-9]\w*)*(?:(?<=[eE])[+-][0-9]{1,4})?)
+  | (?P<word>(?<!\w)[^\W0-9]\w*)
+"""
+_DATA = re.compile(f"{_QUOTED}|{_FOLDED}", re.VERBOSE | re.ASCII)
+_CODE = re.compile(_FOLDED, re.VERBOSE | re.ASCII)
+
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*(?:[eE][+-]?[0-9]{1,4})?([A-Za-z%]{0,4})", re.ASCII)
+_DIGITS = re.compile(r"[0-9]+")
+_HEX = re.compile(r"[+-]?(?:0x[0-9A-Fa-f]+|(?=.{8})[0-9A-Fa-f]+)")
+_TELLING = re.compile(
+    r"(?:status|exit code|status code|error code|return code|errno|signal|HTTP|SQLSTATE)[ :=#]{0,2}$", re.IGNORECASE
+)
+"""What stands before a number that tells one cause from another."""
+_MOST_TELLING_DIGITS: Final = 5
+_SPACE = re.compile(r"\s+")
+_FRAME = re.compile(r'^[ |+]*File "([^"\n]{1,1000})", line [0-9]+, in ([^\s]{1,200})', re.MULTILINE)
+_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]|^<frozen ")
+
+
+class Fingerprint(Struct, frozen=True):
+    """What an error is recognised by, and its message with all that varies folded away."""
+
+    text: str
+    message: str
+
+
+def fingerprint(error: ErrorInfo) -> Fingerprint:
+    """Return the fingerprint of an error. Never raises, and takes no longer for one text than for another."""
+    message = fold(error.message, quotes=error.kind not in _NAMES_CODE)
+    parts = (error.kind, message, innermost_frame(error.traceback))
+    digest = sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+    return Fingerprint(digest[:LENGTH], message[:LONGEST_SHOWN])
+
+
+def fold(message: str, *, quotes: bool = True) -> str:
+    """Return a message with all that varies replaced by its kind, such as `order <n> of <email> not found`.
+
+    `quotes` says whether quoted texts are data.
+    """
+    if len(message) > _HEAD + _TAIL:
+        message = f"{message[:_HEAD]} … {message[-_TAIL:]}"
+    folded = (_DATA if quotes else _CODE).sub(_replaced, message)
+    return _SPACE.sub(" ", folded).strip()
+
+
+def innermost_frame(traceback: str) -> str:
+    """Return file and function where the user's own code was last, or else where any code was; nothing if unknown."""
+    own = last = ""
+    for found in _FRAME.finditer(traceback[-_LONGEST_TRACEBACK:]):
+        file = re.split(r"[/\\]", found[1])[-1]
+        last = f"{file}:{found[2]}"
+        if not _LIBRARY.search(found[1]):
+            own = last
+    return own or last
+
+
+def _replaced(found: re.Match[str]) -> str:
+    kind = found.lastgroup
+    if kind == "word":
+        return _folded_word(found[0])
+    if kind == "number":
+        return _folded_number(found)
+    if kind == "url":
+        return _folded_url(found[0])
+    return f"<{kind}>"
+
+
+def _folded_word(word: str) -> str:
+    """Fold the digits of a word; all of it, if it is an id: letters and digits in turn, and long."""
+    runs = _DIGITS.findall(word)
+    if not runs:
+        return word
+    if len(word) >= 8 and (len(runs) > 1 or len(word) > _LONGEST_WORD or _HEX.fullmatch(word)):
+        return "<id>"
+    return _DIGITS.sub("<n>", word)
+
+
+def _folded_number(found: re.Match[str]) -> str:
+    number = found[0]
+    plain = _PLAIN_NUMBER.fullmatch(number)
+    if plain is None:
+        return "<hex>" if _HEX.fullmatch(number) else "<id>"
+    if len(number) <= _MOST_TELLING_DIGITS and _TELLING.search(
+        found.string[max(found.start() - 16, 0) : found.start()]
+    ):
+        return number
+    return f"<n>{plain[1]}"
+
+
+def _folded_url(url: str) -> str:
+    """Keep which service it is: scheme and host, without user, password and numbers."""
+    scheme, _, rest = url.partition("://")
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+    return f"{scheme}://{_DIGITS.sub('<n>', host)}/<path>"
