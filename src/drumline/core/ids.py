@@ -1,6 +1,6 @@
-"""Identifiers: UUIDv7 for tasks, random 63-bit numbers for sessions and nonces.
+"""Identifiers: UUIDv7 for tasks and jobs, random 63-bit numbers for sessions and nonces.
 
-Task ids are canonical text everywhere in Python. They sort by creation time, and within one process
+Ids of both are canonical text everywhere in Python. They sort by creation time, and within one process
 strictly so, which keeps the stores' primary keys append-only.
 """
 
@@ -12,6 +12,7 @@ from typing import NewType
 from drumline.core.errors import Invalid
 
 TaskId = NewType("TaskId", str)
+JobId = NewType("JobId", str)
 SessionId = NewType("SessionId", int)
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -56,6 +57,11 @@ def parse_task_id(text: str, *, field: str = "id") -> TaskId:
     if _UUID.fullmatch(text) is None:
         raise Invalid("must be a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057", field=field)
     return TaskId(text.lower())
+
+
+def parse_job_id(text: str, *, field: str = "id") -> JobId:
+    """Return `text` as a job id in canonical form, or raise `Invalid` naming `field`."""
+    return JobId(parse_task_id(text, field=field))
 
 
 def created_ms(task: TaskId) -> int:

@@ -14,6 +14,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How deep a payload or result may nest."""
     batch: int = 10_000
     """Tasks in one bulk submission."""
+    job_tasks: int = 10_000
+    """Tasks in one job."""
     body: int = 64 * 1024 * 1024
     """One HTTP request."""
     log: int = 1024 * 1024

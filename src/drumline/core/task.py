@@ -15,7 +15,7 @@ from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_json, decode, encode, encode_canonical
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
-from drumline.core.ids import SessionId, TaskId
+from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_key, check_name, check_queue, check_tags
@@ -65,6 +65,11 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout_ms: int | None = None
     tags: tuple[str, ...] = ()
     notify: tuple[NotifyTarget, ...] = ()
+    job: JobId | None = None
+    """The job that the task belongs to, if it belongs to one, and its key there."""
+    key: str | None = None
+    takes: tuple[str, ...] = ()
+    """The keys of the parents whose results its payload refers to."""
 
 
 DEFAULT_OPTIONS = TaskOptions()
@@ -163,7 +168,7 @@ def accept(
         id=id,
         lane=_lane(tenant, request.queue, request.name, request.priority),
         payload=bytes(request.payload),
-        options=None if _has_default_options(request) else encode_options(_options_of(request)),
+        options=None if _has_default_options(request) else encode_options(options_of(request)),
         run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
         delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
         idempotency_key=None if key is None else check_key(key),
@@ -198,7 +203,8 @@ def decode_options(stored: bytes | str | None) -> TaskOptions:
     return DEFAULT_OPTIONS if stored is None else decode(stored, TaskOptions)
 
 
-def _options_of(request: TaskRequest) -> TaskOptions:
+def options_of(request: TaskRequest) -> TaskOptions:
+    """Return what a request says of retries, time and people to tell, or raise `Invalid` naming the field at fault."""
     if not 0 <= request.retries <= MOST_RETRIES:
         raise Invalid(f"must be from 0 to {MOST_RETRIES}", field="retries")
     backoff = request.backoff

@@ -20,14 +20,8 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State, Status
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
-
-
-class Hint(Struct, frozen=True):
-    """A task worth offering: the store queued it, in this lane, due at this time."""
-
-    task: TaskId
-    lane: Lane
-    due_at: Instant
+from drumline.ports.hint import NO_EFFECTS, Effects
+from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True):
@@ -75,10 +69,11 @@ class Settlement(Struct, frozen=True, kw_only=True):
 
 
 class Settled(Struct, frozen=True):
-    """A settlement that holds: the task's state after it, and the hint if it was queued again."""
+    """A settlement that holds: the task's state after it, the hint if it was queued again, and what it led to."""
 
     state: State
     hint: Hint | None = None
+    effects: Effects = NO_EFFECTS
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -91,11 +86,12 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Changed(Struct, frozen=True):
-    """A control act that holds: the task's state after it, and the hint if it waits to be claimed."""
+    """A control act that holds: the task's state after it, the hint if it waits to be claimed, and what it led to."""
 
     task: TaskId
     state: State
     hint: Hint | None = None
+    effects: Effects = NO_EFFECTS
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
@@ -166,6 +162,7 @@ class Reaped(Struct, frozen=True, kw_only=True):
     requeued: tuple[Hint, ...] = ()
     poisoned: tuple[TaskId, ...] = ()
     ghosts: int = 0
+    effects: Effects = NO_EFFECTS
 
 
 class Submitting(Protocol):

@@ -1,0 +1,158 @@
+"""Accepting a job: everything about it is checked before anything of it is stored."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from drumline.core.codec import decode, encode, encode_canonical
+from drumline.core.errors import Invalid
+from drumline.core.graph import check_graph
+from drumline.core.ids import JobId, TaskId, parse_job_id
+from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
+from drumline.core.references import MARK, find_references
+from drumline.core.task import (
+    DEFAULT_TENANT,
+    EMPTY_PAYLOAD,
+    NewTask,
+    TaskRequest,
+    accept,
+    decode_options,
+    encode_options,
+    options_of,
+)
+
+LONGEST_KEY: Final = 128
+MOST_JOBS_NEEDED: Final = 100
+SHELL: Final = "shell"
+"""The name of the tasks that `command` is short for."""
+
+
+def accept_job(
+    request: JobRequest,
+    *,
+    id: JobId,
+    new_id: Callable[[], TaskId],
+    tenant: str = DEFAULT_TENANT,
+    limits: Limits = DEFAULT_LIMITS,
+) -> NewJob:
+    """Return the request as a job that can be stored, or raise `Invalid` naming the field at fault.
+
+    A schedule is not looked at: what it makes of the request is a job for each firing.
+    """
+    if request.idempotency_key is not None and request.idempotency_key_alias is not None:
+        raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
+    check_graph({key: task.needs for key, task in request.tasks.items()}, most=limits.job_tasks)
+    ids = {check_text(key, field="tasks", longest=LONGEST_KEY): new_id() for key in request.tasks}
+    plain = _TasksOf(request, id, tenant, limits)
+    idempotency_key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+    return NewJob(
+        id=id,
+        tenant=tenant,
+        name=check_name(request.name),
+        owner=None if request.owner is None else check_text(request.owner, field="owner", longest=LONGEST_NAME),
+        options=_options_of(request),
+        depends_on=_jobs_needed(request.depends_on),
+        idempotency_key=None if idempotency_key is None else check_key(idempotency_key),
+        fingerprint=None if idempotency_key is None else _fingerprint(request),
+        tasks=tuple(
+            NewJobTask(
+                task=plain.accept(key, task, ids[key]),
+                key=key,
+                needs=tuple(ids[need] for need in task.needs),
+                run_if=task.run_if,
+            )
+            for key, task in request.tasks.items()
+        ),
+    )
+
+
+class _TasksOf:
+    """Accepts the tasks of one job."""
+
+    def __init__(self, request: JobRequest, job: JobId, tenant: str, limits: Limits) -> None:
+        self._request = request
+        self._job = job
+        self._tenant = tenant
+        self._limits = limits
+
+    def accept(self, key: str, task: JobTaskRequest, id: TaskId) -> NewTask:
+        """Return one task of the job, or raise `Invalid` naming the field by the task's key."""
+        try:
+            plain = accept(self._plain(key, task), id=id, tenant=self._tenant, limits=self._limits)
+            options = replace(
+                decode_options(plain.options), job=self._job, key=key, takes=self._taken(plain.payload, task.needs)
+            )
+        except Invalid as error:
+            where = f"tasks.{key}" + (f".{error.field}" if error.field else "")
+            raise Invalid(error.message, field=where, code=error.code) from error
+        return replace(plain, options=encode_options(options))
+
+    def _plain(self, key: str, task: JobTaskRequest) -> TaskRequest:
+        backoff = task.backoff if task.backoff is not None else self._request.backoff
+        return TaskRequest(
+            name=_name_of(key, task),
+            payload=_payload_of(task),
+            queue=task.queue,
+            priority=task.priority,
+            delay=task.delay,
+            run_at=task.run_at,
+            retries=task.retries if task.retries is not None else self._request.retries,
+            backoff=backoff,
+            timeout=task.timeout,
+            tags=task.tags,
+            notify=task.notify,
+        )
+
+    def _taken(self, payload: bytes, needs: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the keys of the parents whose results the payload refers to."""
+        if MARK not in payload:
+            return ()
+        found = find_references(decode(payload, object), needs)
+        return tuple(dict.fromkeys(reference.parent for reference in found))
+
+
+def _name_of(key: str, task: JobTaskRequest) -> str:
+    if task.name is not None:
+        return task.name
+    return key if task.command is None else SHELL
+
+
+def _payload_of(task: JobTaskRequest) -> Raw:
+    if task.command is None:
+        return task.payload
+    if task.payload != EMPTY_PAYLOAD:
+        raise Invalid("cannot be given together with payload", field="command")
+    if task.name not in {None, SHELL}:
+        raise Invalid("is short for a shell task, which has another name", field="command")
+    return Raw(encode({"shell" if isinstance(task.command, str) else "command": task.command}))
+
+
+def _options_of(request: JobRequest) -> JobOptions:
+    plain = options_of(
+        TaskRequest(
+            name=request.name,
+            retries=request.retries,
+            backoff=request.backoff,
+            tags=request.tags,
+            notify=request.notify,
+        )
+    )
+    return JobOptions(retries=plain.retries, backoff=plain.backoff, tags=plain.tags, notify=plain.notify)
+
+
+def _jobs_needed(needed: tuple[str, ...]) -> tuple[JobId, ...]:
+    if len(needed) > MOST_JOBS_NEEDED:
+        raise Invalid(f"must be at most {MOST_JOBS_NEEDED}", field="depends_on")
+    ids = [parse_job_id(text, field=f"depends_on[{place}]") for place, text in enumerate(needed)]
+    return tuple(dict.fromkeys(ids))
+
+
+def _fingerprint(request: JobRequest) -> bytes:
+    """Digest what the caller asked for; key order and white space inside it do not matter."""
+    keyless = replace(request, idempotency_key=None, idempotency_key_alias=None)
+    return sha256(encode_canonical(decode(encode(keyless), object))).digest()

@@ -1,0 +1,135 @@
+"""Graphs of tasks, as `{key: the keys it needs}`: whether they can run, in which layers, and what decides their length.
+
+Nothing here recurses, so that a chain of thousands is as good as a fan; every function takes time in proportion to
+the number of keys and needs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from drumline.core.errors import Invalid
+
+Needs = Mapping[str, Sequence[str]]
+"""What each key waits for."""
+
+MOST_NAMED = 20
+"""Keys of a cycle that are spelt out; a longer one is cut in the middle."""
+
+
+class CriticalPath(Struct, frozen=True):
+    """What the length of a run hangs on: the keys in a row that took longest, and how much later others might be."""
+
+    keys: tuple[str, ...]
+    length: float
+    slack: dict[str, float]
+    """By key: how much longer it could have taken without making the whole longer. None at all on the path."""
+
+
+def check_graph(needs: Needs, *, most: int, field: str = "tasks") -> None:
+    """Raise `Invalid`, naming the field, unless this is a graph that can be run to its end."""
+    if not needs:
+        raise Invalid("must have at least one task", field=field)
+    if len(needs) > most:
+        raise Invalid(f"has {len(needs):,} tasks; at most {most:,} are accepted", field=field, code="too_many")
+    for key, parents in needs.items():
+        _check_parents(key, parents, needs, f"{field}.{key}.needs")
+    cycle = find_cycle(needs)
+    if cycle:
+        raise Invalid(f"form a cycle: {_drawn(cycle)}", field=field, code="cycle")
+
+
+def find_cycle(needs: Needs) -> tuple[str, ...]:
+    """Return the keys of a cycle, each before the one that needs it, beginning with the first given; or nothing."""
+    left = dict(needs)
+    for layer in _peeled(needs):
+        for key in layer:
+            del left[key]
+    if not left:
+        return ()
+    # Each key that is left needs one that is left: following those must come back to where it has been.
+    walked: dict[str, int] = {}
+    key = next(iter(left))
+    while key not in walked:
+        walked[key] = len(walked)
+        key = next(parent for parent in left[key] if parent in left)
+    cycle = list(walked)[walked[key] :][::-1]
+    order = {each: place for place, each in enumerate(needs)}
+    start = cycle.index(min(cycle, key=order.__getitem__))
+    return tuple(cycle[start:] + cycle[:start])
+
+
+def layers(needs: Needs) -> list[list[str]]:
+    """Return the keys in layers: each stands in the first one after all that it needs. The graph has no cycle."""
+    return list(_peeled(needs))
+
+
+def children_of(needs: Needs) -> dict[str, list[str]]:
+    """Return the keys that need each key."""
+    children: dict[str, list[str]] = {key: [] for key in needs}
+    for key, parents in needs.items():
+        for parent in parents:
+            children[parent].append(key)
+    return children
+
+
+def critical_path(needs: Needs, durations: Mapping[str, float]) -> CriticalPath:
+    """Return the longest way through a graph without a cycle; a key without a duration takes no time."""
+    order = [key for layer in layers(needs) for key in layer]
+    children = children_of(needs)
+    lasts = {key: durations.get(key, 0.0) for key in order}
+    ends: dict[str, float] = {}
+    for key in order:
+        ends[key] = lasts[key] + max((ends[parent] for parent in needs[key]), default=0.0)
+    length = max(ends.values(), default=0.0)
+    latest: dict[str, float] = {}
+    for key in reversed(order):
+        latest[key] = min((latest[child] - lasts[child] for child in children[key]), default=length)
+    return CriticalPath(_path(needs, ends), length, {key: latest[key] - ends[key] for key in order})
+
+
+def _path(needs: Needs, ends: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the way back from what ended last, over whatever each of them waited for last."""
+    path: list[str] = []
+    candidates: Iterable[str] = ends
+    while candidates:
+        key = max(candidates, key=ends.__getitem__)
+        path.append(key)
+        candidates = needs[key]
+    return tuple(reversed(path))
+
+
+def _peeled(needs: Needs) -> Iterable[list[str]]:
+    """Take off layer after layer of keys whose needs were all taken off; what is on a cycle or behind it stays."""
+    waits = {key: len(parents) for key, parents in needs.items()}
+    children = children_of(needs)
+    layer = [key for key, count in waits.items() if not count]
+    while layer:
+        yield layer
+        following = []
+        for key in layer:
+            for child in children[key]:
+                waits[child] -= 1
+                if not waits[child]:
+                    following.append(child)
+        layer = following
+
+
+def _check_parents(key: str, parents: Sequence[str], known: Needs, field: str) -> None:
+    seen: set[str] = set()
+    for place, parent in enumerate(parents):
+        where = f"{field}[{place}]"
+        if parent == key:
+            raise Invalid("is the task itself", field=where)
+        if parent not in known:
+            raise Invalid(f"there is no task {parent!r} in this job", field=where)
+        if parent in seen:
+            raise Invalid(f"names {parent!r} twice", field=where)
+        seen.add(parent)
+
+
+def _drawn(cycle: Sequence[str]) -> str:
+    if len(cycle) > MOST_NAMED:
+        half = MOST_NAMED // 2
+        cycle = [*cycle[:half], f"({len(cycle) - MOST_NAMED:,} more)", *cycle[-half:]]
+    return " → ".join([*cycle, cycle[0]])

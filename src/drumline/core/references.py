@@ -1,0 +1,135 @@
+"""Results that flow: a task of a job takes what its parents gave back.
+
+Anywhere in the payload of a task that has `needs`, an object of this one form stands for a parent's result:
+
+    {"$result": "extract"}                  the whole result of the parent `extract`
+    {"$result": "extract.rows[0].id"}       what is at a path in it: `.name` into objects, `[n]` into lists, from 0
+    {"$result": "extract.rows[-1]"}         counted from the end
+    {"$literal": {"$result": "extract"}}    this very object, taken as it is: for data that happens to look like one
+
+Only direct parents can be named. The text begins with the parent's key: the longest of the task's needs that fits. A
+list of results, as a fan-in wants it, is a list of references. References are checked when the job is submitted and
+filled in when the task is claimed; the stored payload keeps them, so a retry takes the results that are there then.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Raw, Struct
+
+from drumline.core.codec import check_json, decode, encode
+from drumline.core.errors import Invalid
+from drumline.core.limits import Limits
+
+RESULT: Final = "$result"
+LITERAL: Final = "$literal"
+MARK: Final = b'"$'
+"""In every payload that has a reference, and in hardly any other."""
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d{1,9})\]")
+
+Path = tuple[str | int, ...]
+"""The way into a result: names into objects, numbers into lists."""
+
+
+class Reference(Struct, frozen=True):
+    """A place in a parent's result."""
+
+    parent: str
+    path: Path = ()
+
+
+def parse_reference(text: str, parents: Sequence[str]) -> Reference:
+    """Return what a text refers to, or raise `Invalid`."""
+    fitting = [key for key in parents if text == key or (text.startswith(key) and text[len(key)] in ".[")]
+    if not fitting:
+        raise Invalid(f"{RESULT} {text!r} does not begin with one of the task's needs", field="payload")
+    parent = max(fitting, key=len)
+    rest = text[len(parent) :]
+    path: list[str | int] = []
+    place = 0
+    while place < len(rest):
+        step = _STEP.match(rest, place)
+        if step is None:
+            raise Invalid(f"{RESULT} {text!r} has no path such as .name or [0] after {parent!r}", field="payload")
+        path.append(step[1] if step[1] is not None else int(step[2]))
+        place = step.end()
+    return Reference(parent, tuple(path))
+
+
+def find_references(payload: Any, parents: Sequence[str]) -> list[Reference]:
+    """Return every reference in a payload, or raise `Invalid` for one that can never be filled in."""
+    return [parse_reference(text, parents) for text in _texts(payload)]
+
+
+def fill_in(payload: bytes, parents: Sequence[str], results: Mapping[str, Raw], limits: Limits) -> Raw:
+    """Return a payload with the parents' results in their places, or raise `Invalid` saying what is missing.
+
+    `parents` are those that the payload refers to, and `results` has what those gave back that have completed.
+    """
+    known = {key: decode(bytes(results[key]), object) for key in parents if key in results}
+    filled = encode(_filled(decode(payload, object), parents, known))
+    if len(filled) > limits.payload:
+        raise Invalid(
+            f"is {len(filled):,} bytes of JSON with the results in it; at most {limits.payload:,} are accepted",
+            field="payload",
+            code="too_large",
+        )
+    check_json(filled, field="payload", largest=limits.payload, deepest=limits.nesting)
+    return Raw(filled)
+
+
+def look_up(result: Any, reference: Reference) -> Any:
+    """Return what is at a path in a result, or raise `Invalid` naming the first step that leads nowhere."""
+    value = result
+    for number, step in enumerate(reference.path):
+        try:
+            value = _step_into(value, step)
+        except LookupError:
+            way = reference.parent + "".join(map(_shown, reference.path[: number + 1]))
+            raise Invalid(f"the result of {reference.parent!r} has nothing at {way}", field="payload") from None
+    return value
+
+
+def _step_into(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict) and isinstance(step, str):
+        return value[step]
+    if isinstance(value, list) and isinstance(step, int):
+        return value[step]
+    raise LookupError(step)
+
+
+def _filled(value: Any, parents: Sequence[str], known: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_filled(each, parents, known) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if _is_special(value, LITERAL):
+        return value[LITERAL]
+    if not _is_special(value, RESULT) or not isinstance(value[RESULT], str):
+        return {key: _filled(each, parents, known) for key, each in value.items()}
+    reference = parse_reference(value[RESULT], parents)
+    if reference.parent not in known:
+        raise Invalid(f"{reference.parent!r} did not complete, so it has no result", field="payload")
+    return look_up(known[reference.parent], reference)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, dict) and not _is_special(value, LITERAL):
+        if _is_special(value, RESULT) and isinstance(value[RESULT], str):
+            yield value[RESULT]
+        else:
+            for each in value.values():
+                yield from _texts(each)
+
+
+def _is_special(value: Mapping[str, Any], word: str) -> bool:
+    return len(value) == 1 and word in value
+
+
+def _shown(step: str | int) -> str:
+    return f".{step}" if isinstance(step, str) else f"[{step}]"

@@ -1,0 +1,37 @@
+"""What an act sets off: hints of tasks worth offering, and what followed in jobs."""
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobStatus
+from drumline.core.state import State
+from drumline.core.task import Lane
+
+
+class Hint(Struct, frozen=True):
+    """A task worth offering: the store queued it, in this lane, due at this time."""
+
+    task: TaskId
+    lane: Lane
+    due_at: Instant
+
+
+class Effects(Struct, frozen=True, kw_only=True):
+    """What acts on tasks or jobs led to in the jobs that they belong to. It is committed with them.
+
+    `released` are tasks that wait to be claimed now, `ended` those that were skipped or cancelled, and `jobs` those
+    whose status changed. Where one transaction carries out a list of acts, what all of them led to together stands
+    with one of the answers.
+    """
+
+    released: tuple[Hint, ...] = ()
+    ended: tuple[tuple[TaskId, State], ...] = ()
+    jobs: tuple[tuple[JobId, JobStatus], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether there was anything."""
+        return bool(self.released or self.ended or self.jobs)
+
+
+NO_EFFECTS = Effects()
