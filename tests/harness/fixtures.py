@@ -28,7 +28,7 @@ WHERE
     datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
     AND state IS DISTINCT FROM 'idle' -- those hold no locks, and a pooler would hand out the dead one first
 """
-TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename <> 'migration'"
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename NOT IN ('migration', 'event_log')"
 _numbers = count(1)
 
 SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server", "redis_url"})

@@ -1,12 +1,11 @@
 """What tasks, attempts, queues and workers look like in JSON, and how they get there."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.core.attempt import AttemptOutcome, AttemptView
-from drumline.core.clock import Instant
+from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
@@ -170,12 +169,6 @@ class WorkerList(Struct, frozen=True):
 def moment(instant: Instant | None) -> str | None:
     """Return an instant as text; nothing stays nothing."""
     return None if instant is None else moment_of(instant)
-
-
-def moment_of(instant: Instant) -> str:
-    """Return an instant as ISO 8601 in UTC with milliseconds."""
-    seconds, millis = divmod(instant, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{millis:03}Z"
 
 
 def task_body(view: TaskView, *, now: Instant) -> TaskBody:

@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText, moment_of
+from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.tasks import SubmittedBody, cancelled, submit_request, task_limit, with_header_key
+from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.ids import parse_task_id

@@ -19,10 +19,10 @@ from drumline.api.shapes import (
     TaskIdText,
     TaskList,
     attempt_body,
-    moment_of,
     task_body,
 )
 from drumline.api.stopping import unless_stopped
+from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId, parse_session_id, parse_task_id

@@ -7,6 +7,7 @@ clock in production, so that one clock decides what is due for the whole fleet.
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NewType, Protocol
 
 from drumline.core.errors import Invalid
@@ -77,3 +78,15 @@ def to_instant(moment: datetime, *, field: str) -> Instant:
 def to_datetime(instant: Instant) -> datetime:
     """Return an instant as an aware datetime in UTC."""
     return datetime.fromtimestamp(instant / 1000, UTC)
+
+
+def moment_of(instant: Instant) -> str:
+    """Return an instant as ISO 8601 in UTC with milliseconds."""
+    seconds, millis = divmod(instant, 1000)
+    return f"{_second(seconds)}.{millis:03}Z"
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    """Return a second as text. What is told together has mostly happened in the same few seconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]

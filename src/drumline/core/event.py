@@ -2,15 +2,52 @@
 
 A *fact* is a change of anything but a task (a job, a schedule, a worker, a queue, a key …): its store writes it into
 the outbox in the transaction that changes it, with all that is worth telling. Changes of tasks are kept as acts.
+Whoever reads the outbox gets both as an `Event`, in one order for everybody.
 """
 
-from typing import Any, Final
+import re
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from drumline.core.clock import Instant, moment_of
+from drumline.core.errors import Invalid
+from drumline.core.ids import SessionId, TaskId, session_text
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import Act, State, Status
+from drumline.core.task import NotifyTarget
+
 SPEC_VERSION: Final = "1.0"
 """The version of CloudEvents."""
+SCHEMA: Final = "https://drumline.readthedocs.io/schemas/event-1.json"
+"""Names the version of our data. Fields may be added; a change that breaks readers gets another number."""
 CONTENT_TYPE: Final = "application/json"
+DEFAULT_SOURCE: Final = "/drumline"
+
+TASK_SUBMITTED: Final = "drumline.task.submitted"
+TASK_CLAIMED: Final = "drumline.task.claimed"
+TASK_COMPLETED: Final = "drumline.task.completed"
+TASK_FAILED: Final = "drumline.task.failed"
+TASK_CANCELLED: Final = "drumline.task.cancelled"
+TASK_CANCEL_REQUESTED: Final = "drumline.task.cancel_requested"
+
+_TYPE_OF: Final = {
+    Act.UNBLOCK: "drumline.task.unblocked",
+    Act.SKIP: "drumline.task.skipped",
+    Act.CLAIM: TASK_CLAIMED,
+    Act.COMPLETE: TASK_COMPLETED,
+    Act.BACK_OFF: "drumline.task.retried",
+    Act.FAIL: TASK_FAILED,
+    Act.SNOOZE: "drumline.task.snoozed",
+    Act.RELEASE: "drumline.task.released",
+    Act.REAP: "drumline.task.reaped",
+    Act.STOP: TASK_CANCELLED,
+    Act.CANCEL: TASK_CANCELLED,
+    Act.FORCE_CANCEL: TASK_CANCELLED,
+    Act.RESCHEDULE: "drumline.task.rescheduled",
+    Act.RETRY: "drumline.task.requeued",
+}
+_ID: Final = re.compile(r"([0-9a-f]{8})-(\d{1,18})-(\d{1,9})")
 
 
 class Fact(Struct, frozen=True, array_like=True):
@@ -23,7 +60,64 @@ class Fact(Struct, frozen=True, array_like=True):
     tenant: str
     """Whose it is; empty for what belongs to nobody, such as a worker that serves everybody."""
     data: dict[str, Any] = {}
-    """What is worth telling of it, ready for JSON: times as ISO 8601 in UTC, never a secret."""
+    """What is worth telling of it, ready for JSON: times by `core.clock.moment_of`, never a secret."""
+
+
+class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is told of a task when it has changed. Times are UTC, durations seconds."""
+
+    id: TaskId
+    status: Status
+    """Where it stood right after the change."""
+    name: str = ""
+    """Empty, like the queue, only if the task was pruned before its event was read."""
+    queue: str = ""
+    job: str | None = None
+    """The job it belongs to."""
+    tags: tuple[str, ...] = ()
+    attempt: int = 0
+    """The number of the execution that this is about; 0 before the first."""
+    worker: str | None = None
+    """Who runs or ran that execution."""
+    created_at: str | None = None
+    due_at: str | None = None
+    """When it is to run, for a task that waits; left out if it has moved on before the event was read."""
+    started_at: str | None = None
+    finished_at: str | None = None
+    """When the execution ended, or the task without one."""
+    duration: float | None = None
+    error: ErrorInfo | None = None
+    log: str | None = None
+    """The last lines that a failed execution logged."""
+
+
+class Place(NamedTuple):
+    """Where an event stands in the log: the position of its row, and its place within the row."""
+
+    position: int
+    offset: int
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """Something that happened, as a reader of the log gets it."""
+
+    log: str
+    """The name of the log that it stands in: another database has another one."""
+    place: Place
+    type: str
+    at: Instant
+    subject: str
+    tenant: str
+    """Whose it is; empty for what belongs to nobody."""
+    data: TaskChange | dict[str, Any]
+    """Of a task a `TaskChange`; else what the fact says."""
+    notify: tuple[NotifyTarget, ...] = ()
+    """Whom the task itself asks to be told; for the notifier, not for the world."""
+
+    @property
+    def id(self) -> str:
+        """The same however often the event is told; no two events share one."""
+        return f"{self.log}-{self.place.position}-{self.place.offset}"
 
 
 class CloudEvent(Struct, frozen=True, kw_only=True):
@@ -39,7 +133,46 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     subject: str
     """The id of the task, job, schedule … that changed."""
     tenant: str
+    """Whose it is; empty for what belongs to nobody."""
     sequence: str
     """Rises with every event, hence for each subject; compares as text."""
     datacontenttype: str = CONTENT_TYPE
-    data: dict[str, Any]
+    dataschema: str = SCHEMA
+    data: TaskChange | dict[str, Any]
+
+
+def type_of(act: Act | None, state: State) -> str:
+    """Return the type of the event that an act on a task makes; no act is its submission."""
+    if act is None:
+        return TASK_SUBMITTED
+    if act is Act.CANCEL and state is State.RUNNING:
+        return TASK_CANCEL_REQUESTED  # its worker is told at the next beat
+    return _TYPE_OF[act]
+
+
+def cloud_event(event: Event, *, source: str = DEFAULT_SOURCE) -> CloudEvent:
+    """Return an event as it leaves the house."""
+    position, offset = event.place
+    return CloudEvent(
+        id=event.id,
+        source=source,
+        type=event.type,
+        time=moment_of(event.at),
+        subject=event.subject,
+        tenant=event.tenant,
+        sequence=f"{position:018d}-{offset:06d}",
+        data=event.data,
+    )
+
+
+def parse_event_id(text: str, *, field: str) -> tuple[str, Place]:
+    """Return the log and the place that an event's id names, or raise `Invalid`."""
+    match = _ID.fullmatch(text)
+    if match is None:
+        raise Invalid("must be the id of an event, such as 5f0c9a1e-1042-0", field=field)
+    return match[1], Place(int(match[2]), int(match[3]))
+
+
+def worker_text(session: int | None) -> str | None:
+    """Return the public id of the worker of an execution; stores keep 0 or nothing where there was none."""
+    return session_text(SessionId(session)) if session else None

@@ -21,8 +21,11 @@ INSERT INTO drumline.event_log (name, position)
 VALUES (substr(md5(random()::text || clock_timestamp()::text), 1, 8), 0);
 
 -- How far each consumer has passed events on. Nothing above the lowest of them is dropped.
+-- The holder is a random number of the process that passes them on, so that two do not do the same work.
 CREATE TABLE drumline.event_cursor (
     consumer text PRIMARY KEY,
     position int8 NOT NULL,
-    moved_at int8 NOT NULL
+    moved_at int8 NOT NULL,
+    holder int8 NOT NULL DEFAULT 0,
+    held_until int8 NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);

@@ -12,8 +12,11 @@ CREATE TABLE event_log (
 INSERT INTO event_log (name) VALUES (lower(hex(randomblob(4))));
 
 -- How far each consumer has passed events on. Nothing above the lowest of them is dropped.
+-- The holder is a random number of the process that passes them on, so that two do not do the same work.
 CREATE TABLE event_cursor (
     consumer TEXT PRIMARY KEY,
     position INTEGER NOT NULL,
-    moved_at INTEGER NOT NULL
+    moved_at INTEGER NOT NULL,
+    holder INTEGER NOT NULL DEFAULT 0,
+    held_until INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;

@@ -1,0 +1,106 @@
+"""The outbox: the log of everything that changed, read by any number of consumers, each at its own pace.
+
+A change and its row in the outbox are one transaction. A row's *position* is given once it is committed, in one order
+for everybody: whoever has read everything up to a position has missed nothing and will miss nothing, however slow some
+transaction was. Events of one subject stand in the order in which they happened.
+
+A consumer (the relay to Kafka, the notifier) has a *cursor*: the last position it has passed on. It reads, passes on,
+and only then moves the cursor; when it dies in between, the next one passes the same events on again, with the same
+ids. Nothing above the lowest cursor is dropped, nor any task that such an event is about.
+"""
+
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.event import Event
+
+START: Final = 0
+"""Before the first position."""
+
+
+class EventPage(Struct, frozen=True):
+    """A stretch of the log."""
+
+    events: tuple[Event, ...]
+    position: int
+    """The last position that was read: where to go on, and where to move the cursor once all is passed on."""
+    is_full: bool
+    """Whether there may be more at once."""
+
+
+class LogSpan(Struct, frozen=True):
+    """What the log holds."""
+
+    name: str
+    """Another database has another name: an event of another log cannot be gone on from."""
+    dropped: int
+    """The last position that was dropped, or `START`: whoever has read less has missed something."""
+    last: int
+    """The last position that was given."""
+
+
+class CursorView(Struct, frozen=True, kw_only=True):
+    """Where a consumer stands, for people."""
+
+    consumer: str
+    position: int
+    behind: int
+    """How many rows it has still to pass on; a row holds one event or some thousands."""
+    oldest_at: Instant | None
+    """When the first of them was written; None if there is none."""
+    moved_at: Instant
+
+
+class Outbox(Protocol):
+    """Reading the log."""
+
+    async def sequence(self, *, limit: int = 5000) -> int:
+        """Give positions to at most `limit` committed rows that have none; return how many there were.
+
+        Whoever reads calls it first. Only one does it at a time; those who come meanwhile get 0 and need not wait.
+        """
+        ...
+
+    async def read_events(self, *, after: int, limit: int) -> EventPage:
+        """Return the events of the rows behind a position, whole rows only, until there are `limit` events or more.
+
+        Reading one position twice gives the same events with the same ids.
+        """
+        ...
+
+    async def log_span(self) -> LogSpan:
+        """Return what the log holds."""
+        ...
+
+    async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
+        """Take a consumer's cursor for so many seconds, or keep it; return where it stands.
+
+        None if another holder has it. `holder` is a random number of the process. A consumer that is new begins at
+        the start of the log. Two that both believe to hold it pass events on twice, and lose none.
+        """
+        ...
+
+    async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
+        """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
+        ...
+
+    async def leave_cursor(self, consumer: str, *, holder: int) -> None:
+        """Let another holder have it at once."""
+        ...
+
+    async def forget_consumer(self, consumer: str) -> bool:
+        """Drop a cursor, so that nothing is kept for it any more; tell whether there was one."""
+        ...
+
+    async def cursors(self) -> list[CursorView]:
+        """Return where every consumer stands."""
+        ...
+
+    async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:
+        """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`.
+
+        At most `limit` at once, from the start of the log; return how many.
+        """
+        ...
