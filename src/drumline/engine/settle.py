@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from msgspec import Raw
 
+from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
@@ -73,13 +74,14 @@ class Settlements:
         if len(result) <= self._limits.result:
             return Settlement(lease=lease, act=Act.COMPLETE, result=result)
         error = ErrorInfo("ResultTooLarge", f"the result is more than {self._limits.result:,} bytes of JSON")
-        return Settlement(lease=lease, act=Act.FAIL, error=error)
+        return Settlement(lease=lease, act=Act.FAIL, error=error, cause=cause_of(error, Reason.PERMANENT))
 
     def _decide_failure(self, report: Report, failed: Failed, standing: Standing | None) -> Settlement:
         error = _cut(failed.error, self._limits.error)
         # Without a standing the lease is not current: the store will refuse or recognise it, whatever we say here.
         if standing is None or failed.permanent or standing.failures >= standing.options.retries:
-            return Settlement(lease=report.lease, act=Act.FAIL, error=error)
+            cause = cause_of(error, Reason.PERMANENT if failed.permanent else Reason.RETRIES_EXHAUSTED)
+            return Settlement(lease=report.lease, act=Act.FAIL, error=error, cause=cause)
         if failed.retry_after is not None:
             delay = _bounded_ms(failed.retry_after)
         else:

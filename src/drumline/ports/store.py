@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
+from drumline.core.dead_letter import Cause
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
@@ -66,6 +67,8 @@ class Settlement(Struct, frozen=True, kw_only=True):
     """For `back_off` and `snooze`: how far from now the task is due again."""
     result: Raw | None = None
     error: ErrorInfo | None = None
+    cause: Cause | None = None
+    """For `fail`: what the dead letter says; made from the error if nobody has decided it."""
 
 
 class Settled(Struct, frozen=True):

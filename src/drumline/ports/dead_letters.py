@@ -1,0 +1,152 @@
+"""Dead letters: the tasks that failed for good, grouped by cause, until somebody retries or discards them.
+
+A dead letter is written in the transaction that fails its task, whoever fails it (`Executing.settle`, `Sessions.reap`),
+and leaves in the transaction that queues the task again or prunes it. So a task has one exactly while it is failed and
+nobody has resolved it. It refers to the task and to the attempt that failed it (`epoch`): payload, options, history
+and log are read from there, nothing is copied.
+
+What a complete message about a dead letter can say: everything in `DeadLetter` (task, tenant, queue, name, priority,
+when, reason, fingerprint, error class, message, attempts, job), with `Querying.get` the payload, options and the whole
+error, and with `Querying.attempts` the history.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Raw, Struct
+
+from drumline.core.clock import Instant
+from drumline.core.dead_letter import Reason
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.ids import JobId, TaskId
+from drumline.core.task import Lane
+from drumline.ports.store import Changed
+
+
+class DeadLetter(Struct, frozen=True, kw_only=True):
+    """A task that failed for good."""
+
+    task: TaskId
+    lane: Lane
+    at: Instant
+    """When it failed."""
+    epoch: int
+    """The attempt that failed it. A task that is retried and fails again has another dead letter, with a higher one."""
+    reason: Reason
+    fingerprint: str
+    kind: str
+    """The class of the error."""
+    message: str
+    """What the error said, at most the first 500 characters."""
+    attempts: int
+    job: JobId | None = None
+
+
+class DeadLetterFilter(Struct, frozen=True, kw_only=True):
+    """Which dead letters; what is None does not narrow."""
+
+    tenant: str | None = None
+    queue: str | None = None
+    name: str | None = None
+    fingerprint: str | None = None
+    kind: str | None = None
+    reason: Reason | None = None
+    since: Instant | None = None
+    """Failed at this time or later."""
+    until: Instant | None = None
+    """Failed before this time."""
+    tag: str | None = None
+    job: JobId | None = None
+
+
+class Mark(Struct, frozen=True):
+    """A place in the list of dead letters."""
+
+    at: Instant
+    task: TaskId
+
+
+class GroupOrder(StrEnum):
+    """How groups are sorted, each downwards."""
+
+    LAST_SEEN = "last_seen"
+    COUNT = "count"
+
+
+class GroupMark(Struct, frozen=True):
+    """A place in the list of groups: the value that it is sorted by, and the fingerprint."""
+
+    value: int
+    fingerprint: str
+
+
+class DeadLetterGroup(Struct, frozen=True, kw_only=True):
+    """The dead letters of one cause, as far as the filter sees them."""
+
+    fingerprint: str
+    kind: str
+    message: str
+    """With all that varies folded away."""
+    count: int
+    first_at: Instant
+    """When the cause was first seen, be it by tasks that have been retried or discarded since."""
+    last_at: Instant
+    names: tuple[str, ...]
+    queues: tuple[str, ...]
+
+
+class PayloadEdit(Struct, frozen=True, kw_only=True):
+    """What a task was given before somebody changed it."""
+
+    epoch: int
+    """Attempts up to this one ran with it."""
+    at: Instant
+    """When it was changed."""
+    payload: Raw
+
+
+class DeadLetters(Protocol):
+    """Looking at and resolving dead letters. A `tenant` of None means every tenant's."""
+
+    async def dead_letters(
+        self, which: DeadLetterFilter, *, limit: int, before: Mark | None = None
+    ) -> list[DeadLetter]:
+        """Return dead letters, the latest first, starting below `before`."""
+        ...
+
+    async def get_dead_letters(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[DeadLetter | None]:
+        """Return the dead letters of tasks; None for those that have none (for this tenant)."""
+        ...
+
+    async def dead_letter_groups(
+        self,
+        which: DeadLetterFilter,
+        *,
+        limit: int,
+        order: GroupOrder = GroupOrder.LAST_SEEN,
+        before: GroupMark | None = None,
+    ) -> list[DeadLetterGroup]:
+        """Return groups of one fingerprint each, starting below `before`.
+
+        Tenant, queue, name, fingerprint and kind narrow what is counted. The other fields of a filter do not: a group
+        is a standing count, which nothing has to be read for.
+        """
+        ...
+
+    async def discard(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None
+    ) -> list[Changed | NotFound | Conflict]:
+        """Resolve dead letters and leave their tasks failed; `Conflict` for a task that has none."""
+        ...
+
+    async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
+        """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`.
+
+        Raises `NotFound` or `Conflict` as `Controlling.retry` does, and then changes nothing.
+        """
+        ...
+
+    async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
+        """Return what a task was given before, oldest first."""
+        ...
