@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from drumline.core.state import State
+from drumline.lifecycle.working import built_in_kinds
+from drumline.outbound.guard import Guard, parse_allowed
+from drumline.settings import Settings
 from drumline.worker.executors.catalogue import BuiltIn
 from tests.worker.house import House, result_of
 
@@ -203,3 +206,45 @@ async def test_a_request_is_stopped_by_the_tasks_timeout(house: House, server: S
     (attempt,) = await house.engine.queries.attempts(view.id)
     assert attempt.error is not None
     assert attempt.error.kind == "timeout"
+
+
+GUARDED = BuiltIn(http=True, pdf=False, guard=Guard(setting="allow_http"))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "2130706433", "0x7f.1", "user@127.0.0.1"])
+async def test_a_guarded_worker_does_not_call_its_own_machine(house: House, server: Server, host: str) -> None:
+    url = server.url.replace("127.0.0.1", host)
+
+    async with house.worker(GUARDED):
+        view = await house.run("http", {"url": f"{url}/ok"})
+
+    assert view.state is State.FAILED
+    assert view.error is not None
+    assert view.error.message.startswith("payload.url: ")
+    assert server.requests == []
+
+
+async def test_a_guarded_worker_is_not_sent_inside_by_a_redirect(house: House, server: Server) -> None:
+    ANSWERS["/inside"] = b"HTTP/1.1 302 Found\r\nlocation: http://10.0.0.1/\r\ncontent-length: 0\r\n\r\n"
+    guarded = BuiltIn(http=True, pdf=False, guard=Guard(parse_allowed(["127.0.0.1"], field="allow_http")))
+
+    async with house.worker(guarded):
+        allowed = await house.run("http", {"url": f"{server.url}/ok"})
+        view = await house.run("http", {"url": f"{server.url}/inside", "follow_redirects": True})
+
+    assert result_of(allowed)["body"] == "hello"
+    assert view.state is State.FAILED
+    assert view.error is not None
+    assert "10.0.0.1 is a private address" in view.error.message
+
+
+@pytest.mark.parametrize(
+    ("allow_http", "is_embedded", "is_guarded"),
+    [(None, True, False), (None, False, True), ((), True, True), (("10.0.0.0/8",), True, True)],
+)
+def test_workers_are_guarded_unless_they_serve_one_machine(
+    allow_http: tuple[str, ...] | None, is_embedded: bool, is_guarded: bool
+) -> None:
+    kinds = built_in_kinds(Settings(allow_http=allow_http), is_embedded=is_embedded)
+
+    assert (kinds.guard is not None) is is_guarded

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from drumline.core.errors import Invalid
 from drumline.lifecycle.apps import App
+from drumline.outbound.guard import Guard, parse_allowed
 from drumline.outbound.smtp import SmtpSettings
 from drumline.ports.gateway import Gateway
 from drumline.settings import Settings
@@ -55,4 +56,15 @@ def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
             tls=settings.smtp.tls,
             sender=settings.smtp.sender,
         )
-    return BuiltIn(shell=is_embedded if settings.allow_shell is None else settings.allow_shell, smtp=smtp)
+    return BuiltIn(
+        shell=is_embedded if settings.allow_shell is None else settings.allow_shell,
+        guard=_http_guard(settings, is_embedded=is_embedded),
+        smtp=smtp,
+    )
+
+
+def _http_guard(settings: Settings, *, is_embedded: bool) -> Guard | None:
+    """Return who judges where `http` tasks go: nobody on one machine, whose tasks are their owner's."""
+    if settings.allow_http is None and is_embedded:
+        return None
+    return Guard(parse_allowed(settings.allow_http or (), field="allow_http"), setting="allow_http")

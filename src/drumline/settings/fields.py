@@ -86,6 +86,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """What every key in Redis begins with."""
     allow_shell: bool | None = None
     """Whether workers run `shell` tasks; when not set, only those of `drumline dev` on SQLite do."""
+    allow_http: tuple[str, ...] | None = None
+    """What `http` tasks may reach besides the public Internet: networks, hosts, `*` for everything; when not set,
+    everything for those of `drumline dev` on SQLite, nothing for others."""
     retention: timedelta = timedelta(days=7)
     """How long ended tasks are kept, with their logs and artifacts; 0 keeps them for ever."""
     poison_after: Count = 3

@@ -205,7 +205,7 @@ def _read(leaf: Leaf, given: Given) -> object:
 
 
 def _split(type_: Any, text: str) -> object:
-    if get_origin(type_) is tuple:
+    if get_origin(_plain(type_)) is tuple:
         return [part.strip() for part in text.split(",") if part.strip()]
     return _WORDS.get(text.strip().lower(), text) if _plain(type_) is bool else text.strip()
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from drumline.outbound.guard import Guard
 from drumline.outbound.smtp import SmtpSettings
 from drumline.sdk.definition import Mode, TaskDefinition
 from drumline.sdk.registry import Registry
@@ -45,6 +46,8 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     shell: bool = False
     """Whoever may submit tasks may then run any program on the worker's machine."""
     http: bool = True
+    guard: Guard | None = None
+    """Where `http` tasks may go; without it, wherever the worker's machine reaches."""
     smtp: SmtpSettings | None = None
     """Without it, the worker does not offer `send-email`."""
     pdf: bool = True
@@ -126,7 +129,7 @@ def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) ->
     if built_in.shell:
         kinds.append(ShellExecutor(guardian))
     if built_in.http:
-        http = HttpExecutor()
+        http = HttpExecutor(built_in.guard)
         executors.keep(http)
         kinds.append(http)
     if built_in.smtp is not None:

@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
+from drumline.outbound.guard import Guard, Refused
 from drumline.worker.executors.executor import Call, published
 from drumline.worker.failures import Failure, failure, refusal
 
@@ -51,9 +52,13 @@ class HttpPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class HttpExecutor:
-    """Makes requests over connections that are kept while the worker lives. Proxies of the environment are not used."""
+    """Makes requests over connections that are kept while the worker lives. Proxies of the environment are not used.
 
-    def __init__(self) -> None:
+    With a guard it reaches the public Internet and what an operator allowed; without one, whatever the machine reaches.
+    """
+
+    def __init__(self, guard: Guard | None = None) -> None:
+        self._guard = guard
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
         self.type: TaskType = published(NAME, _HttpSchema, doc=DOC)
@@ -65,7 +70,7 @@ class HttpExecutor:
         import httpx  # noqa: PLC0415 - imported with the first client: most workers never make a request
 
         try:
-            request = _request(payload, client)
+            request = self._request(payload, client)
             async with asyncio.timeout(payload.timeout):
                 response = await client.send(request, stream=True, follow_redirects=payload.follow_redirects)
                 try:
@@ -78,7 +83,7 @@ class HttpExecutor:
             raise failure("timeout", f"{payload.url} did not answer in {payload.timeout:g} s") from error
         except httpx.LocalProtocolError as error:
             raise refusal(Invalid(str(error), field="payload.headers")) from error
-        except (httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+        except (httpx.UnsupportedProtocol, httpx.TooManyRedirects, Refused) as error:
             raise refusal(Invalid(str(error), field="payload.url")) from error
         except httpx.HTTPError as error:
             raise failure(type(error).__name__, f"{payload.url}: {error}") from error
@@ -96,8 +101,13 @@ class HttpExecutor:
         async with self._opening:
             if self._client is None:
                 # In a thread: importing the library and reading certificates takes the loop's time otherwise.
-                self._client = await asyncio.to_thread(_new_client)
+                self._client = await asyncio.to_thread(_new_client, self._guard)
             return self._client
+
+    def _request(self, payload: HttpPayload, client: "httpx.AsyncClient") -> "httpx.Request":
+        if self._guard is not None:
+            self._guard.check_url(payload.url, field="payload.url")
+        return _request(payload, client)
 
 
 class _HttpSchema(HttpPayload, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,9 +116,13 @@ class _HttpSchema(HttpPayload, frozen=True, kw_only=True, forbid_unknown_fields=
     json: Any = None
 
 
-def _new_client() -> "httpx.AsyncClient":
+def _new_client(guard: Guard | None) -> "httpx.AsyncClient":
     import httpx  # noqa: PLC0415
 
+    if guard is not None:
+        from drumline.outbound.client import guarded_client  # noqa: PLC0415
+
+        return guarded_client(guard)
     # The whole exchange is under the payload's own timeout.
     return httpx.AsyncClient(trust_env=False, timeout=None)  # noqa: S113
 
