@@ -129,13 +129,14 @@ def _may_answer(operation: Operation, status: int) -> bool:
     has_body = operation.body is not None
     never = {
         401: operation.is_open,
-        403: True,
+        403: operation.is_open,
         404: operation.is_open or ("{" not in operation.path),
         405: True,
         408: not has_body,
         409: operation.is_open or operation.method == "GET",
         413: not has_body,
         415: not has_body or operation.body is bytes,
+        429: operation.is_open,
     }
     return not never.get(status, False)
 

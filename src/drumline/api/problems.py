@@ -1,12 +1,13 @@
 """Every error as a problem reply (RFC 9457): one table from stable codes to status and title."""
 
 from collections.abc import Mapping
+from math import ceil
 from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from drumline.core.errors import DrumlineError, Invalid
+from drumline.core.errors import DrumlineError, Invalid, Overloaded
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -26,6 +27,8 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
         "invalid": (422, "A field is not valid"),
         "too_deep": (422, "The JSON nests too deeply"),
         "idempotency_key_reused": (422, "The idempotency key belongs to another request"),
+        "rate_limited": (429, "Too many requests"),
+        "quota_exceeded": (429, "The tenant's quota is used up"),
         "internal": (500, "Something went wrong here"),
         "overloaded": (503, "Too much is waiting"),
         "unavailable": (503, "A part of the system is away"),
@@ -36,6 +39,7 @@ _EXTRA: Final[Mapping[str, Headers]] = MappingProxyType(
     {
         "unauthorized": ((b"www-authenticate", b'Bearer realm="drumline"'),),
         "overloaded": ((b"retry-after", b"1"),),
+        "quota_exceeded": ((b"retry-after", b"5"),),
         "unavailable": ((b"retry-after", b"2"),),
     }
 )
@@ -81,6 +85,8 @@ def to_problem(error: DrumlineError, *, request_id: str | UnsetType = UNSET) -> 
 def headers_of(error: DrumlineError) -> Headers:
     """Return the headers that an error's reply carries besides the usual ones."""
     own = error.headers if isinstance(error, Refused) else ()
+    if isinstance(error, Overloaded) and error.retry_after is not None:
+        return ((b"retry-after", b"%d" % max(ceil(error.retry_after), 1)),)
     return own + _EXTRA.get(_known_code(error), ())
 
 

@@ -9,6 +9,8 @@ DrumlineError
 ├── Unauthorized          no key, or not a valid one                   → HTTP 401
 ├── Forbidden             a valid key that may not do this             → HTTP 403
 ├── Overloaded            too much is waiting already; try again       → HTTP 503
+│   ├── RateLimited       the key, or the address, asks too often      → HTTP 429
+│   └── QuotaExceeded     the tenant has as much as it may have        → HTTP 429
 └── Unavailable           a backend cannot be reached; try again       → HTTP 503
 
 Each carries a stable `code`; `field` names the offending input, where there is one.
@@ -81,6 +83,23 @@ class Overloaded(DrumlineError):
     """Too much is waiting already; the caller should slow down and try again."""
 
     code = "overloaded"
+
+    def __init__(self, message: str, *, field: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message, field=field)
+        self.retry_after = retry_after
+        """Seconds after which it is worth trying again, where that is known."""
+
+
+class RateLimited(Overloaded):
+    """The key, or whoever tries keys from an address, asks too often; nothing was done."""
+
+    code = "rate_limited"
+
+
+class QuotaExceeded(Overloaded):
+    """The tenant has as much as it may have; nothing was stored."""
+
+    code = "quota_exceeded"
 
 
 class Unavailable(DrumlineError):

@@ -14,13 +14,26 @@ from drumline.core.errors import (
     KeyReused,
     NotFound,
     Overloaded,
+    QuotaExceeded,
+    RateLimited,
     Unauthorized,
     Unavailable,
 )
 
 _BY_CODE: Final[dict[str, type[DrumlineError]]] = {
     error.code: error
-    for error in (Conflict, Fenced, Forbidden, KeyReused, NotFound, Overloaded, Unauthorized, Unavailable)
+    for error in (
+        Conflict,
+        Fenced,
+        Forbidden,
+        KeyReused,
+        NotFound,
+        Overloaded,
+        QuotaExceeded,
+        RateLimited,
+        Unauthorized,
+        Unavailable,
+    )
 }
 _BY_STATUS: Final[dict[int, type[DrumlineError]]] = {
     401: Unauthorized,

@@ -1,0 +1,195 @@
+"""Who may do what: roles, the permissions under them, and the caller behind a request.
+
+A role is a set of permissions; a key's scopes narrow it, and so do the task names and queues it is meant for. Nothing
+widens it. Which operation needs which permission stands in `rules.py`.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.errors import Forbidden
+from drumline.core.rate import Rate
+from drumline.core.task import DEFAULT_TENANT
+
+EVERY_TENANT: Final = "*"
+"""Whose key it is when it is for the whole installation."""
+FIRST_KEY: Final = "first"
+"""The id of the key that the server was started with; it is in no table."""
+
+
+class Role(StrEnum):
+    """What a key is for."""
+
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    SUBMITTER = "submitter"
+    WORKER = "worker"
+    VIEWER = "viewer"
+
+
+class Permission(StrEnum):
+    """What may be done; the names are the scopes of keys."""
+
+    TASKS_READ = "tasks:read"
+    TASKS_SUBMIT = "tasks:submit"
+    TASKS_CONTROL = "tasks:control"
+    QUEUES_READ = "queues:read"
+    QUEUES_CONTROL = "queues:control"
+    WORKERS_READ = "workers:read"
+    WORKERS_CONTROL = "workers:control"
+    WORKERS_PROTOCOL = "workers:protocol"
+    SCHEDULES_READ = "schedules:read"
+    SCHEDULES_WRITE = "schedules:write"
+    EVENTS_READ = "events:read"
+    SUBSCRIPTIONS_READ = "subscriptions:read"
+    SUBSCRIPTIONS_WRITE = "subscriptions:write"
+    METRICS_READ = "metrics:read"
+    AUDIT_READ = "audit:read"
+    KEYS_MANAGE = "keys:manage"
+    TENANTS_READ = "tenants:read"
+    TENANTS_MANAGE = "tenants:manage"
+
+
+_LOOKING: Final = frozenset(
+    {
+        Permission.TASKS_READ,
+        Permission.QUEUES_READ,
+        Permission.WORKERS_READ,
+        Permission.SCHEDULES_READ,
+        Permission.EVENTS_READ,
+        Permission.SUBSCRIPTIONS_READ,
+        Permission.METRICS_READ,
+        Permission.TENANTS_READ,
+    }
+)
+_OPERATING: Final = frozenset(
+    {
+        Permission.TASKS_SUBMIT,
+        Permission.TASKS_CONTROL,
+        Permission.QUEUES_CONTROL,
+        Permission.WORKERS_CONTROL,
+        Permission.SCHEDULES_WRITE,
+        Permission.SUBSCRIPTIONS_WRITE,
+        Permission.AUDIT_READ,
+    }
+)
+
+ROLES: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
+    {
+        Role.ADMIN: frozenset(Permission),
+        Role.OPERATOR: _LOOKING | _OPERATING,
+        Role.SUBMITTER: frozenset(
+            {Permission.TASKS_SUBMIT, Permission.TASKS_READ, Permission.QUEUES_READ, Permission.WORKERS_READ}
+        ),
+        Role.WORKER: frozenset({Permission.WORKERS_PROTOCOL}),
+        Role.VIEWER: _LOOKING,
+    }
+)
+"""What each role may do."""
+
+INSTALLATION: Final = frozenset({Permission.TENANTS_MANAGE})
+"""What only a key for every tenant may do, whatever its role."""
+
+
+def permissions_of(role: Role, scopes: tuple[Permission, ...], tenant: str | None) -> frozenset[Permission]:
+    """Return what a key may do: what its role may, narrowed by its scopes and to its tenant."""
+    held = ROLES[role].intersection(scopes) if scopes else ROLES[role]
+    return held if tenant is None else held - INSTALLATION
+
+
+class Caller(Struct, frozen=True):
+    """Whose key it was, and what it may do. A `tenant` of None sees every tenant's things."""
+
+    name: str
+    tenant: str | None = None
+    id: str = FIRST_KEY
+    role: Role = Role.ADMIN
+    permissions: frozenset[Permission] = ROLES[Role.ADMIN]
+    names: tuple[str, ...] = ()
+    """Patterns of the task names it is meant for; none means all."""
+    queues: tuple[str, ...] = ()
+    """Patterns of queues, likewise."""
+    rate: Rate | None = None
+    """How often it may ask; nothing means as often as it likes."""
+
+    @property
+    def home(self) -> str:
+        """The tenant under which its tasks and queues are kept."""
+        return self.tenant or DEFAULT_TENANT
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it may submit and run some tasks only."""
+        return bool(self.names or self.queues)
+
+    def check(self, permission: Permission) -> None:
+        """Raise `Forbidden` with the reason if it may not do this."""
+        if permission in self.permissions:
+            return
+        if permission in ROLES[self.role]:
+            why = "this key is for one tenant only" if permission in INSTALLATION else "its scopes leave that out"
+        else:
+            able = ", ".join(role for role in Role if permission in ROLES[role])
+            why = f"its role is {self.role}; {able} may" if able else f"its role is {self.role}"
+        raise Forbidden(f"this key lacks the permission {permission}: {why}")
+
+    def check_submission(self, name: str, queue: str, *, field: str = "") -> None:
+        """Raise `Forbidden` if it may not submit tasks of this name into this queue."""
+        if self.names and not is_any(self.names, name):
+            raise Forbidden(
+                f"this key may only submit tasks named {_listed(self.names)}, not {name}", field=f"{field}name"
+            )
+        if self.queues and not is_any(self.queues, queue):
+            raise Forbidden(
+                f"this key may only submit into queues named {_listed(self.queues)}, not {queue}", field=f"{field}queue"
+            )
+
+    def narrow_queues(self, queues: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the queues that a worker with this key serves when it asks for some, or with none for all."""
+        if not self.queues:
+            return queues
+        if not queues:
+            if any("*" in pattern for pattern in self.queues):
+                raise Forbidden(
+                    f"this key may only serve queues named {_listed(self.queues)}: name those to serve", field="queues"
+                )
+            return self.queues
+        for queue in queues:
+            if not is_any(self.queues, queue):
+                raise Forbidden(
+                    f"this key may only serve queues named {_listed(self.queues)}, not {queue}", field="queues"
+                )
+        return queues
+
+    def may_run(self, name: str) -> bool:
+        """Tell whether a worker with this key may run tasks of a name."""
+        return not self.names or is_any(self.names, name)
+
+
+def is_any(patterns: tuple[str, ...], text: str) -> bool:
+    """Tell whether a text is one of some patterns, in which `*` stands for anything."""
+    return _compiled(patterns).fullmatch(text) is not None
+
+
+def are_within(patterns: tuple[str, ...], wider: tuple[str, ...]) -> bool:
+    """Tell whether everything that `patterns` match is matched by `wider`, where none means all.
+
+    A star can be covered only by a star, so a pattern read as a text is matched by every pattern that is as wide.
+    """
+    return not wider or (bool(patterns) and all(is_any(wider, pattern) for pattern in patterns))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    each = (".*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
+    return re.compile("|".join(f"(?:{one})" for one in each), re.DOTALL)
+
+
+def _listed(patterns: tuple[str, ...]) -> str:
+    return " or ".join(patterns)

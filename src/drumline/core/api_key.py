@@ -1,0 +1,145 @@
+"""API keys: what they look like, and what is kept of them.
+
+    sk_live_6Qm…43 characters…zX4f0Kd2
+    │  │    │                   └ 6 characters: CRC-32 of all before, so that a mistyped key is told apart at once
+    │  │    └ 256 random bits in base 62
+    │  └ the environment, so that nobody takes a key of the test system for one of production
+    └ what secret scanners look for
+
+Only the SHA-256 digest of a key is kept: it is random enough that nothing slower is needed.
+"""
+
+import re
+from hashlib import sha256
+from typing import Final, NewType
+from zlib import crc32
+
+from msgspec import Struct
+
+from drumline.core.access import Caller, Permission, Role, permissions_of
+from drumline.core.clock import Instant
+from drumline.core.rate import Rate
+
+KeyId = NewType("KeyId", str)
+
+SECRET_BYTES: Final = 32
+ENVIRONMENT_PATTERN: Final = r"[a-z0-9]{1,16}"
+
+_DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SECRET_LENGTH: Final = 43
+_CHECK_LENGTH: Final = 6
+_SHOWN: Final = 6
+_LIKE_OURS: Final = re.compile(rf"sk_{ENVIRONMENT_PATTERN}_[0-9A-Za-z]{{40,60}}")
+
+
+class KeySpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a key was made for; it never changes."""
+
+    name: str
+    role: Role
+    prefix: str
+    """How the key begins, to recognise it by."""
+    scopes: tuple[Permission, ...] = ()
+    names: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    rate: str | None = None
+    """How often it may ask, where that is not what its role says."""
+    created_by: str = ""
+    """The key that it was made with."""
+    replaces: KeyId | None = None
+    """The key that it was rotated from."""
+
+
+class NewKey(Struct, frozen=True, kw_only=True):
+    """A key on its way into the store."""
+
+    id: KeyId
+    tenant: str | None
+    digest: bytes
+    spec: KeySpec
+    expires_at: Instant | None = None
+
+
+class ApiKey(Struct, frozen=True, kw_only=True):
+    """A key as it stands. A `tenant` of None is every tenant's."""
+
+    id: KeyId
+    tenant: str | None
+    digest: bytes
+    spec: KeySpec
+    created_at: Instant
+    expires_at: Instant | None = None
+    revoked_at: Instant | None = None
+    last_used_at: Instant | None = None
+    is_enabled: bool = True
+    uses: int = 0
+
+    def refusal(self, now: Instant) -> str | None:
+        """Return why it opens nothing at this time; None if it does."""
+        if self.revoked_at is not None:
+            return "the API key was revoked"
+        if not self.is_enabled:
+            return "the API key is disabled"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "the API key has expired"
+        return None
+
+    def caller(self, rate: Rate | None) -> Caller:
+        """Return who comes with it; `rate` is how often it may ask."""
+        spec = self.spec
+        return Caller(
+            spec.name,
+            self.tenant,
+            self.id,
+            spec.role,
+            permissions_of(spec.role, spec.scopes, self.tenant),
+            spec.names,
+            spec.queues,
+            rate,
+        )
+
+
+class KeyUse(Struct, frozen=True):
+    """How often a key was used lately, and when last."""
+
+    key: KeyId
+    count: int
+    last_at: Instant
+
+
+def make_key(environment: str, secret: bytes) -> str:
+    """Return a key of 32 random bytes."""
+    body = f"sk_{environment}_{_base62(int.from_bytes(secret), _SECRET_LENGTH)}"
+    return body + _check(body)
+
+
+def is_mistyped(key: bytes) -> bool:
+    """Tell whether it looks like one of our keys, but cannot be one."""
+    text = key.decode("latin-1")
+    if _LIKE_OURS.fullmatch(text) is None:
+        return False
+    body = text[:-_CHECK_LENGTH]
+    return len(body.rpartition("_")[2]) != _SECRET_LENGTH or _check(body) != text[-_CHECK_LENGTH:]
+
+
+def prefix_of(key: str) -> str:
+    """Return how a key begins: enough to recognise it, too little to guess it."""
+    head, _, secret = key.rpartition("_")
+    return f"{head}_{secret[:_SHOWN]}"
+
+
+def digest_of(key: bytes) -> bytes:
+    """Return what is kept of a key."""
+    return sha256(key).digest()
+
+
+def _check(body: str) -> str:
+    return _base62(crc32(body.encode()), _CHECK_LENGTH)
+
+
+def _base62(number: int, length: int) -> str:
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits.append(_DIGITS[digit])
+    return "".join(reversed(digits))

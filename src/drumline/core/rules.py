@@ -1,0 +1,85 @@
+"""Which permission each operation needs, and which of them are written into the audit log. One table.
+
+An operation that is not in it may be used only with a key for the whole installation, and is written down; the test
+`tests/api/test_rules.py` fails until it has a row. Whatever changes something on behalf of a person has an act.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.access import Permission
+
+
+class Rule(Struct, frozen=True):
+    """What an operation needs. No permission means that any valid key will do."""
+
+    permission: Permission | None
+    act: str | None = None
+    """The word under which the audit log has it: noun and verb."""
+
+
+_READ = Rule(Permission.TASKS_READ)
+_SUBMIT = Rule(Permission.TASKS_SUBMIT)
+_WORK = Rule(Permission.WORKERS_PROTOCOL)
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {
+        "POST /api/v1/tasks": _SUBMIT,
+        "POST /api/v1/tasks/batch": _SUBMIT,
+        "GET /api/v1/tasks": _READ,
+        "GET /api/v1/tasks/{id}": _READ,
+        "GET /api/v1/tasks/{id}/status": _READ,
+        "GET /api/v1/tasks/{id}/attempts": _READ,
+        "GET /api/v1/tasks/{id}/log": _READ,
+        "GET /api/v1/tasks/{id}/artifacts": _READ,
+        "GET /api/v1/tasks/{id}/artifacts/{name}": _READ,
+        "PATCH /api/v1/tasks/{id}": Rule(Permission.TASKS_CONTROL, "task.reschedule"),
+        "POST /api/v1/tasks/{id}/cancel": Rule(Permission.TASKS_CONTROL, "task.cancel"),
+        "POST /api/v1/tasks/{id}/retry": Rule(Permission.TASKS_CONTROL, "task.retry"),
+        # The short paths.
+        "POST /tasks": _SUBMIT,
+        "POST /scheduleTask": _SUBMIT,
+        "GET /taskStatus/{task_id}": _READ,
+        "DELETE /cancelTask/{task_id}": Rule(Permission.TASKS_CONTROL, "task.cancel"),
+        # Queues and workers.
+        "GET /api/v1/queues": Rule(Permission.QUEUES_READ),
+        "POST /api/v1/queues/{name}/pause": Rule(Permission.QUEUES_CONTROL, "queue.pause"),
+        "POST /api/v1/queues/{name}/resume": Rule(Permission.QUEUES_CONTROL, "queue.resume"),
+        "GET /api/v1/workers": Rule(Permission.WORKERS_READ),
+        "POST /api/v1/workers/{id}/drain": Rule(Permission.WORKERS_CONTROL, "worker.drain"),
+        # What workers themselves say.
+        "POST /api/v1/worker/sessions": _WORK,
+        "POST /api/v1/worker/sessions/{session}/claim": _WORK,
+        "POST /api/v1/worker/sessions/{session}/settle": _WORK,
+        "POST /api/v1/worker/sessions/{session}/beat": _WORK,
+        "POST /api/v1/worker/sessions/{session}/log": _WORK,
+        "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": _WORK,
+        "DELETE /api/v1/worker/sessions/{session}": _WORK,
+        # Keys, tenants, audit.
+        "GET /api/v1/me": Rule(None),
+        "POST /api/v1/keys": Rule(Permission.KEYS_MANAGE, "key.create"),
+        "GET /api/v1/keys": Rule(Permission.KEYS_MANAGE),
+        "GET /api/v1/keys/{id}": Rule(Permission.KEYS_MANAGE),
+        "POST /api/v1/keys/{id}/disable": Rule(Permission.KEYS_MANAGE, "key.disable"),
+        "POST /api/v1/keys/{id}/enable": Rule(Permission.KEYS_MANAGE, "key.enable"),
+        "POST /api/v1/keys/{id}/revoke": Rule(Permission.KEYS_MANAGE, "key.revoke"),
+        "POST /api/v1/keys/{id}/rotate": Rule(Permission.KEYS_MANAGE, "key.rotate"),
+        "POST /api/v1/tenants": Rule(Permission.TENANTS_MANAGE, "tenant.create"),
+        "GET /api/v1/tenants": Rule(Permission.TENANTS_READ),
+        "GET /api/v1/tenants/{name}": Rule(Permission.TENANTS_READ),
+        "PATCH /api/v1/tenants/{name}": Rule(Permission.TENANTS_MANAGE, "tenant.change"),
+        "GET /api/v1/audit": Rule(Permission.AUDIT_READ),
+        "GET /api/v1/audit/export": Rule(Permission.AUDIT_READ),
+        "GET /api/v1/audit/verify": Rule(Permission.AUDIT_READ),
+    }
+)
+"""Each operation, as its method and path, with what it needs."""
+
+
+def rule_of(method: str, path: str) -> Rule:
+    """Return what an operation needs; one that nobody has listed is for the installation's own keys."""
+    name = f"{method} {path}"
+    return RULES.get(name) or Rule(Permission.TENANTS_MANAGE, None if method == "GET" else name)
