@@ -19,6 +19,7 @@ from msgspec import Raw, Struct
 from drumline.core.clock import Instant
 from drumline.core.dead_letter import Reason
 from drumline.core.errors import Conflict, NotFound
+from drumline.core.event import Fact
 from drumline.core.ids import JobId, TaskId
 from drumline.core.task import Lane
 from drumline.ports.store import Changed
@@ -104,6 +105,18 @@ class PayloadEdit(Struct, frozen=True, kw_only=True):
     at: Instant
     """When it was changed."""
     payload: Raw
+
+
+def discarded(letter: DeadLetter) -> Fact:
+    """Return what is told of a dead letter that somebody discards."""
+    data = {"name": letter.lane.name, "queue": letter.lane.queue, "fingerprint": letter.fingerprint}
+    return Fact("drumline.dead_letter.discarded", letter.task, letter.lane.tenant, data)
+
+
+def edited(task: TaskId, lane: Lane, *, before: Raw, epoch: int) -> Fact:
+    """Return what is told of a task that somebody gives another payload: what it was given before."""
+    data = {"name": lane.name, "queue": lane.queue, "epoch": epoch, "before": before}
+    return Fact("drumline.task.edited", task, lane.tenant, data)
 
 
 class DeadLetters(Protocol):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from drumline.backends.sqlite.access import Access, batch_of, event, tell
+from drumline.backends.sqlite.dead_letters import drop_dead_letters
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
@@ -122,5 +123,6 @@ class Controlling(Access):
         epoch = at.epoch + 1
         row = (task, self._lanes.number(connection, at.lane), now, epoch, at.attempt)
         connection.execute(SQL["insert_live"], {"batch": batch_of([row])})
+        drop_dead_letters(connection, [task])
         tell(connection, now, [event(task, Act.RETRY, state, epoch)])
         return Changed(task, state, Hint(task, at.lane, now))

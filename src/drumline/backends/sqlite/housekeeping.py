@@ -5,12 +5,13 @@ from typing import Any, Final
 
 from drumline.backends.sql_files import migrations
 from drumline.backends.sqlite.access import Access, batch_of
+from drumline.backends.sqlite.dead_letters import drop_dead_letters
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
 from drumline.core.ids import id_above
 
-BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt")
+BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit")
 """The tables whose rows belong to a task and go with it."""
 EVENTS_AT_ONCE: Final = 5000
 """Events dropped in one transaction: a writer is kept for some milliseconds by it."""
@@ -72,6 +73,7 @@ def _prune(connection: sqlite3.Connection, before: Instant, rows: list[Any]) -> 
     span = {"before": before, "ids": batch_of([task for (task,) in rows])}
     found = connection.execute(SQL["still_ended"], span).fetchall() if rows else []
     ids = {"ids": batch_of([task for (task,) in found])}
+    drop_dead_letters(connection, [task for (task,) in found])
     for table in (*BELONGINGS, "task") if found else ():
         column = "id" if table == "task" else "task_id"
         connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:ids))", ids)  # noqa: S608 - our own names

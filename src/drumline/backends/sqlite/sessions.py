@@ -8,6 +8,7 @@ from drumline.backends.sqlite.settling import Ends, Held, held_by
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
+from drumline.core.dead_letter import POISON
 from drumline.core.errors import NotFound
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
@@ -104,9 +105,7 @@ class Sessions(Access):
             held = Held(0, *row)
             lease = Lease(TaskId(task), epoch, nonce)
             poison = not is_ghost and held.crashes + 1 >= poison_after and not held.cancel_requested
-            error = (
-                ErrorInfo("Poison", f"its worker died {held.crashes + 1} times while running it") if poison else None
-            )
+            error = ErrorInfo(POISON, f"its worker died {held.crashes + 1} times while running it") if poison else None
             act = Act.RELEASE if is_ghost else Act.FAIL if poison else Act.REAP
             state, due_at = ends.end(lease, held, act, error=error)
             ghosts += is_ghost

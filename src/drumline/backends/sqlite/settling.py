@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from drumline.backends.sqlite.access import Access, Event, batch_of, event, rows_of, tell
+from drumline.backends.sqlite.dead_letters import Death, write_dead_letters
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF, AttemptOutcome, state_after
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
+from drumline.core.dead_letter import cause_of
 from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -44,6 +46,7 @@ class Ends:
         self._ended: list[TaskId] = []
         self._requeued: list[tuple[object, ...]] = []
         self._events: list[Event] = []
+        self._deaths: list[Death] = []
 
     def end(
         self,
@@ -71,6 +74,9 @@ class Ends:
             self._now, result, cause,
         ))  # fmt: skip
         self._events.append(event(lease.task, act, state, lease.epoch))
+        if state is State.FAILED:
+            known = settlement.cause if settlement else None
+            self._deaths.append(Death(lease.task, lease.epoch, held.attempt, held.lane, known or cause_of(error)))
         if state in TERMINAL:
             self._ended.append(lease.task)
             return state, None
@@ -91,6 +97,7 @@ class Ends:
         if self._requeued:
             connection.execute(SQL["requeue"], {"batch": batch_of(self._requeued)})
         tell(connection, self._now, self._events)
+        write_dead_letters(connection, self._now, self._deaths)
 
 
 class Settling(Access):

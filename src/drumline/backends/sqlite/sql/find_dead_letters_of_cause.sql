@@ -1,0 +1,17 @@
+-- dead letters: the latest of one cause below (:before_at, :before_task). What is NULL does not narrow.
+SELECT at, task_id FROM dead_letter
+WHERE
+    cause = :cause
+    AND (at, task_id) < (:before_at, :before_task)
+    AND at >= :since
+    AND at < :until
+    AND (:reason IS NULL OR reason = :reason)
+    AND (
+        :tag IS NULL
+        OR EXISTS (
+            SELECT 1 FROM task, json_each(task.options, '$.tags') AS tags
+            WHERE task.id = dead_letter.task_id AND tags.value = :tag
+        )
+    )
+ORDER BY at DESC, task_id DESC
+LIMIT :limit

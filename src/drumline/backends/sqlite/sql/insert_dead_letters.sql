@@ -1,0 +1,13 @@
+-- fail: write the dead letters of tasks whose causes have been counted.
+--   :batch  JSON list of [task id, epoch, attempts, reason, lane, fingerprint]
+INSERT INTO dead_letter (task_id, at, cause, epoch, attempts, reason)
+SELECT
+    json_extract(given.value, '$[0]'),
+    :now,
+    cause.id,
+    json_extract(given.value, '$[1]'),
+    json_extract(given.value, '$[2]'),
+    json_extract(given.value, '$[3]')
+FROM json_each(:batch) AS given
+CROSS JOIN cause
+WHERE cause.lane = json_extract(given.value, '$[4]') AND cause.fingerprint = json_extract(given.value, '$[5]')
