@@ -12,7 +12,7 @@ from drumline.ports.store import Change, Changed, Settled, Settlement, Store
 from tests.factories import OOPS, claim_one, claim_request, open_session, settle, state_of, submit
 
 REACHABLE = [State.QUEUED, State.RUNNING, State.COMPLETED, State.FAILED, State.CANCELLED]
-ACTS = [act for act in Act if act not in {Act.UNBLOCK, Act.SKIP}]
+ACTS = [act for act in Act if act not in {Act.UNBLOCK, Act.SKIP, Act.RESUME}]
 
 _ENDS = {State.COMPLETED: Act.COMPLETE, State.FAILED: Act.FAIL, State.CANCELLED: Act.STOP}
 
@@ -66,4 +66,4 @@ async def test_an_act_changes_a_state_as_the_table_says_or_not_at_all(store: Sto
 def test_terminal_states_are_left_by_an_operator_s_retry_only() -> None:
     leaving = {act for (state, act) in TRANSITIONS if state in {State.COMPLETED, State.FAILED, State.CANCELLED}}
 
-    assert leaving == {Act.RETRY}
+    assert leaving == {Act.RETRY, Act.RESUME}

@@ -11,7 +11,7 @@ from drumline.core.codec import decode, encode, encode_canonical
 from drumline.core.errors import Invalid
 from drumline.core.graph import check_graph
 from drumline.core.ids import JobId, TaskId, parse_job_id
-from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask
+from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
 from drumline.core.references import MARK, find_references
@@ -93,6 +93,8 @@ class _TasksOf:
         return replace(plain, options=encode_options(options))
 
     def _plain(self, key: str, task: JobTaskRequest) -> TaskRequest:
+        if task.run_if is RunIf.ANY_FAILED and not task.needs:
+            raise Invalid("has nothing that could fail: give it needs", field="run_if")
         backoff = task.backoff if task.backoff is not None else self._request.backoff
         return TaskRequest(
             name=_name_of(key, task),

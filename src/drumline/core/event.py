@@ -46,6 +46,7 @@ _TYPE_OF: Final = {
     Act.FORCE_CANCEL: TASK_CANCELLED,
     Act.RESCHEDULE: "drumline.task.rescheduled",
     Act.RETRY: "drumline.task.requeued",
+    Act.RESUME: "drumline.task.resumed",
 }
 _ID: Final = re.compile(r"([0-9a-f]{8})-(\d{1,18})-(\d{1,9})")
 

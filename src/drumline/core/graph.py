@@ -5,12 +5,14 @@ the number of keys and needs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
 from drumline.core.errors import Invalid
 
-Needs = Mapping[str, Sequence[str]]
+K = TypeVar("K", bound=str)
+Needs = Mapping[K, Sequence[K]]
 """What each key waits for."""
 
 MOST_NAMED = 20
@@ -26,7 +28,7 @@ class CriticalPath(Struct, frozen=True):
     """By key: how much longer it could have taken without making the whole longer. None at all on the path."""
 
 
-def check_graph(needs: Needs, *, most: int, field: str = "tasks") -> None:
+def check_graph(needs: Needs[str], *, most: int, field: str = "tasks") -> None:
     """Raise `Invalid`, naming the field, unless this is a graph that can be run to its end."""
     if not needs:
         raise Invalid("must have at least one task", field=field)
@@ -39,7 +41,7 @@ def check_graph(needs: Needs, *, most: int, field: str = "tasks") -> None:
         raise Invalid(f"form a cycle: {_drawn(cycle)}", field=field, code="cycle")
 
 
-def find_cycle(needs: Needs) -> tuple[str, ...]:
+def find_cycle(needs: Needs[K]) -> tuple[K, ...]:
     """Return the keys of a cycle, each before the one that needs it, beginning with the first given; or nothing."""
     left = dict(needs)
     for layer in _peeled(needs):
@@ -48,7 +50,7 @@ def find_cycle(needs: Needs) -> tuple[str, ...]:
     if not left:
         return ()
     # Each key that is left needs one that is left: following those must come back to where it has been.
-    walked: dict[str, int] = {}
+    walked: dict[K, int] = {}
     key = next(iter(left))
     while key not in walked:
         walked[key] = len(walked)
@@ -59,24 +61,24 @@ def find_cycle(needs: Needs) -> tuple[str, ...]:
     return tuple(cycle[start:] + cycle[:start])
 
 
-def layers(needs: Needs) -> list[list[str]]:
+def layers(needs: Needs[K]) -> list[list[K]]:
     """Return the keys in layers: each stands in the first one after all that it needs. The graph has no cycle."""
     return list(_peeled(needs))
 
 
-def children_of(needs: Needs) -> dict[str, list[str]]:
-    """Return the keys that need each key."""
-    children: dict[str, list[str]] = {key: [] for key in needs}
+def children_among(needs: Needs[K]) -> dict[K, list[K]]:
+    """Return the keys that need each key; keys that nobody needs are left out, and what is needed may be elsewhere."""
+    children: dict[K, list[K]] = {}
     for key, parents in needs.items():
         for parent in parents:
-            children[parent].append(key)
+            children.setdefault(parent, []).append(key)
     return children
 
 
-def critical_path(needs: Needs, durations: Mapping[str, float]) -> CriticalPath:
+def critical_path(needs: Needs[str], durations: Mapping[str, float]) -> CriticalPath:
     """Return the longest way through a graph without a cycle; a key without a duration takes no time."""
     order = [key for layer in layers(needs) for key in layer]
-    children = children_of(needs)
+    children = children_among(needs)
     lasts = {key: durations.get(key, 0.0) for key in order}
     ends: dict[str, float] = {}
     for key in order:
@@ -84,11 +86,11 @@ def critical_path(needs: Needs, durations: Mapping[str, float]) -> CriticalPath:
     length = max(ends.values(), default=0.0)
     latest: dict[str, float] = {}
     for key in reversed(order):
-        latest[key] = min((latest[child] - lasts[child] for child in children[key]), default=length)
+        latest[key] = min((latest[child] - lasts[child] for child in children.get(key, ())), default=length)
     return CriticalPath(_path(needs, ends), length, {key: latest[key] - ends[key] for key in order})
 
 
-def _path(needs: Needs, ends: Mapping[str, float]) -> tuple[str, ...]:
+def _path(needs: Needs[str], ends: Mapping[str, float]) -> tuple[str, ...]:
     """Return the way back from what ended last, over whatever each of them waited for last."""
     path: list[str] = []
     candidates: Iterable[str] = ends
@@ -99,23 +101,23 @@ def _path(needs: Needs, ends: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def _peeled(needs: Needs) -> Iterable[list[str]]:
+def _peeled(needs: Needs[K]) -> Iterable[list[K]]:
     """Take off layer after layer of keys whose needs were all taken off; what is on a cycle or behind it stays."""
     waits = {key: len(parents) for key, parents in needs.items()}
-    children = children_of(needs)
+    children = children_among(needs)
     layer = [key for key, count in waits.items() if not count]
     while layer:
         yield layer
         following = []
         for key in layer:
-            for child in children[key]:
+            for child in children.get(key, ()):
                 waits[child] -= 1
                 if not waits[child]:
                     following.append(child)
         layer = following
 
 
-def _check_parents(key: str, parents: Sequence[str], known: Needs, field: str) -> None:
+def _check_parents(key: str, parents: Sequence[str], known: Needs[str], field: str) -> None:
     seen: set[str] = set()
     for place, parent in enumerate(parents):
         where = f"{field}[{place}]"

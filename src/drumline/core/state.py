@@ -45,6 +45,7 @@ class Act(StrEnum):
     FORCE_CANCEL = "force_cancel"  # somebody cancels it now, whatever the worker does
     RESCHEDULE = "reschedule"  # somebody changes its time or priority
     RETRY = "retry"  # an operator runs an ended task again
+    RESUME = "resume"  # an operator runs its job again, and it has to wait for others first
 
 
 TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
@@ -69,6 +70,9 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
         (State.FAILED, Act.RETRY): State.QUEUED,
         (State.CANCELLED, Act.RETRY): State.QUEUED,
         (State.SKIPPED, Act.RETRY): State.QUEUED,
+        (State.FAILED, Act.RESUME): State.BLOCKED,
+        (State.CANCELLED, Act.RESUME): State.BLOCKED,
+        (State.SKIPPED, Act.RESUME): State.BLOCKED,
     }
 )
 

@@ -9,7 +9,7 @@ the other, and at every commit
 - a job whose tasks have all ended has ended.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Raw, Struct
@@ -89,8 +89,8 @@ class Jobs(Protocol):
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
         ...
 
-    async def results(self, tasks: Sequence[TaskId]) -> list[Mapping[str, Raw]]:
-        """Return for each task what those it needs gave back, by key: those that have completed."""
+    async def results(self, tasks: Sequence[tuple[JobId, str]]) -> list[Raw | None]:
+        """Return what tasks of jobs, by their keys, gave back; None for one that has not completed."""
         ...
 
     async def cancel_jobs(

@@ -25,5 +25,11 @@ NUMBER_OF: Final[Mapping[Act, int]] = MappingProxyType(
         Act.FORCE_CANCEL: 12,
         Act.RESCHEDULE: 13,
         Act.RETRY: 14,
+        Act.RESUME: 15,
     }
 )
+
+ACT_OF: Final[Mapping[int, Act | None]] = MappingProxyType(
+    {SUBMIT: None} | {number: act for act, number in NUMBER_OF.items()}
+)
+"""The acts behind the numbers; none is the submission."""

@@ -1,0 +1,178 @@
+"""What follows in a job when tasks of it end, or are brought back to life. Pure rules, asked by every store.
+
+A task that needs others is *blocked*. It keeps two counts: `pending`, the tasks it needs that have not ended, and
+`bad`, those that ended badly: failed, cancelled, or skipped because of such a one. When tasks end,
+
+    all_succeeded   is released when the last one it needs has completed, and skipped as soon as one has not
+    all_done        is released when the last one it needs has ended
+    any_failed      is released then too if one ended badly; else it is skipped, because it is not needed
+
+Whoever is skipped has ended, so the same holds for those that need it. A skip has a cause: the task that failed or was
+cancelled, however far up. One that is merely not needed has none, and harms nobody but those who need it to complete.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.graph import children_among, layers
+from drumline.core.ids import TaskId
+from drumline.core.job import RunIf
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import TERMINAL, State
+
+BAD: Final = frozenset({State.FAILED, State.CANCELLED})
+SKIPPED: Final = "Skipped"
+"""The kind of error that a skipped task has."""
+
+
+class Waiting(Struct, frozen=True):
+    """A blocked task, as an act finds it."""
+
+    run_if: RunIf
+    pending: int
+    bad: int
+    parents: Sequence[TaskId]
+    """Those of the tasks it needs that have just ended, or that may be skipped because of it."""
+
+
+class Skip(Struct, frozen=True):
+    """Why a task is skipped: `cause` ended badly, or else nothing did that would have it run."""
+
+    cause: TaskId | None
+    parent: TaskId
+    """The one it needs that decided it."""
+
+
+class Following(Struct, frozen=True):
+    """What follows from some ends: tasks to release, tasks to skip, and the new counts of those that go on waiting."""
+
+    released: list[TaskId]
+    skipped: dict[TaskId, Skip]
+    counted: dict[TaskId, tuple[int, int]]
+    """By task: pending and bad."""
+
+
+def follow(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> Following:
+    """Return what follows when tasks end: each of `ended` for itself, and every one that is skipped because of it."""
+    children = children_among({task: wait.parents for task, wait in waiting.items()})
+    counts = {task: (wait.pending, wait.bad) for task, wait in waiting.items()}
+    skipped: dict[TaskId, Skip] = {}
+    news = deque(sorted(ended))
+    while news:
+        parent = news.popleft()
+        cause = skipped[parent].cause if parent in skipped else parent if ended[parent] in BAD else None
+        for child in children.get(parent, ()):
+            if child in skipped:
+                continue
+            pending, bad = counts[child]
+            counts[child] = (pending - 1, bad + (cause is not None))
+            if _is_skipped(waiting[child].run_if, counts[child], ended.get(parent)):
+                skipped[child] = Skip(cause, parent)
+                news.append(child)
+    left = {task: count for task, count in counts.items() if task not in skipped}
+    return Following(
+        released=[task for task, (pending, _) in left.items() if not pending],
+        skipped=skipped,
+        counted={
+            task: count
+            for task, count in left.items()
+            if count[0] and count != (waiting[task].pending, waiting[task].bad)
+        },
+    )
+
+
+def may_skip(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> bool:
+    """Tell whether a task may be skipped because of some ends, so that those beyond the children have to be known."""
+    return any(state is not State.COMPLETED for state in ended.values()) or any(
+        wait.run_if is RunIf.ANY_FAILED for wait in waiting.values()
+    )
+
+
+class Member(Struct, frozen=True):
+    """A task of a job as it stands; `cause` is that of a skip."""
+
+    state: State
+    run_if: RunIf
+    parents: Sequence[TaskId]
+    cause: TaskId | None = None
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it ended badly."""
+        return self.state in BAD or (self.state is State.SKIPPED and self.cause is not None)
+
+
+class Revival(Struct, frozen=True):
+    """What is brought back to life, and the counts (pending, bad) of all that wait because of it."""
+
+    queued: list[TaskId]
+    blocked: list[TaskId]
+    counted: dict[TaskId, tuple[int, int]]
+
+
+def revive(members: Mapping[TaskId, Member], only: TaskId | None = None) -> Revival:
+    """Return what runs again: the failed, cancelled and skipped tasks of a job, or one of them and what hangs on it.
+
+    Completed tasks stay as they are. A skipped one comes back only if it would not be skipped again at once.
+    `members` are all the tasks of a job.
+    """
+    revived: set[TaskId] = set()
+    revival = Revival([], [], {})
+    parents = {task: member.parents for task, member in members.items()}
+    for task in (task for layer in layers(parents) for task in layer):
+        member = members[task]
+        if not _comes_back(task, member, members, revived, only):
+            if member.state is State.BLOCKED and not revived.isdisjoint(member.parents):
+                revival.counted[task] = _counts(member, members, revived)
+            continue
+        revived.add(task)
+        revival.counted[task] = _counts(member, members, revived)
+        (revival.blocked if revival.counted[task][0] else revival.queued).append(task)
+    return revival
+
+
+def _comes_back(
+    task: TaskId, member: Member, members: Mapping[TaskId, Member], revived: set[TaskId], only: TaskId | None
+) -> bool:
+    if member.state not in {State.FAILED, State.CANCELLED, State.SKIPPED}:
+        return False
+    if only is not None and task != only and (member.state is not State.SKIPPED or revived.isdisjoint(member.parents)):
+        return False
+    if member.state is not State.SKIPPED:
+        return True
+    if member.run_if is RunIf.ALL_SUCCEEDED:
+        return all(
+            parent in revived or members[parent].state is State.COMPLETED or members[parent].state not in TERMINAL
+            for parent in member.parents
+        )
+    return not _is_not_needed(member.run_if, _counts(member, members, revived))
+
+
+def _counts(member: Member, members: Mapping[TaskId, Member], revived: set[TaskId]) -> tuple[int, int]:
+    pending = sum(parent in revived or members[parent].state not in TERMINAL for parent in member.parents)
+    bad = sum(parent not in revived and members[parent].is_bad for parent in member.parents)
+    return pending, bad
+
+
+def skip_error(skip: Skip, keys: Mapping[TaskId, str], ended: Mapping[TaskId, State]) -> ErrorInfo:
+    """Return in words why a task is skipped; `keys` has those of all who were looked at."""
+    if skip.cause is not None:
+        how = "failed" if ended[skip.cause] is State.FAILED else "was cancelled"
+        return ErrorInfo(SKIPPED, f"{keys[skip.cause]} {how}")
+    if skip.parent in ended and ended[skip.parent] is State.COMPLETED:
+        return ErrorInfo(SKIPPED, "nothing that it needs has failed")
+    return ErrorInfo(SKIPPED, f"{keys[skip.parent]} was not needed")
+
+
+def _is_skipped(run_if: RunIf, counts: tuple[int, int], parent: State | None) -> bool:
+    """Tell whether a task is skipped now that one it needs has ended so; None stands for one that was skipped."""
+    if run_if is RunIf.ALL_SUCCEEDED:
+        return parent is not State.COMPLETED
+    return _is_not_needed(run_if, counts)
+
+
+def _is_not_needed(run_if: RunIf, counts: tuple[int, int]) -> bool:
+    return run_if is RunIf.ANY_FAILED and counts == (0, 0)
