@@ -3,33 +3,39 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+UI := src/drumline/_ui/index.html
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-fast check format bench bench-quick docs requirements clean services
+.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs requirements clean services
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
 
-run: $(VENV)/.installed-run  ## Start Drumline on this machine: API, scheduler and worker on SQLite (ARGS="--port 9000").
+run: $(VENV)/.installed-run $(UI)  ## Start Drumline on this machine: API, scheduler and worker on SQLite (ARGS="--port 9000").
 	@exec $(BIN)/drumline dev $(ARGS)
 
-dev: $(VENV)/.installed-run  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
+dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
-test: $(VENV)/.installed-test services  ## Run every test, on every backend, with real services it installs and starts itself.
+test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself.
 	$(PYTEST) $(ARGS)
 
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
 	$(PYTEST) -m "not services and not faults" $(ARGS)
 
-check: $(VENV)/.installed-check  ## Format, lint, types, import contracts, generated pages.
+check: $(VENV)/.installed-check check-ui  ## Format, lint, types, import contracts, generated pages.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_docs.py --check
+
+check-ui: $(UI)
+	@if [ -d ui/node_modules ]; then cd ui && npm run --silent check && npm test --silent; else echo "the web interface is not checked: npm is not on this machine"; fi
+
+ui: $(UI)  ## Build the web interface into the package.
 
 format: $(VENV)/.installed-check  ## Format the sources and repair what the linter can.
 	$(BIN)/ruff format .
@@ -48,11 +54,15 @@ requirements: $(VENV)/.installed-check  ## Lock the dependencies again, to their
 	scripts/lock $(VENV) --upgrade
 
 clean:  ## Remove what the other targets made, except the data of `make run`.
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
+	rm -rf $(VENV) build dist ui/node_modules src/drumline/_ui .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 services:
 	@scripts/install-services
+
+# Where npm is missing, the page is not made: the server says so at /ui/, and the tests of the interface skip.
+$(UI): ui/package-lock.json ui/index.html ui/vite.config.ts $(shell find ui/src ui/public -type f 2>/dev/null)
+	@scripts/build-ui
 
 $(BIN)/python:
 	@$$(scripts/find-python) -m venv $(VENV)

@@ -13,6 +13,7 @@ from typing import Any, get_args
 import msgspec
 import typer
 from msgspec import Struct
+from ui_types import types_file
 
 from drumline.cli.exits import ExitCode
 from drumline.cli.main import app
@@ -20,7 +21,9 @@ from drumline.core.duration import format_duration
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.sources import COMMON_NAMES, Leaf, leaves_of
 
-PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "reference"
+TYPES = ROOT / "ui" / "src" / "api" / "types.ts"
 WIDTH = 100
 
 SETTINGS_INTRODUCTION = """\
@@ -66,15 +69,15 @@ this machine.
 
 def main() -> None:
     """Write the pages, or compare them."""
-    pages = {"settings.md": settings_page(), "cli.md": cli_page()}
+    pages = {PAGES / "settings.md": settings_page(), PAGES / "cli.md": cli_page(), TYPES: types_file()}
     if "--check" not in sys.argv:
-        PAGES.mkdir(parents=True, exist_ok=True)
-        for name, text in pages.items():
-            (PAGES / name).write_text(text, encoding="utf-8")
+        for path, text in pages.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         return
-    stale = [name for name, text in pages.items() if not is_current(PAGES / name, text)]
+    stale = [str(path.relative_to(ROOT)) for path, text in pages.items() if not is_current(path, text)]
     if stale:
-        sys.exit(f"out of date: {', '.join(f'docs/reference/{name}' for name in stale)}; run `make docs`")
+        sys.exit(f"out of date: {', '.join(stale)}; run `make docs`")
 
 
 def is_current(path: Path, text: str) -> bool:

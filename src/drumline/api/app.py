@@ -8,6 +8,7 @@ from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Desk, Info
 from drumline.api.routes import OPEN_PATHS, OPERATIONS, Paths
+from drumline.api.ui import WithUi
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 
@@ -25,4 +26,4 @@ def create_app(engine: Engine, *, keys: KeyRing, info: Info, stop: asyncio.Event
         stop=stop or asyncio.Event(),
         operations=OPERATIONS,
     )
-    return Front(Paths(desk, otherwise=no_such_path), keys=keys, open_paths=OPEN_PATHS)
+    return WithUi(Front(Paths(desk, otherwise=no_such_path), keys=keys, open_paths=OPEN_PATHS))

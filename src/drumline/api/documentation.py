@@ -8,9 +8,6 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-import msgspec
-from msgspec import Struct
-
 from drumline.api.openapi import document, operation_id
 from drumline.api.operation import HTML, JSON, PAGE, Call, Info, NoQuery, Operation, Reply, Tag
 from drumline.api.problems import PROBLEMS, Refused
@@ -72,21 +69,6 @@ async def error_page(call: Call[None, NoQuery]) -> Reply:
     return _page(
         title, f'<main><h1>{_text(title)}</h1><p><code>{code}</code>, HTTP {status}. <a href="/docs">API</a></p></main>'
     )
-
-
-class StartQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """The key that the first start prints with its URL; it is for the browser, not for this page."""
-
-    key: str | None = None
-
-
-async def greeting(_call: Call[None, StartQuery]) -> Reply:
-    """Greet whoever opens the start URL."""
-    body = (
-        "<main><h1>Drumline is running</h1><p>Submit a task with <code>POST /api/v1/tasks</code>. "
-        '<a href="/docs">All paths</a> · <a href="/actuator/health">Health</a></p></main>'
-    )
-    return _page("Drumline", body)
 
 
 @functools.lru_cache(maxsize=4)
@@ -224,7 +206,6 @@ def _operations() -> tuple[Operation, ...]:
         page("/docs", docs, "This page", hidden=False),
         page("/docs/style.css", style, "The pages' style sheet"),
         page("/errors/{code}", error_page, "What a problem's type means"),
-        msgspec.structs.replace(page("/", greeting, "The start page"), query=StartQuery),
     )
 
 

@@ -1,0 +1,57 @@
+"""The web interface is served at any depth, under any prefix, and lets nothing from outside in."""
+
+import re
+
+import httpx
+import pytest
+
+from drumline.api import ui
+
+BUILT = pytest.mark.skipif(ui._file("index.html") is None, reason="the web interface is not built: npm is missing")
+
+
+async def test_the_root_leads_to_the_interface(stranger: httpx.AsyncClient) -> None:
+    reply = await stranger.get("/")
+
+    assert (reply.status_code, reply.headers["location"]) == (307, "ui/")
+
+
+@BUILT
+@pytest.mark.parametrize(("path", "back"), [("", "./"), ("tasks", "./"), ("tasks/1", "../"), ("a/b/c", "../../")])
+async def test_a_page_knows_its_way_back(stranger: httpx.AsyncClient, path: str, back: str) -> None:
+    reply = await stranger.get(f"/ui/{path}")
+
+    assert reply.status_code == 200
+    assert f'<base href="{back}" />' in reply.text
+    assert reply.headers["cache-control"] == "no-cache"
+
+
+@BUILT
+async def test_parts_are_kept_by_browsers_for_ever_and_sent_small(stranger: httpx.AsyncClient) -> None:
+    page = await stranger.get("/ui/")
+    (script,) = re.findall(r'src="\./(assets/[^"]+\.js)"', page.text)
+
+    reply = await stranger.get(f"/ui/{script}", headers={"accept-encoding": "gzip, br"})
+    plain = await stranger.get(f"/ui/{script}", headers={"accept-encoding": "identity"})
+
+    assert "immutable" in reply.headers["cache-control"]
+    assert reply.headers["content-encoding"] == "br"
+    assert int(reply.headers["content-length"]) < len(plain.content) / 2
+
+
+@pytest.mark.parametrize(
+    "path", ["assets/none.js", "assets/%2e%2e/index.html", "assets/..%2f..%2fapi%2fapp.py", "assets/../../api/app.py"]
+)
+async def test_nothing_outside_the_build_is_served(stranger: httpx.AsyncClient, path: str) -> None:
+    reply = await stranger.get(f"/ui/{path}")
+
+    assert "WithUi" not in reply.text
+    assert "import" not in reply.text or reply.text.startswith("<!doctype html>")
+
+
+async def test_the_interface_may_load_nothing_from_anywhere_else(stranger: httpx.AsyncClient) -> None:
+    policy = (await stranger.get("/ui/")).headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy

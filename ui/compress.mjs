@@ -1,0 +1,12 @@
+// Writes the compressed twins of what the build made, so that the server never compresses anything itself.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const folder = new URL("../src/drumline/_ui/assets/", import.meta.url);
+for (const name of readdirSync(folder)) {
+  if (!/\.(js|css|svg)$/.test(name)) continue;
+  const body = readFileSync(new URL(name, folder));
+  writeFileSync(new URL(`${name}.gz`, folder), gzipSync(body, { level: 9 }));
+  const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+  writeFileSync(new URL(`${name}.br`, folder), brotliCompressSync(body, options));
+}

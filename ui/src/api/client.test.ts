@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import { BigNumber, decode, queryOf } from "./numbers";
+
+describe("numbers", () => {
+  it("too large for JavaScript stay what they are", () => {
+    const value = decode('{"id": 9007199254740993, "small": 7, "half": 0.5}') as Record<string, unknown>;
+    expect(String(value.id)).toBe("9007199254740993");
+    expect(value.small).toBe(7);
+    expect(value.half).toBe(0.5);
+  });
+
+  it("are shown without quotes", () => {
+    expect(`${new BigNumber("12345678901234567890")}`).toBe("12345678901234567890");
+  });
+});
+
+describe("queries", () => {
+  it("leave out what is not given", () => {
+    expect(queryOf({ a: 1, b: undefined, c: ["x", "y"], d: "" })).toBe("?a=1&c=x&c=y");
+  });
+});

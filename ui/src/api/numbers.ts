@@ -1,0 +1,39 @@
+/** What goes over the wire: queries out, JSON in, without rounding a number. */
+
+export function queryOf(query: Record<string, unknown>): string {
+  const parts = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) parts.append(name, String(one));
+  }
+  const text = parts.toString();
+  return text ? `?${text}` : "";
+}
+
+/** Numbers that JavaScript would round stay what they were, as text in a wrapper that shows itself. */
+export class BigNumber {
+  constructor(readonly text: string) {}
+  toString(): string {
+    return this.text;
+  }
+  toJSON(): unknown {
+    const raw = (JSON as unknown as { rawJSON?: (text: string) => unknown }).rawJSON;
+    return raw ? raw(this.text) : this.text;
+  }
+}
+
+const LONG = /\d{16}/;
+const PARTS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
+const MARK = "\u0000number:";
+
+/** Read JSON without rounding its numbers: long ones are put between quotes first, with a mark that no text has. */
+export function decode(text: string): unknown {
+  if (!LONG.test(text)) return JSON.parse(text);
+  const marked = text.replace(PARTS, (part) => (part.startsWith('"') ? part : JSON.stringify(MARK + part)));
+  return JSON.parse(marked, (_name, value: unknown) => {
+    if (typeof value !== "string" || !value.startsWith(MARK)) return value;
+    const number = Number(value.slice(MARK.length));
+    const isExact = Number.isSafeInteger(number) || !Number.isInteger(number);
+    return isExact ? number : new BigNumber(value.slice(MARK.length));
+  });
+}

@@ -1,0 +1,29 @@
+/** What went wrong with a request, in the server's words or ours. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly field: string | null = null,
+    readonly requestId: string | null = null,
+  ) {
+    super(message);
+    this.name = "Problem";
+  }
+
+  /** Whether asking again later may help. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  const requestId = response.headers.get("x-request-id");
+  try {
+    const body = (await response.json()) as { code?: string; detail?: string; title?: string; field?: string | null };
+    const text = body.detail ?? body.title ?? response.statusText;
+    return new Problem(response.status, body.code ?? "unknown", text, body.field ?? null, requestId);
+  } catch {
+    return new Problem(response.status, "unknown", response.statusText || `HTTP ${response.status}`, null, requestId);
+  }
+}

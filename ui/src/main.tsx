@@ -1,0 +1,36 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { findKey, onKeyChange } from "@/api/key";
+import { live } from "@/api/live";
+import { queries } from "@/api/queries";
+import { Toasts } from "@/parts/Toasts";
+import { showTheme } from "@/preferences";
+import { router } from "@/routes";
+import "@/styles/tokens.css";
+import "@/styles/page.css";
+
+showTheme();
+findKey();
+onKeyChange(() => {
+  queries.clear();
+  live.restart();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) live.end();
+  else live.start();
+});
+live.start();
+
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,49 @@
+import type { ReactNode } from "react";
+import css from "./Panel.module.css";
+
+interface Props {
+  title?: ReactNode;
+  aside?: ReactNode;
+  children: ReactNode;
+  flush?: boolean;
+  label?: string;
+}
+
+/** A sheet of content with a heading. */
+export function Panel({ title, aside, children, flush = false, label }: Props) {
+  return (
+    <section className={css.panel} aria-label={label ?? (typeof title === "string" ? title : undefined)}>
+      {(title || aside) && (
+        <header className={css.head}>
+          <h2>{title}</h2>
+          {aside && <div className={css.aside}>{aside}</div>}
+        </header>
+      )}
+      <div className={flush ? css.flush : css.body}>{children}</div>
+    </section>
+  );
+}
+
+/** Names and values, side by side. */
+export function Facts({ of }: { of: [string, ReactNode][] }) {
+  return (
+    <dl className={css.facts}>
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The head of a screen: what it is, and what can be done. */
+export function ScreenHead({ title, children }: { title: ReactNode; children?: ReactNode }) {
+  return (
+    <header className={css.screenHead}>
+      <h1>{title}</h1>
+      {children && <div className={css.aside}>{children}</div>}
+    </header>
+  );
+}

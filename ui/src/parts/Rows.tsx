@@ -1,0 +1,123 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import css from "./Rows.module.css";
+
+export interface Column<Item> {
+  name: string;
+  width: string;
+  cell: (item: Item) => ReactNode;
+  /** Left out on narrow screens. */
+  wide?: boolean;
+  end?: boolean;
+}
+
+interface Props<Item> {
+  label: string;
+  items: Item[];
+  columns: Column<Item>[];
+  keyOf: (item: Item) => string;
+  onOpen?: (item: Item) => void;
+  current?: number;
+  onCurrent?: (place: number) => void;
+  selected?: ReadonlySet<string>;
+  onSelect?: (key: string, isRange: boolean) => void;
+  onEnd?: () => void;
+  more?: ReactNode;
+  height?: string;
+}
+
+/** A table of which only the rows in view exist. */
+export function Rows<Item>(props: Props<Item>) {
+  const { items, columns, keyOf, onOpen, onEnd, current, onCurrent, selected, onSelect } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 36,
+    overscan: 12,
+    getItemKey: (place) => keyOf(items[place] as Item),
+  });
+  const shown = rows.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (onEnd && items.length > 0 && last >= items.length - 20) onEnd();
+  }, [last, items.length, onEnd]);
+  useEffect(() => {
+    if (current !== undefined && current >= 0) rows.scrollToIndex(current, { align: "auto" });
+  }, [current, rows]);
+
+  function onKeyDown(event: KeyboardEvent, place: number) {
+    const item = items[place];
+    if (event.key === "Enter" && item && event.target === event.currentTarget) onOpen?.(item);
+  }
+
+  const layout = {
+    gridTemplateColumns: `${onSelect ? "34px " : ""}${columns.map((column) => column.width).join(" ")}`,
+  };
+  return (
+    <div className={css.table} role="table" aria-label={props.label} aria-rowcount={items.length + 1}>
+      <div className={css.head} role="row" style={layout}>
+        {onSelect && <span role="columnheader" aria-label="Select" />}
+        {columns.map((column) => (
+          <span
+            key={column.name}
+            role="columnheader"
+            data-wide={column.wide || undefined}
+            data-end={column.end || undefined}
+          >
+            {column.name}
+          </span>
+        ))}
+      </div>
+      <div ref={box} className={css.box} style={{ height: props.height ?? "100%" }} tabIndex={0} role="rowgroup">
+        <div className={css.all} style={{ height: rows.getTotalSize() }}>
+          {shown.map((row) => {
+            const item = items[row.index] as Item;
+            const key = keyOf(item);
+            return (
+              <div
+                key={row.key}
+                role="row"
+                aria-rowindex={row.index + 2}
+                aria-selected={selected?.has(key)}
+                tabIndex={-1}
+                className={css.row}
+                data-current={row.index === current || undefined}
+                data-opens={onOpen ? true : undefined}
+                style={{ ...layout, transform: `translateY(${row.start}px)` }}
+                onClick={(event) => {
+                  if ((event.target as HTMLElement).closest("a,button,input,label")) return;
+                  onCurrent?.(row.index);
+                  onOpen?.(item);
+                }}
+                onKeyDown={(event) => onKeyDown(event, row.index)}
+              >
+                {onSelect && (
+                  <span role="cell">
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${key}`}
+                      checked={selected?.has(key) ?? false}
+                      onChange={(event) => onSelect(key, (event.nativeEvent as MouseEvent).shiftKey)}
+                    />
+                  </span>
+                )}
+                {columns.map((column) => (
+                  <span
+                    key={column.name}
+                    role="cell"
+                    data-wide={column.wide || undefined}
+                    data-end={column.end || undefined}
+                  >
+                    {column.cell(item)}
+                  </span>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+        {props.more}
+      </div>
+    </div>
+  );
+}

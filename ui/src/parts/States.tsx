@@ -1,0 +1,62 @@
+import { CloudOff, FileQuestion, KeyRound, Lock, ServerCrash } from "lucide-react";
+import type { ReactNode } from "react";
+import { Problem } from "@/api/problem";
+import { Button } from "./Button";
+import { Copy } from "./Copy";
+import css from "./States.module.css";
+
+/** Grey bars where content will be. */
+export function Loading({ rows = 6 }: { rows?: number }) {
+  return (
+    <div className={css.loading} role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, number) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all alike
+        <span key={number} style={{ width: `${92 - ((number * 37) % 45)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+/** Nothing here yet: what to do about it. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={css.state}>
+      <h2>{title}</h2>
+      {children && <div className={css.words}>{children}</div>}
+    </div>
+  );
+}
+
+/** What went wrong, in words that say what to do. */
+export function Trouble({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
+  const problem = error instanceof Problem ? error : new Problem(-1, "internal", String(error));
+  const [Icon, title] = lookOf(problem);
+  return (
+    <div className={css.state} role="alert">
+      <Icon size={28} aria-hidden="true" />
+      <h2>{title}</h2>
+      <div className={css.words}>
+        <p>{sentence(problem.message)}</p>
+        {problem.requestId && problem.status >= 500 && (
+          <p className={css.request}>
+            Request <code>{problem.requestId}</code> <Copy text={problem.requestId} what="request id" />
+          </p>
+        )}
+      </div>
+      {onRetry && problem.status !== 403 && problem.status !== 404 && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+function lookOf(problem: Problem): [typeof CloudOff, string] {
+  if (problem.status === 0) return [CloudOff, "The server cannot be reached"];
+  if (problem.status === 401) return [KeyRound, "This needs a valid key"];
+  if (problem.status === 403) return [Lock, "Your key may not do this"];
+  if (problem.status === 404) return [FileQuestion, "There is nothing here"];
+  return [ServerCrash, problem.status >= 500 ? "The server could not answer" : "That did not work"];
+}
+
+export function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

@@ -1,0 +1,81 @@
+/** The one place that turns times into words. */
+import type { Zone } from "@/preferences";
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(zone: string | undefined, withDate: boolean): Intl.DateTimeFormat {
+  const key = `${zone}|${withDate}`;
+  let found = formats.get(key);
+  if (!found) {
+    found = new Intl.DateTimeFormat("en-GB", {
+      ...(withDate ? { year: "numeric", month: "short", day: "2-digit" } : {}),
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      hourCycle: "h23",
+      ...(zone ? { timeZone: zone } : {}),
+    });
+    formats.set(key, found);
+  }
+  return found;
+}
+
+export function localZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+export function zoneName(zone: Zone): string | undefined {
+  return zone === "utc" ? "UTC" : undefined;
+}
+
+/** "14:02:07" today, "03 Nov 2026, 14:02:07" on other days. */
+export function clock(iso: string, zone: Zone, now = new Date()): string {
+  const time = new Date(iso);
+  const name = zoneName(zone);
+  const isToday = day(time, name) === day(now, name);
+  return format(name, !isToday).format(time);
+}
+
+export function full(iso: string, zone: string | undefined): string {
+  return format(zone, true).format(new Date(iso));
+}
+
+function day(time: Date, zone: string | undefined): string {
+  return new Intl.DateTimeFormat("en-CA", zone ? { timeZone: zone } : {}).format(time);
+}
+
+/** "in 3 min", "2 h ago", "just now". */
+export function relative(iso: string, now = Date.now()): string {
+  const ms = new Date(iso).getTime() - now;
+  const text = span(Math.abs(ms) / 1000);
+  if (Math.abs(ms) < 1000) return "just now";
+  return ms > 0 ? `in ${text}` : `${text} ago`;
+}
+
+/** A duration in its two largest units: "850 ms", "4.2 s", "3 min 12 s", "2 d 4 h". */
+export function span(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const units: [string, number][] = [
+    ["d", 86_400],
+    ["h", 3_600],
+    ["min", 60],
+    ["s", 1],
+  ];
+  const parts: string[] = [];
+  let rest = Math.round(seconds);
+  for (const [name, size] of units) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) parts.push(`${count} ${name}`);
+    if (parts.length === 2) break;
+  }
+  return parts.join(" ");
+}
+
+/** How long from one time to another, or until now. */
+export function between(from: string | null, to: string | null, now = Date.now()): string {
+  if (!from) return "–";
+  const end = to ? new Date(to).getTime() : now;
+  return span(Math.max(0, end - new Date(from).getTime()) / 1000);
+}

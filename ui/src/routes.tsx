@@ -1,0 +1,72 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { UI_PATH } from "@/api/place";
+import { Loading, Trouble } from "@/parts/States";
+import { NotFound } from "@/screens/NotFound";
+import { Shell } from "@/shell/Shell";
+import { type TaskSearch, WORDS } from "./search";
+
+export interface TasksSearch extends TaskSearch {
+  /** The place in the list, for a link to it. */
+  at?: string;
+}
+
+function texts(given: Record<string, unknown>, names: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const value = given[name];
+    if (typeof value === "string" && value) found[name] = value;
+    else if (typeof value === "number" || typeof value === "boolean") found[name] = String(value);
+  }
+  return found;
+}
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/tasks" });
+  },
+});
+
+const tasks = createRoute({
+  getParentRoute: () => root,
+  path: "/tasks",
+  validateSearch: (given: Record<string, unknown>): TasksSearch => texts(given, [...WORDS, "at"]),
+  component: lazyRouteComponent(() => import("@/screens/tasks/Tasks"), "Tasks"),
+});
+
+const task = createRoute({
+  getParentRoute: () => root,
+  path: "/tasks/$id",
+  validateSearch: (given: Record<string, unknown>): { tab?: string } => texts(given, ["tab"]),
+  component: lazyRouteComponent(() => import("@/screens/task/Task"), "Task"),
+});
+
+const queues = createRoute({
+  getParentRoute: () => root,
+  path: "/queues",
+  component: lazyRouteComponent(() => import("@/screens/queues/Queues"), "Queues"),
+});
+
+const workers = createRoute({
+  getParentRoute: () => root,
+  path: "/workers",
+  component: lazyRouteComponent(() => import("@/screens/workers/Workers"), "Workers"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, tasks, task, queues, workers]),
+  basepath: UI_PATH || "/",
+  defaultPreload: "intent",
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} onRetry={reset} />,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

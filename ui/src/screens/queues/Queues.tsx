@@ -1,0 +1,140 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Pause, Play } from "lucide-react";
+import { useState } from "react";
+import { call } from "@/api/client";
+import { Problem } from "@/api/problem";
+import { useRefreshOn } from "@/api/queries";
+import type { QueueBody } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Field } from "@/parts/Field";
+import { Panel, ScreenHead } from "@/parts/Panel";
+import { Sheet } from "@/parts/Sheet";
+import { Empty, Loading, sentence, Trouble } from "@/parts/States";
+import { Table } from "@/parts/Table";
+import { Time } from "@/parts/Time";
+import { say } from "@/parts/toasts";
+import css from "./Queues.module.css";
+
+export function Queues() {
+  const queues = useQuery({
+    queryKey: ["queues"],
+    queryFn: ({ signal }) => call("GET /api/v1/queues", { signal }),
+    refetchInterval: 5_000,
+  });
+  useRefreshOn("drumline.", [["queues"]], 2_000);
+  const [pausing, setPausing] = useState<QueueBody | null>(null);
+  const resume = useResume();
+  return (
+    <>
+      <ScreenHead title="Queues" />
+      {queues.isPending ? (
+        <Loading />
+      ) : queues.isError ? (
+        <Trouble error={queues.error} onRetry={() => void queues.refetch()} />
+      ) : queues.data.items.length === 0 ? (
+        <Empty title="No queue has tasks">
+          <p>A queue is there as long as something waits in it, runs, or it is paused.</p>
+        </Empty>
+      ) : (
+        <Panel flush label="Queues">
+          <Table head={["Queue", "Queued", "Pending", "Processing", "Oldest due", "State", ""]}>
+            {queues.data.items.map((queue) => (
+              <tr key={`${queue.tenant}/${queue.name}`}>
+                <th scope="row">
+                  <Link to="/tasks" search={{ queue: queue.name }}>
+                    {queue.name}
+                  </Link>
+                </th>
+                <Count queue={queue.name} status="queued" of={queue.queued} />
+                <Count queue={queue.name} status="pending" of={queue.pending} />
+                <Count queue={queue.name} status="processing" of={queue.processing} />
+                <td>
+                  <Time at={queue.oldest_due_at} as="relative" />
+                </td>
+                <td>
+                  {queue.is_paused ? (
+                    <span className={css.paused}>Paused{queue.reason && `: ${queue.reason}`}</span>
+                  ) : (
+                    "Open"
+                  )}
+                </td>
+                <td>
+                  {queue.is_paused ? (
+                    <Button icon={Play} busy={resume.isPending} onClick={() => resume.mutate(queue.name)}>
+                      Resume
+                    </Button>
+                  ) : (
+                    <Button icon={Pause} onClick={() => setPausing(queue)}>
+                      Pause
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        </Panel>
+      )}
+      {pausing && <PauseSheet queue={pausing} onClose={() => setPausing(null)} />}
+    </>
+  );
+}
+
+function Count({ queue, status, of }: { queue: string; status: string; of: number }) {
+  return (
+    <td data-label={status}>
+      {of > 0 ? (
+        <Link to="/tasks" search={{ queue, status }}>
+          {of.toLocaleString("en")}
+        </Link>
+      ) : (
+        "0"
+      )}
+    </td>
+  );
+}
+
+function useResume() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (name: string) => call("POST /api/v1/queues/{name}/resume", { params: { name } }),
+    onSuccess: (queue) => say(`${queue.name} goes on`),
+    onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
+    onSettled: () => client.invalidateQueries({ queryKey: ["queues"] }),
+  });
+}
+
+function PauseSheet({ queue, onClose }: { queue: QueueBody; onClose: () => void }) {
+  const client = useQueryClient();
+  const [reason, setReason] = useState("");
+  const pause = useMutation({
+    mutationFn: () =>
+      call("POST /api/v1/queues/{name}/pause", { params: { name: queue.name }, body: reason ? { reason } : undefined }),
+    onSuccess: () => {
+      say(`${queue.name} is paused`);
+      onClose();
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["queues"] }),
+  });
+  return (
+    <Sheet
+      title={`Pause ${queue.name}?`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Leave it open</Button>
+          <Button tone="primary" busy={pause.isPending} onClick={() => pause.mutate()}>
+            Pause
+          </Button>
+        </>
+      }
+    >
+      <p>No more of its tasks are handed out; running ones go on.</p>
+      <Field label="Why" hint="For those who will wonder" problem={pause.error ? sentence(pause.error.message) : null}>
+        {(props) => (
+          <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+        )}
+      </Field>
+    </Sheet>
+  );
+}

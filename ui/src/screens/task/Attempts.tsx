@@ -1,0 +1,53 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "@/api/client";
+import { useRefreshOn } from "@/api/queries";
+import type { AttemptBody } from "@/api/types";
+import { Panel } from "@/parts/Panel";
+import { Empty, Loading, Trouble } from "@/parts/States";
+import { Time, Took } from "@/parts/Time";
+import { Traceback } from "@/parts/Traceback";
+import css from "./Task.module.css";
+
+/** Every execution, the newest first. */
+export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
+  const attempts = useQuery({
+    queryKey: ["task", id, "attempts"],
+    queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/attempts", { params: { id }, signal }),
+    refetchInterval: isEnded ? false : 3_000,
+  });
+  useRefreshOn("drumline.task.", [["task", id, "attempts"]]);
+  if (attempts.isPending) return <Loading rows={3} />;
+  if (attempts.isError) return <Trouble error={attempts.error} onRetry={() => void attempts.refetch()} />;
+  if (attempts.data.items.length === 0) return <Empty title="It has not been started yet" />;
+  return (
+    <ol className={css.attempts}>
+      {[...attempts.data.items].reverse().map((attempt) => (
+        <li key={attempt.epoch}>
+          <Attempt attempt={attempt} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Attempt({ attempt }: { attempt: AttemptBody }) {
+  return (
+    <Panel label={`Attempt ${attempt.attempt}`}>
+      <div className={css.attempt}>
+        <div className={css.line}>
+          <strong>
+            Attempt {attempt.attempt}: {attempt.outcome}
+          </strong>
+          <span>
+            started <Time at={attempt.started_at} />
+          </span>
+          <span>
+            took <Took from={attempt.started_at} to={attempt.finished_at} />
+          </span>
+          {attempt.worker && <span>on {attempt.worker}</span>}
+        </div>
+        {attempt.error && <Traceback error={attempt.error} />}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,170 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Ban, RotateCcw } from "lucide-react";
+import { useCallback } from "react";
+import { call } from "@/api/client";
+import { Problem } from "@/api/problem";
+import { useRefreshOn } from "@/api/queries";
+import type { TaskBody } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Copy } from "@/parts/Copy";
+import { JsonTree } from "@/parts/JsonTree";
+import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { Loading, sentence, Trouble } from "@/parts/States";
+import { Status } from "@/parts/Status";
+import { Tabs } from "@/parts/Tabs";
+import { Tags } from "@/parts/Tags";
+import { Time, Took } from "@/parts/Time";
+import { Traceback } from "@/parts/Traceback";
+import { say } from "@/parts/toasts";
+import { useShortcut } from "@/shell/shortcuts";
+import { Artifacts } from "./Artifacts";
+import { Attempts } from "./Attempts";
+import { Log } from "./Log";
+import css from "./Task.module.css";
+
+const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED", "SKIPPED"]);
+const TABS = [
+  { id: "data", label: "Data" },
+  { id: "attempts", label: "Attempts" },
+  { id: "log", label: "Log" },
+  { id: "artifacts", label: "Artifacts" },
+];
+
+export function Task() {
+  const { id } = useParams({ from: "/tasks/$id" });
+  const { tab = "data" } = useSearch({ from: "/tasks/$id" });
+  const navigate = useNavigate();
+  const task = useQuery({
+    queryKey: ["task", id],
+    queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}", { params: { id }, signal }),
+    refetchInterval: (query) => (query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false),
+  });
+  useRefreshOn("drumline.task.", [["task", id]]);
+  if (task.isPending) return <Loading />;
+  if (task.isError) return <Trouble error={task.error} onRetry={() => void task.refetch()} />;
+  const found = task.data;
+  return (
+    <div className={css.screen}>
+      <Head task={found} />
+      {found.error && (
+        <Panel title={found.status === "FAILED" ? "Why it failed" : "What went wrong last"}>
+          <Traceback error={found.error} />
+        </Panel>
+      )}
+      <Panel label="Facts">
+        <Facts of={factsOf(found)} />
+      </Panel>
+      <div>
+        <Tabs
+          label="Parts"
+          tabs={TABS}
+          current={tab}
+          onChange={(next) => void navigate({ to: "/tasks/$id", params: { id }, search: { tab: next }, replace: true })}
+        />
+        {tab === "attempts" ? (
+          <Attempts id={id} isEnded={ENDED.has(found.status)} />
+        ) : tab === "log" ? (
+          <Log id={id} isEnded={ENDED.has(found.status)} />
+        ) : tab === "artifacts" ? (
+          <Artifacts id={id} />
+        ) : (
+          <Data task={found} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Head({ task }: { task: TaskBody }) {
+  const client = useQueryClient();
+  const act = useMutation({
+    mutationFn: (what: "retry" | "cancel") =>
+      what === "retry"
+        ? call("POST /api/v1/tasks/{id}/retry", { params: { id: task.id } })
+        : call("POST /api/v1/tasks/{id}/cancel", { params: { id: task.id } }),
+    onSuccess: (_, what) => say(what === "retry" ? "It will run again" : "Cancelled, or asked to stop"),
+    onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
+    onSettled: () => client.invalidateQueries({ queryKey: ["task", task.id] }),
+  });
+  const canRetry = ENDED.has(task.status) && task.status !== "COMPLETED";
+  const canCancel = !ENDED.has(task.status);
+  useShortcut(
+    "retry",
+    useCallback(() => canRetry && act.mutate("retry"), [canRetry, act]),
+  );
+  useShortcut(
+    "cancel",
+    useCallback(() => canCancel && act.mutate("cancel"), [canCancel, act]),
+  );
+  return (
+    <ScreenHead
+      title={
+        <span className={css.title}>
+          <Status of={task.status} />
+          <span className={css.name}>{task.name}</span>
+          <span className={css.id}>
+            <code>{task.id}</code>
+            <Copy text={task.id} what="id" />
+          </span>
+        </span>
+      }
+    >
+      {canRetry && (
+        <Button icon={RotateCcw} tone="primary" busy={act.isPending} onClick={() => act.mutate("retry")}>
+          Retry
+        </Button>
+      )}
+      {canCancel && (
+        <Button icon={Ban} tone="danger" busy={act.isPending} onClick={() => act.mutate("cancel")}>
+          {task.cancel_requested ? "Stopping…" : "Cancel"}
+        </Button>
+      )}
+    </ScreenHead>
+  );
+}
+
+function factsOf(task: TaskBody): [string, React.ReactNode][] {
+  const facts: [string, React.ReactNode][] = [
+    [
+      "Queue",
+      <Link key="queue" to="/tasks" search={{ queue: task.queue }}>
+        {task.queue}
+      </Link>,
+    ],
+    ["Priority", task.priority],
+    ["Attempt", `${task.attempt} of ${task.retries + 1}`],
+    ["Created", <Time key="created" at={task.created_at} />],
+    [ENDED.has(task.status) ? "Was due" : "Due", <Time key="due" at={task.due_at} />],
+    ["Started", <Time key="started" at={task.started_at} />],
+    ["Finished", <Time key="finished" at={task.finished_at} />],
+    ["Took", <Took key="took" from={task.started_at} to={task.finished_at} />],
+  ];
+  if (task.worker)
+    facts.push([
+      "Worker",
+      <Link key="worker" to="/tasks" search={{ worker: task.worker }}>
+        {task.worker}
+      </Link>,
+    ]);
+  if (task.timeout) facts.push(["Timeout", `${task.timeout} s`]);
+  if (task.idempotency_key) facts.push(["Key", <code key="key">{task.idempotency_key}</code>]);
+  if (task.tags.length) facts.push(["Tags", <Tags key="tags" of={task.tags} />]);
+  return facts;
+}
+
+function Data({ task }: { task: TaskBody }) {
+  return (
+    <div className={css.data}>
+      <Panel title="Payload" aside={<Copy text={JSON.stringify(task.payload, null, 2)} what="payload" />}>
+        <JsonTree value={task.payload} />
+      </Panel>
+      <Panel
+        title="Result"
+        aside={task.result !== undefined && <Copy text={JSON.stringify(task.result, null, 2)} what="result" />}
+      >
+        {task.result === undefined ? <p className={css.none}>None yet.</p> : <JsonTree value={task.result} />}
+      </Panel>
+    </div>
+  );
+}

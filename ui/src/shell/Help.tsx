@@ -1,0 +1,44 @@
+import { Sheet } from "@/parts/Sheet";
+import { prefer, usePreferences } from "@/preferences";
+import css from "./Help.module.css";
+import { PLACES } from "./places";
+
+const KEYS: [string, string][] = [
+  ["/", "search"],
+  ["j  k", "next, previous row"],
+  ["o", "open the row"],
+  ["x", "select the row"],
+  ["a", "all that match"],
+  ["r", "retry"],
+  ["c", "cancel"],
+  ["y  Y", "copy id, copy link"],
+  [".", "hold still, go on"],
+  ["z", "time zone"],
+  ["t", "theme"],
+  ["?", "this list"],
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  const { shortcuts } = usePreferences();
+  return (
+    <Sheet title="Keyboard" onClose={onClose}>
+      <dl className={css.keys}>
+        {[
+          ...KEYS,
+          ...PLACES.map((place): [string, string] => [`g ${place.key}`, `go to ${place.label.toLowerCase()}`]),
+        ].map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <label className={css.switch}>
+        <input type="checkbox" checked={shortcuts} onChange={(event) => prefer({ shortcuts: event.target.checked })} />{" "}
+        Use single keys as shortcuts
+      </label>
+    </Sheet>
+  );
+}

@@ -1,0 +1,31 @@
+import { useEffect, useReducer } from "react";
+import { live } from "@/api/live";
+import { useLiveness } from "@/api/queries";
+import { clock } from "@/parts/time";
+import { usePreferences } from "@/preferences";
+import css from "./LiveIndicator.module.css";
+
+/** Whether the page shows what is, and a way to hold it still. */
+export function LiveIndicator() {
+  const state = useLiveness();
+  const { zone } = usePreferences();
+  const [, tick] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const timer = setInterval(tick, 5_000);
+    return () => clearInterval(timer);
+  }, []);
+  const words: Record<typeof state.kind, string> = {
+    connecting: "Connecting",
+    live: "Live",
+    polling: `Polling every ${state.kind === "polling" ? state.every : 5} s`,
+    paused: "Paused",
+    gone: state.kind === "gone" ? `Disconnected since ${clock(new Date(state.since).toISOString(), zone)}` : "",
+  };
+  const title = state.kind === "paused" ? "Go on (.)" : "Hold still (.)";
+  return (
+    <button type="button" className={css.live} data-kind={state.kind} title={title} onClick={() => live.togglePause()}>
+      <span className={css.dot} aria-hidden="true" />
+      <span className={css.word}>{words[state.kind]}</span>
+    </button>
+  );
+}

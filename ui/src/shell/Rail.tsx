@@ -1,0 +1,36 @@
+import { Link } from "@tanstack/react-router";
+import { PanelLeftClose, PanelLeftOpen } from "lucide-react";
+import { UI_PATH } from "@/api/place";
+import { IconButton } from "@/parts/Button";
+import { prefer, usePreferences } from "@/preferences";
+import { PLACES } from "./places";
+import css from "./Rail.module.css";
+
+export function Rail() {
+  const { rail } = usePreferences();
+  const isNarrow = rail === "narrow";
+  return (
+    <nav className={css.rail} aria-label="Screens" data-narrow={isNarrow || undefined}>
+      <div className={css.brand}>
+        <img src={`${UI_PATH}/icon.svg`} alt="" width="24" height="24" />
+        <span>Drumline</span>
+      </div>
+      <ul>
+        {PLACES.map((place) => (
+          <li key={place.to}>
+            <Link to={place.to} title={isNarrow ? place.label : undefined} activeProps={{ "aria-current": "page" }}>
+              <place.icon size={16} aria-hidden="true" />
+              <span>{place.label}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <IconButton
+        className={css.fold ?? ""}
+        icon={isNarrow ? PanelLeftOpen : PanelLeftClose}
+        label={isNarrow ? "Widen the menu" : "Narrow the menu"}
+        onClick={() => prefer({ rail: isNarrow ? "wide" : "narrow" })}
+      />
+    </nav>
+  );
+}

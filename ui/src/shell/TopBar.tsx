@@ -1,0 +1,46 @@
+import { CircleQuestionMark, Clock, LogOut, Menu, Monitor, Moon, Sun } from "lucide-react";
+import { forgetKey } from "@/api/key";
+import { IconButton } from "@/parts/Button";
+import { localZone } from "@/parts/time";
+import { prefer, type Theme, usePreferences } from "@/preferences";
+import { LiveIndicator } from "./LiveIndicator";
+import { SearchBox } from "./SearchBox";
+import css from "./TopBar.module.css";
+
+const THEMES: Record<Theme, [typeof Sun, Theme, string]> = {
+  system: [Monitor, "light", "Theme: as the system"],
+  light: [Sun, "dark", "Theme: light"],
+  dark: [Moon, "system", "Theme: dark"],
+};
+
+interface Props {
+  onHelp: () => void;
+  onMenu: () => void;
+  isMenuOpen: boolean;
+}
+
+export function TopBar({ onHelp, onMenu, isMenuOpen }: Props) {
+  const { theme, zone } = usePreferences();
+  const [ThemeIcon, next, label] = THEMES[theme];
+  return (
+    <header className={css.bar}>
+      <IconButton className={css.menu ?? ""} icon={Menu} label="Menu" aria-expanded={isMenuOpen} onClick={onMenu} />
+      <SearchBox />
+      <div className={css.tools}>
+        <LiveIndicator />
+        <button
+          type="button"
+          className={css.zone}
+          title="Switch the time zone (z)"
+          onClick={() => prefer({ zone: zone === "utc" ? "local" : "utc" })}
+        >
+          <Clock size={14} aria-hidden="true" />
+          <span>{zone === "utc" ? "UTC" : localZone()}</span>
+        </button>
+        <IconButton icon={ThemeIcon} label={label} onClick={() => prefer({ theme: next })} />
+        <IconButton icon={CircleQuestionMark} label="Keyboard shortcuts (?)" onClick={onHelp} />
+        <IconButton icon={LogOut} label="Log out" onClick={forgetKey} />
+      </div>
+    </header>
+  );
+}

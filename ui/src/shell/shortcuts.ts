@@ -1,0 +1,86 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { live } from "@/api/live";
+import { currentPreferences, prefer } from "@/preferences";
+import { PLACES } from "./places";
+
+/** What a screen can be asked to do by one key. */
+export type Shortcut =
+  | "search"
+  | "down"
+  | "up"
+  | "open"
+  | "select"
+  | "all"
+  | "retry"
+  | "cancel"
+  | "copyId"
+  | "copyLink";
+
+export const KEYS: Record<string, Shortcut> = {
+  "/": "search",
+  j: "down",
+  k: "up",
+  o: "open",
+  x: "select",
+  a: "all",
+  r: "retry",
+  c: "cancel",
+  y: "copyId",
+  Y: "copyLink",
+};
+
+const listeners = new Map<Shortcut, Set<() => void>>();
+
+/** Do something when its key is pressed, until the returned function is called. */
+export function onShortcut(shortcut: Shortcut, act: () => void): () => void {
+  const acts = listeners.get(shortcut) ?? new Set();
+  listeners.set(shortcut, acts);
+  acts.add(act);
+  return () => acts.delete(act);
+}
+
+export function useShortcut(shortcut: Shortcut, act: () => void): void {
+  useEffect(() => onShortcut(shortcut, act), [shortcut, act]);
+}
+
+/** The keys that work everywhere. They never fire while somebody types, and can be turned off. */
+export function useShortcuts({ help }: { help: () => void }): void {
+  const navigate = useNavigate();
+  useEffect(() => {
+    let isGoing = false;
+    function onKey(event: KeyboardEvent) {
+      if (!currentPreferences().shortcuts || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      if (isGoing) {
+        isGoing = false;
+        const place = PLACES.find((one) => one.key === event.key);
+        if (place) void navigate({ to: place.to });
+        return;
+      }
+      const act = acts[event.key];
+      if (act) act();
+      else if (event.key in KEYS) for (const one of listeners.get(KEYS[event.key] as Shortcut) ?? []) one();
+      else return;
+      event.preventDefault();
+    }
+    const acts: Record<string, () => void> = {
+      g: () => {
+        isGoing = true;
+        setTimeout(() => {
+          isGoing = false;
+        }, 1500);
+      },
+      "?": help,
+      ".": () => live.togglePause(),
+      z: () => prefer({ zone: currentPreferences().zone === "utc" ? "local" : "utc" }),
+      t: () => prefer({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }),
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [navigate, help]);
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement | null;
+  return Boolean(target?.closest("input:not([type=checkbox]),textarea,select,[contenteditable],dialog"));
+}
