@@ -27,7 +27,7 @@ IDS = ["0190f2a4-0000-7000-8000-000000000001", "0190f2a4-0000-7000-8000-00000000
 LEASES = {"ids": IDS, "epochs": [1, 1], "nonces": [5, 5]}
 ABLE: dict[str, Any] = {"names": ["work"], "queues": [], "tenant": None, "now": None}
 CLAIM = ABLE | {"sessions": [7], "nonces": [5], "act": 3}
-USUAL = {f"usual_{name}": None for name in ("epochs", "acts", "outcomes", "results", "errors")}
+USUAL = {f"usual_{name}": None for name in ("epochs", "nonces", "acts", "outcomes", "results", "errors")}
 
 HOT: dict[str, dict[str, Any]] = {
     "claim_due": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]]},
@@ -40,7 +40,7 @@ HOT: dict[str, dict[str, Any]] = {
     "get": {"ids": IDS, "with_payload": True},
     "lock_tasks": {"ids": IDS},
     "lock_live": {"ids": IDS},
-    "request_cancel": {"ids": IDS},
+    "request_cancel": {"ids": IDS, "act": 11, "now": None},
     "reschedule": {"ids": IDS, "lanes": [1, 1], "due_at": [1, 1], "act": 13, "now": None},
     "record": {name: [1, 1] for name in SQL["record"].names}
     | {"ids": IDS, "states": [1, 4], "results": [], "errors": [], "now": None},

@@ -114,7 +114,7 @@ DEEDS: Final[dict[str, Deed]] = {
     "reap": reaping,
     "beat": beating,
 }
-WAITING: Final = ("complete", "back off", "release", "cancel", "force cancel", "reschedule", "retry", "reap")
+WAITING: Final = ("claim", "complete", "back off", "release", "cancel", "force cancel", "reschedule", "retry", "reap")
 """The deeds that wait for a task's locks; the others pass over it or do not lock it."""
 STARTS: Final = ("queued", "running", "failed")
 
@@ -285,6 +285,7 @@ async def run(deed: Deed, store: PostgresStore, case: Case) -> object:
 
 async def waits_or_done(connection: Connection, count: int, task: asyncio.Task[object]) -> bool:
     """Tell whether so many acts wait for a lock, or the one that was started last needed none."""
+    await connection.execute("SELECT pg_stat_clear_snapshot()")  # within a transaction the view would never change
     waiting = await connection.fetchval(
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     )

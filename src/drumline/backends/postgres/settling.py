@@ -134,8 +134,9 @@ class Settling(Access):
         ending = sorted(ending, key=lambda each: each[0].lease.task)
         results = [None if (result := each.result) is None else bytes(result) for each, _ in ending]
         return {
-            **_lease_columns([settlement.lease for settlement, _ in ending]),
+            "ids": [settlement.lease.task for settlement, _ in ending],
             **column("epochs", [settlement.lease.epoch for settlement, _ in ending]),
+            **column("nonces", [settlement.lease.nonce for settlement, _ in ending]),
             **column("acts", [plain.act for _, plain in ending]),
             **column("outcomes", [plain.outcome for _, plain in ending]),
             **column("results", results),

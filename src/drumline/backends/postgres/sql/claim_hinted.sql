@@ -35,40 +35,32 @@ open_lane AS MATERIALIZED (
         )
 ),
 
-picked AS MATERIALIZED (
-    SELECT live.id, coalesce((:requests::int2 [])[width_bucket(live.id, :hints::uuid [])], 1) AS request
-    FROM drumline.task_live AS live
-    WHERE
-        live.id = any(:hints)
-        AND live.state = 1
-        AND coalesce(live.due_at, 9223372036854775807) <= (SELECT clock.now FROM clock) -- so that no index on it is used
-        AND (SELECT takers.beats FROM takers)[coalesce((:requests)[width_bucket(live.id, :hints)], 1)] IS NOT NULL
-        AND (live.lane IN (SELECT open_lane.id FROM open_lane)) IS TRUE -- a hash to look into, not a join
-    FOR UPDATE SKIP LOCKED
-),
-
-packed AS MATERIALIZED (
-    SELECT array_agg(picked.id ORDER BY picked.id) AS ids, array_agg(picked.request ORDER BY picked.id) AS requests
-    FROM picked
-),
-
 taken AS (
+    -- The rows are locked in the order of their ids, so that claims that hold the same hint wait for each other, and
+    -- never in a circle; whoever comes second finds the task running.
     UPDATE drumline.task_live AS live
     SET
         state = 2,
         epoch = live.epoch + 1,
         attempt = live.attempt + 1,
         nonce = (:nonces::int8 [])[
-            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+            CASE WHEN cardinality(:requests) = 0 THEN 1 ELSE (:requests)[width_bucket(live.id, :hints)] END
         ],
         session = (:sessions)[
-            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+            CASE WHEN cardinality(:requests) = 0 THEN 1 ELSE (:requests)[width_bucket(live.id, :hints)] END
         ],
         started_at = (SELECT clock.now FROM clock)
-    WHERE live.id = any((SELECT p.ids FROM packed AS p)::uuid [])
+    WHERE
+        live.id = any(:hints::uuid [])
+        AND live.state = 1
+        AND coalesce(live.due_at, 9223372036854775807) <= (SELECT clock.now FROM clock) -- so that no index on it is used
+        AND (SELECT takers.beats FROM takers)[
+            CASE WHEN cardinality(:requests::int2 []) = 0 THEN 1 ELSE (:requests)[width_bucket(live.id, :hints)] END
+        ] IS NOT NULL
+        AND (live.lane IN (SELECT open_lane.id FROM open_lane)) IS TRUE -- a hash to look into, not a join
     RETURNING
         live.id, live.lane, live.due_at, live.epoch, live.attempt,
-        (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))] AS request
+        CASE WHEN cardinality(:requests) = 0 THEN 1 ELSE (:requests)[width_bucket(live.id, :hints)] END AS request
 ),
 
 noted AS (

@@ -12,8 +12,14 @@ ended AS (
     WHERE
         live.id = any(:ids::uuid [])
         AND live.state = 2
-        AND live.nonce = (:nonces::int8 [])[width_bucket(live.id, :ids)]
-        AND live.epoch = coalesce((:epochs::int4 [])[width_bucket(live.id, :ids)], :usual_epochs::int4)
+        AND live.nonce = CASE
+            WHEN cardinality(:nonces::int8 []) = 0 THEN :usual_nonces::int8
+            ELSE (:nonces)[width_bucket(live.id, :ids)]
+        END
+        AND live.epoch = CASE
+            WHEN cardinality(:epochs::int4 []) = 0 THEN :usual_epochs::int4
+            ELSE (:epochs)[width_bucket(live.id, :ids)]
+        END
     RETURNING
         live.id, live.epoch, live.nonce, live.lane, live.attempt, live.session, live.started_at,
         width_bucket(live.id, :ids) AS place
