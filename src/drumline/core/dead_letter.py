@@ -14,6 +14,7 @@ POISON: Final = "Poison"
 """The kind of error of a task that took its workers down."""
 UNRESOLVED_INPUT: Final = "UnresolvedInput"
 """The kind of error of a task whose payload needs a result that is not there."""
+LONGEST_SAID: Final = 500
 UNKNOWN: Final = ErrorInfo("Unknown", "nothing was said about the failure")
 
 
@@ -44,10 +45,12 @@ class Cause(Struct, frozen=True):
     """The class of the error."""
     message: str
     """The error's message with all that varies folded away."""
+    said: str
+    """The beginning of the message as it was."""
 
 
 def cause_of(error: ErrorInfo | None, reason: Reason = Reason.PERMANENT) -> Cause:
     """Return the cause of a failure; kinds of errors that tell the reason themselves need none."""
     error = error or UNKNOWN
     made = fingerprint(error)
-    return Cause(_TELLING.get(error.kind, reason), made.text, error.kind, made.message)
+    return Cause(_TELLING.get(error.kind, reason), made.text, error.kind, made.message, error.message[:LONGEST_SAID])

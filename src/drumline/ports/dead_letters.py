@@ -22,7 +22,7 @@ from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Fact
 from drumline.core.ids import JobId, TaskId
 from drumline.core.task import Lane
-from drumline.ports.store import Changed
+from drumline.ports.changed import Changed
 
 
 class DeadLetter(Struct, frozen=True, kw_only=True):

@@ -21,6 +21,8 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State, Status
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
+from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given on, like hints
+from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
 
@@ -86,15 +88,6 @@ class Change(Struct, frozen=True, kw_only=True):
     run_at: Instant | None = None
     delay_ms: int | None = None
     priority: int | None = None
-
-
-class Changed(Struct, frozen=True):
-    """A control act that holds: the task's state after it, the hint if it waits to be claimed, and what it led to."""
-
-    task: TaskId
-    state: State
-    hint: Hint | None = None
-    effects: Effects = NO_EFFECTS
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
@@ -365,5 +358,5 @@ class Housekeeping(Protocol):
         ...
 
 
-class Store(Submitting, Executing, Sessions, Controlling, Querying, Housekeeping, Protocol):
+class Store(Submitting, Executing, Sessions, Controlling, Querying, DeadLetters, Housekeeping, Protocol):
     """The whole store, as the engine sees it."""

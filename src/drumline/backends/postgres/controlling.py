@@ -8,6 +8,7 @@ from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.endings import Ending, record
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
@@ -32,8 +33,17 @@ class Stand(NamedTuple):
     started_at: int | None
 
 
-Decide = Callable[[Stand, Lane, Instant], Changed]
-"""Returns what an act changes about a task, or raises `Conflict`."""
+Changes = Mapping[TaskId, tuple[Stand, Changed]]
+"""Where tasks stood, and what an act changes about them."""
+
+
+class Doing(NamedTuple):
+    """An act on tasks whose rows are locked."""
+
+    decide: Callable[[Stand, Lane, Instant], Changed]
+    """Returns what the act changes about one task, or raises `Conflict`."""
+    write: Callable[[Transaction, Changes], Awaitable[None]]
+    """Writes what was decided about all of them."""
 
 
 class Controlling(Access):
@@ -41,12 +51,23 @@ class Controlling(Access):
 
     async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
         """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
+        return await self._each(tasks, tenant, self._cancelling(force=force))
+
+    async def reschedule(self, changes: Sequence[Change], *, tenant: str | None = None) -> list[Answer]:
+        """Change when queued tasks are due, or their priority."""
+        return await self._each([change.task for change in changes], tenant, self._rescheduling(changes))
+
+    async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
+        """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
+        return await self._each(tasks, tenant, self._retrying())
+
+    def _cancelling(self, *, force: bool) -> Doing:
         act = Act.FORCE_CANCEL if force else Act.CANCEL
 
         def decide(stand: Stand, _lane: Lane, _now: Instant) -> Changed:
             return Changed(stand.id, step(stand.state, act))
 
-        async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
+        async def write(transaction: Transaction, changed: Changes) -> None:
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
             if asked:
                 await transaction.fetch("request_cancel", ids=asked)
@@ -55,10 +76,9 @@ class Controlling(Access):
             ]
             await record(transaction, endings, now=self._now())
 
-        return await self._each(tasks, tenant, decide, write)
+        return Doing(decide, write)
 
-    async def reschedule(self, changes: Sequence[Change], *, tenant: str | None = None) -> list[Answer]:
-        """Change when queued tasks are due, or their priority."""
+    def _rescheduling(self, changes: Sequence[Change]) -> Doing:
         wanted = {change.task: change for change in changes}
 
         def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
@@ -73,7 +93,7 @@ class Controlling(Access):
                 lane = Lane(lane.tenant, lane.queue, lane.name, change.priority)
             return Changed(stand.id, state, Hint(stand.id, lane, Instant(due_at)))
 
-        async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
+        async def write(transaction: Transaction, changed: Changes) -> None:
             hints = sorted(
                 (change.hint for _, change in changed.values() if change.hint is not None), key=lambda hint: hint.task
             )
@@ -87,15 +107,13 @@ class Controlling(Access):
                 now=self._now(),
             )
 
-        return await self._each([change.task for change in changes], tenant, decide, write)
+        return Doing(decide, write)
 
-    async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
-        """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
-
+    def _retrying(self) -> Doing:
         def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
             return Changed(stand.id, step(stand.state, Act.RETRY), Hint(stand.id, lane, now))
 
-        async def write(transaction: Transaction, changed: Mapping[TaskId, tuple[Stand, Changed]]) -> None:
+        async def write(transaction: Transaction, changed: Changes) -> None:
             stands = [stand for stand, _ in changed.values()]
             due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
             await transaction.fetch(
@@ -107,8 +125,9 @@ class Controlling(Access):
                 due_at=due_at,
                 act=NUMBER_OF[Act.RETRY],
             )
+            await drop_dead_letters(transaction, list(changed))
 
-        return await self._each(tasks, tenant, decide, write)
+        return Doing(decide, write)
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
         """Hand out no more tasks of a queue; running ones go on."""
@@ -120,41 +139,38 @@ class Controlling(Access):
         """Hand out a paused queue's tasks again."""
         await self._database.fetch(Line.DESK, "resume_queue", repeat=True, tenant=tenant, queue=queue)
 
-    async def _each(
-        self,
-        tasks: Sequence[TaskId],
-        tenant: str | None,
-        decide: Decide,
-        write: Callable[[Transaction, Mapping[TaskId, tuple[Stand, Changed]]], Awaitable[None]],
-    ) -> list[Answer]:
-        """Lock tasks, decide about each where it stands, and write what was decided."""
-
-        async def act(ids: Sequence[TaskId], transaction: Transaction) -> dict[TaskId, Answer]:
-            answers: dict[TaskId, Answer] = {}
-            changed: dict[TaskId, tuple[Stand, Changed]] = {}
-            stands, lanes, now = await self._stands(transaction, ids)
-            for task in ids:
-                stand = stands.get(task)
-                if stand is None or (tenant is not None and lanes[stand.lane].tenant != tenant):
-                    answers[task] = NotFound(f"there is no task {task}", field="id")
-                    continue
-                try:
-                    answer = decide(stand, lanes[stand.lane], now)
-                except Conflict as conflict:
-                    answers[task] = conflict
-                    continue
-                answers[task] = answer
-                changed[task] = (stand, answer)
-            if changed:
-                await write(transaction, changed)
-            return answers
-
+    async def _each(self, tasks: Sequence[TaskId], tenant: str | None, doing: Doing) -> list[Answer]:
         answers: dict[int, Answer] = {}
         for places in _rounds(tasks):
-            found = await self._database.transact(Line.DESK, partial(act, [tasks[place] for place in places]))
+            ids = [tasks[place] for place in places]
+            act = partial(self._act, ids=ids, tenant=tenant, doing=doing)
+            found = await self._database.transact(Line.DESK, act)
             answers |= {place: found[tasks[place]] for place in places}
         await self._note_queued(answers.values())
         return [answers[place] for place in range(len(tasks))]
+
+    async def _act(
+        self, transaction: Transaction, ids: Sequence[TaskId], tenant: str | None, doing: Doing
+    ) -> dict[TaskId, Answer]:
+        """Lock tasks, decide about each where it stands, and write what was decided. No task may be there twice."""
+        answers: dict[TaskId, Answer] = {}
+        changed: dict[TaskId, tuple[Stand, Changed]] = {}
+        stands, lanes, now = await self._stands(transaction, ids)
+        for task in ids:
+            stand = stands.get(task)
+            if stand is None or (tenant is not None and lanes[stand.lane].tenant != tenant):
+                answers[task] = NotFound(f"there is no task {task}", field="id")
+                continue
+            try:
+                answer = doing.decide(stand, lanes[stand.lane], now)
+            except Conflict as conflict:
+                answers[task] = conflict
+                continue
+            answers[task] = answer
+            changed[task] = (stand, answer)
+        if changed:
+            await doing.write(transaction, changed)
+        return answers
 
     async def _stands(
         self, transaction: Transaction, ids: Sequence[TaskId]

@@ -7,9 +7,11 @@ from msgspec import Raw
 
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.database import Transaction
+from drumline.backends.postgres.dead_letters import Death, write_dead_letters
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
+from drumline.core.dead_letter import Cause, cause_of
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
@@ -55,6 +57,7 @@ class Ending(NamedTuple):
     counted: int = 0
     failures: int = 0
     crashes: int = 0
+    cause: Cause | None = None
 
 
 def end(
@@ -73,10 +76,11 @@ def end(
     """
     if held.cancel_requested and act in CANCELLABLE_BY_FLAG:
         act = Act.STOP
+    state = TRANSITIONS[State.RUNNING, act]
     return Ending(
         id=TaskId(str(held.id)),
         act=act,
-        state=TRANSITIONS[State.RUNNING, act],
+        state=state,
         epoch=held.epoch,
         lane=held.lane,
         attempt=held.attempt,
@@ -89,6 +93,7 @@ def end(
         counted=held.attempt - (act in {Act.RELEASE, Act.SNOOZE}),
         failures=held.failures + (act is Act.BACK_OFF),
         crashes=held.crashes + (act is Act.REAP),
+        cause=cause_of(error) if state is State.FAILED else None,
     )
 
 
@@ -116,6 +121,9 @@ async def record(transaction: Transaction, endings: Sequence[Ending], *, now: In
         failures=[ending.failures for ending in endings],
         crashes=[ending.crashes for ending in endings],
         now=now,
+    )
+    await write_dead_letters(
+        transaction, [Death(ending.id, ending.epoch, ending.cause) for ending in endings if ending.cause is not None]
     )
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.migrating import migrate
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
@@ -25,6 +26,7 @@ class Housekeeping(Access):
         async def delete(transaction: Transaction) -> int:
             rows = await transaction.fetch("lock_ended", below=_id_at(ended_before), before=ended_before, limit=limit)
             ((count,),) = await transaction.fetch("prune", ids=[task for (task,) in rows])
+            await drop_dead_letters(transaction, [task for (task,) in rows])
             await transaction.fetch("prune_sessions", before=ended_before)
             await transaction.fetch("prune_outbox", before=ended_before, limit=limit * EVENTS_OF_A_TASK)
             return int(count)

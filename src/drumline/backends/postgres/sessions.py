@@ -9,6 +9,7 @@ from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.endings import Ending, Held, end, is_queued, record
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
+from drumline.core.dead_letter import POISON
 from drumline.core.errors import NotFound
 from drumline.core.ids import SessionId, session_text
 from drumline.core.outcome import ErrorInfo
@@ -155,6 +156,6 @@ def _freed(held: Held, is_ghost: bool, poison_after: int) -> Ending:
         return end(held, Act.RELEASE, due_at=held.due_at)
     crashes = held.crashes + 1
     if crashes >= poison_after and not held.cancel_requested:
-        poison = ErrorInfo("Poison", f"its worker died {crashes} times while running it")
+        poison = ErrorInfo(POISON, f"its worker died {crashes} times while running it")
         return end(held, Act.FAIL, due_at=held.due_at, error=poison)
     return end(held, Act.REAP, due_at=held.due_at)

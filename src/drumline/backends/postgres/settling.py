@@ -9,9 +9,11 @@ from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.dead_letters import Death, write_dead_letters
 from drumline.backends.postgres.endings import Ending, Held, end, error_text, is_queued, record
 from drumline.core.attempt import OUTCOME_OF, AttemptOutcome, state_after
 from drumline.core.clock import Instant
+from drumline.core.dead_letter import cause_of
 from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -36,6 +38,8 @@ PLAIN: Final = {
     act: Plain(NUMBER_OF[act], int(OUTCOME_OF[act]), Settled(TRANSITIONS[State.RUNNING, act])) for act in ENDING_ACTS
 }
 
+FAILED: Final = PLAIN[Act.FAIL]
+
 Ended = tuple[Settlement, Plain]
 Answers = dict[Lease, Settled]
 
@@ -55,7 +59,8 @@ class Settling(Access):
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Record how attempts ended."""
         ending = [(settlement, plain) for settlement in settlements if (plain := PLAIN.get(settlement.act))]
-        if len(ending) == len(settlements) and len({each.lease.task for each, _ in ending}) == len(ending):
+        is_plain = len(ending) == len(settlements) and all(plain is not FAILED for _, plain in ending)
+        if is_plain and len({each.lease.task for each, _ in ending}) == len(ending):
             rows = await self._database.fetch(Line.SETTLE, "settle", repeat=True, **self._end_columns(ending))
             if rows and rows[0][1] is None:
                 return [plain.answer for _, plain in ending]  # all of them: nothing to look up
@@ -68,7 +73,7 @@ class Settling(Access):
         return [answers.get(settlement.lease) or Fenced(NOT_CURRENT) for settlement in settlements]
 
     async def _settle_mixed(self, settlements: Sequence[Settlement]) -> Answers:
-        """Settle what may have a task twice, or queue tasks again."""
+        """Settle what may have a task twice, queue tasks again, or fail them."""
         firsts: dict[TaskId, Settlement] = {}
         seconds: dict[TaskId, list[Settlement]] = defaultdict(list)
         for settlement in settlements:
@@ -80,7 +85,9 @@ class Settling(Access):
 
         async def both(transaction: Transaction) -> tuple[Answers, list[Ending]]:
             answers = _answers(ending, await transaction.fetch("settle", **self._end_columns(ending))) if ending else {}
-            return answers, await self._end_queueing(transaction, queueing)
+            endings = await self._end_queueing(transaction, queueing)
+            await write_dead_letters(transaction, _deaths(ending, answers))
+            return answers, endings
 
         answers, endings = await self._database.transact(Line.SETTLE, both, repeat=True)
         answers |= await self._settled(endings)
@@ -151,6 +158,12 @@ def _lease_columns(leases: Sequence[Lease]) -> dict[str, Any]:
         "epochs": [lease.epoch for lease in leases],
         "nonces": [lease.nonce for lease in leases],
     }
+
+
+def _deaths(ending: list[Ended], answers: Answers) -> list[Death]:
+    """Return the tasks that have failed for good just now."""
+    failed = [each for each, plain in ending if plain is FAILED and each.lease in answers]
+    return [Death(each.lease.task, each.lease.epoch, each.cause or cause_of(each.error)) for each in failed]
 
 
 def _answers(ending: list[Ended], rows: Rows) -> Answers:

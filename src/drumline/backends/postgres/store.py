@@ -3,8 +3,8 @@
 from typing import Self
 
 from drumline.backends.postgres.claiming import Claiming
-from drumline.backends.postgres.controlling import Controlling
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
+from drumline.backends.postgres.editing import Editing
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
@@ -15,7 +15,7 @@ from drumline.backends.postgres.sweeping import Sweeping
 from drumline.core.clock import Clock
 
 
-class PostgresStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Listing, Sweeping, Housekeeping):
+class PostgresStore(Submitting, Claiming, Settling, Outputs, Sessions, Editing, Listing, Sweeping, Housekeeping):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 
     @classmethod

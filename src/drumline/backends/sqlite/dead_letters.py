@@ -117,8 +117,9 @@ def write_dead_letters(connection: sqlite3.Connection, now: Instant, deaths: Seq
     counted = [(*key, cause.kind, cause.message, counts[key]) for key, cause in causes.items()]
     connection.execute(SQL["count_causes"], {"batch": batch_of(counted), "now": now})
     letters = [
-        (death.task, death.epoch, death.attempts, death.cause.reason, death.lane, death.cause.fingerprint)
+        (death.task, death.epoch, death.attempts, cause.reason, death.lane, cause.fingerprint, cause.said)
         for death in deaths
+        for cause in (death.cause,)
     ]
     connection.execute(SQL["insert_dead_letters"], {"batch": batch_of(letters), "now": now})
 
@@ -183,5 +184,5 @@ def _letter(row: Any) -> DeadLetter:
     task, tenant, queue, name, priority, at, epoch, reason, fingerprint, kind, message, attempts, job = row
     return DeadLetter(
         task=task, lane=Lane(tenant, queue, name, priority), at=at, epoch=epoch, reason=Reason(reason),
-        fingerprint=fingerprint, kind=kind, message=message or "", attempts=attempts, job=job,
+        fingerprint=fingerprint, kind=kind, message=message, attempts=attempts, job=job,
     )  # fmt: skip

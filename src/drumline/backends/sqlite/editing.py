@@ -6,14 +6,15 @@ from msgspec import Raw
 
 from drumline.backends.sqlite.access import tell_facts
 from drumline.backends.sqlite.controlling import Controlling, Standing
+from drumline.backends.sqlite.dead_letters import DeadLetters
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.ids import TaskId
 from drumline.ports.dead_letters import edited
 from drumline.ports.store import Changed
 
 
-class Editing(Controlling):
-    """The editing part of `ports.dead_letters.DeadLetters` on SQLite."""
+class Editing(Controlling, DeadLetters):
+    """`ports.dead_letters.DeadLetters` on SQLite, with what people do to tasks."""
 
     async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
         """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`."""

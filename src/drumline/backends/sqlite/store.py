@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Self
 
 from drumline.backends.sqlite.claiming import Claiming
-from drumline.backends.sqlite.controlling import Controlling
 from drumline.backends.sqlite.database import Database
+from drumline.backends.sqlite.editing import Editing
 from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.outputs import Outputs
@@ -18,7 +18,7 @@ from drumline.backends.sqlite.sweeping import Sweeping
 from drumline.core.clock import Clock, SystemClock
 
 
-class SqliteStore(Submitting, Claiming, Settling, Outputs, Sessions, Controlling, Querying, Sweeping, Housekeeping):
+class SqliteStore(Submitting, Claiming, Settling, Outputs, Sessions, Editing, Querying, Sweeping, Housekeeping):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 
     @classmethod

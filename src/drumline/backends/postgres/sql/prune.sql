@@ -17,6 +17,10 @@ logs AS (
     DELETE FROM drumline.task_log WHERE task_log.task_id IN (SELECT gone.id FROM gone)
 ),
 
+edits AS (
+    DELETE FROM drumline.payload_edit WHERE payload_edit.task_id IN (SELECT gone.id FROM gone)
+),
+
 files AS (
     DELETE FROM drumline.artifact WHERE artifact.task_id IN (SELECT gone.id FROM gone)
 ),

@@ -14,7 +14,7 @@ CREATE TABLE cause (
 );
 CREATE INDEX cause_by_fingerprint ON cause (fingerprint);
 
--- The tasks that failed for good and that nobody has retried or discarded. Payload and error are the task's own.
+-- The tasks that failed for good and that nobody has retried or discarded. Payload and history are the task's own.
 CREATE TABLE dead_letter (
     task_id TEXT PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -22,6 +22,7 @@ CREATE TABLE dead_letter (
     epoch INTEGER NOT NULL, -- of the attempt that failed
     attempts INTEGER NOT NULL,
     reason TEXT NOT NULL,
+    message TEXT NOT NULL, -- as the error said it, cut
     job_id TEXT
 ) WITHOUT ROWID;
 CREATE INDEX dead_letter_by_time ON dead_letter (at, task_id);

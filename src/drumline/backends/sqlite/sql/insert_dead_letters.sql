@@ -1,13 +1,14 @@
 -- fail: write the dead letters of tasks whose causes have been counted.
---   :batch  JSON list of [task id, epoch, attempts, reason, lane, fingerprint]
-INSERT INTO dead_letter (task_id, at, cause, epoch, attempts, reason)
+--   :batch  JSON list of [task id, epoch, attempts, reason, lane, fingerprint, message]
+INSERT INTO dead_letter (task_id, at, cause, epoch, attempts, reason, message)
 SELECT
     json_extract(given.value, '$[0]'),
     :now,
     cause.id,
     json_extract(given.value, '$[1]'),
     json_extract(given.value, '$[2]'),
-    json_extract(given.value, '$[3]')
+    json_extract(given.value, '$[3]'),
+    json_extract(given.value, '$[6]')
 FROM json_each(:batch) AS given
 CROSS JOIN cause
 WHERE cause.lane = json_extract(given.value, '$[4]') AND cause.fingerprint = json_extract(given.value, '$[5]')

@@ -1,0 +1,20 @@
+-- retry, discard, prune: drop the dead letters of tasks, if they have any, and count them to their causes no more.
+--   locks  causes in the order of (lane, fingerprint)
+WITH gone AS (
+    DELETE FROM drumline.dead_letter WHERE dead_letter.task_id = any(:ids::uuid []) RETURNING dead_letter.cause
+),
+
+counts AS MATERIALIZED (
+    SELECT gone.cause, count(*) AS count FROM gone GROUP BY gone.cause
+),
+
+locked AS MATERIALIZED (
+    SELECT c.id FROM drumline.cause AS c
+    WHERE c.id = any(ARRAY(SELECT counts.cause FROM counts))
+    ORDER BY c.lane, c.fingerprint
+    FOR UPDATE
+)
+
+UPDATE drumline.cause AS c
+SET count = c.count - (SELECT counts.count FROM counts WHERE counts.cause = c.id)
+WHERE c.id = any(ARRAY(SELECT locked.id FROM locked))
