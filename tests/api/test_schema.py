@@ -34,6 +34,8 @@ UNSAYABLE = (
     "cannot be given together with follow",  # OpenAPI cannot relate parameters
     "differs from the idempotency_key in the body",
     "idempotency_key_reused",
+    "has an address in it that is written unusually",  # which hosts are numbers, and which ports there are
+    "must have a port from 1 to 65535",
 )
 """Reasons for refusing what the document allows."""
 

@@ -87,3 +87,25 @@ def test_big_integers_with_the_same_float_are_different_bodies() -> None:
         return accept(TaskRequest(name="n", payload=Raw(payload), idempotency_key="k"), id=new_id()).fingerprint
 
     assert fingerprint(b"123456789012345678901234567890") != fingerprint(b"123456789012345678901234567891")
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        (NotifyTarget(webhook="ftp://example.org/"), "notify[1].webhook"),
+        (NotifyTarget(webhook="https://ada@example.org/"), "notify[1].webhook"),
+        (NotifyTarget(webhook="https://0x7f.1/"), "notify[1].webhook"),
+        (NotifyTarget(webhook="https://example.org/\u00fc"), "notify[1].webhook"),
+        (NotifyTarget(email="ada"), "notify[1].email"),
+        (NotifyTarget(email="Ada <ada@example.org>"), "notify[1].email"),
+        (NotifyTarget(email="ada@example.org\nBcc: eve@example.org"), "notify[1].email"),
+        (NotifyTarget(email="ada@example.org,eve@example.org"), "notify[1].email"),
+        (NotifyTarget(email="a@b.c", webhook="https://example.org"), "notify[1]"),
+    ],
+)
+def test_a_target_that_cannot_be_reached_is_named(target: NotifyTarget, field: str) -> None:
+    assert refused(notify=(NotifyTarget(email="ada@example.org"), target)) == field
+
+
+def test_not_the_whole_world_is_told() -> None:
+    assert refused(notify=(NotifyTarget(email="ada@example.org"),) * 21) == "notify"

@@ -7,6 +7,7 @@ from drumline.api.schema import Schema
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, MOST_TAGS
 from drumline.core.retry import MOST_RETRIES
+from drumline.core.task import MOST_TARGETS
 
 _LINE = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
 _LONGEST_SECONDS = 3_162_240_000
@@ -19,6 +20,19 @@ _NUMBER_OR_NAME: list[Schema] = [
     {"type": "string", "pattern": r"^([+-]?[0-9]{1,2}|critical|high|normal|low)$"},
 ]
 _YEAR = 31_622_400
+WEBHOOK: Schema = {
+    "type": "string",
+    "maxLength": 2048,
+    "pattern": r"^https?://[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+    r"(:[1-9][0-9]{0,4})?([/?#][!-\[\]-~]*)?$",
+    "examples": ["https://example.org/hooks/7"],
+}
+EMAIL: Schema = {
+    "type": "string",
+    "maxLength": 254,
+    "pattern": "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*$",
+    "examples": ["ada@example.org"],
+}
 
 
 def _line(longest: int, **more: object) -> Schema:
@@ -101,11 +115,11 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "TaskRequest.idempotency_key": _key(),
         "TaskRequest.idempotencyKey": {**_key(), "description": "The same as idempotency_key."},
         "TaskRequest.tags": {"items": _line(LONGEST_TAG), "maxItems": MOST_TAGS, "description": "Words to find it by."},
-        "TaskRequest.notify": {"description": "Whom to tell when it ends."},
+        "TaskRequest.notify": {"maxItems": MOST_TARGETS, "description": "Whom to tell when it ends."},
         "NotifyTarget": {
             "oneOf": [
-                {"required": ["webhook"], "properties": {"webhook": {"type": "string"}, "email": {"type": "null"}}},
-                {"required": ["email"], "properties": {"email": {"type": "string"}, "webhook": {"type": "null"}}},
+                {"required": ["webhook"], "properties": {"webhook": WEBHOOK, "email": {"type": "null"}}},
+                {"required": ["email"], "properties": {"email": EMAIL, "webhook": {"type": "null"}}},
             ]
         },
         "Backoff.base": {"minimum": 0, "maximum": _YEAR},

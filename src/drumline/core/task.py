@@ -23,10 +23,12 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import parse_priority
 from drumline.core.retry import DEFAULT_BACKOFF, MOST_RETRIES, Backoff
 from drumline.core.state import State, Status, status_of
+from drumline.core.target import target_of
 
 DEFAULT_QUEUE = "default"
 DEFAULT_TENANT = "default"
 DEFAULT_RETRIES = 3
+MOST_TARGETS = 20
 
 EMPTY_PAYLOAD = Raw(b"{}")
 
@@ -220,14 +222,16 @@ def options_of(request: TaskRequest) -> TaskOptions:
         backoff=backoff.check(),
         timeout_ms=timeout,
         tags=check_tags(request.tags),
-        notify=tuple(_checked_target(target, number) for number, target in enumerate(request.notify)),
+        notify=_checked_targets(request.notify),
     )
 
 
-def _checked_target(target: NotifyTarget, number: int) -> NotifyTarget:
-    if (target.webhook is None) == (target.email is None):
-        raise Invalid("must have either webhook or email", field=f"notify[{number}]")
-    return target
+def _checked_targets(targets: tuple[NotifyTarget, ...]) -> tuple[NotifyTarget, ...]:
+    if len(targets) > MOST_TARGETS:
+        raise Invalid(f"must be at most {MOST_TARGETS}", field="notify")
+    for number, target in enumerate(targets):
+        target_of(target.webhook, target.email, field=f"notify[{number}]")
+    return targets
 
 
 def _fingerprint(request: TaskRequest) -> bytes:

@@ -1,0 +1,192 @@
+"""Notifications, as the store keeps them: part of the store, with its general promises (`ports/store.py`).
+
+The notifier reads the log of what changed with a cursor of its own. What has to be told to whom is written as
+deliveries in the transaction that moves the cursor: either both are there or neither, so nothing is left out and
+nothing is told for having been read twice. An event is delivered to a target once, whatever happens (one row per event
+and target); each try is claimed for a while, and whoever dies during a try has it repeated by another.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.delivery import (
+    ClaimedDelivery,
+    Delivery,
+    DeliveryId,
+    DeliveryReport,
+    DeliveryState,
+    NewDelivery,
+)
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.event import Event
+from drumline.core.signing import Secrets
+from drumline.core.state import State
+from drumline.core.subscription import NewSubscription, Subscription, SubscriptionChange, SubscriptionId
+
+
+class Listening(Struct, frozen=True):
+    """Who wants to be told of anything."""
+
+    subscriptions: tuple[Subscription, ...]
+    """Those that are enabled."""
+    has_targets: bool
+    """Whether there is any task that names targets itself."""
+
+
+class Picked(Struct, frozen=True):
+    """Events that somebody may want to be told of, and how far the log was looked through."""
+
+    events: tuple[Event, ...]
+    position: int
+    is_full: bool
+    """Whether there may be more at once."""
+
+
+class CursorMove(Struct, frozen=True, kw_only=True):
+    """From where to where a holder moves a cursor."""
+
+    consumer: str
+    holder: int
+    old: int
+    new: int
+
+
+class WebhookClaim(Struct, frozen=True, kw_only=True):
+    """A notifier asks for webhooks to call: at most `limit`, of one target at most `each`, of busy ones none."""
+
+    holder: int
+    limit: int
+    each: int
+    lease_ms: int
+    busy: tuple[str, ...] = ()
+
+
+class MailClaim(Struct, frozen=True, kw_only=True):
+    """A notifier asks for mail to send: all that waits for up to `mailboxes` people, of each at most `each`.
+
+    Somebody gets `burst` mails at once and then one each `pace_ms`. What comes meanwhile waits, and goes together.
+    """
+
+    holder: int
+    mailboxes: int
+    each: int
+    lease_ms: int
+    burst: int
+    pace_ms: int
+
+
+class DeliveryFilter(Struct, frozen=True, kw_only=True):
+    """Which deliveries to list; what is None does not narrow."""
+
+    tenant: str | None = None
+    subscription: SubscriptionId | None = None
+    state: DeliveryState | None = None
+    subject: str | None = None
+    event_type: str | None = None
+
+
+class Subscribing(Protocol):
+    """Standing orders. A `tenant` of None means every tenant's."""
+
+    async def create_subscription(self, subscription: NewSubscription) -> Subscription | Conflict:
+        """Keep a subscription; `Conflict` if its tenant has another one of that name."""
+        ...
+
+    async def subscriptions(self, *, tenant: str | None = None) -> list[Subscription]:
+        """Return the subscriptions, oldest first."""
+        ...
+
+    async def subscription(self, id: SubscriptionId, *, tenant: str | None = None) -> Subscription | None:
+        """Return one subscription."""
+        ...
+
+    async def change_subscription(
+        self, id: SubscriptionId, change: SubscriptionChange, *, tenant: str | None = None
+    ) -> Subscription | NotFound | Conflict:
+        """Change a subscription. What waits to be delivered for one that is disabled now fails, saying so."""
+        ...
+
+    async def delete_subscription(self, id: SubscriptionId, *, tenant: str | None = None) -> bool:
+        """Forget a subscription; tell whether there was one. What waits to be delivered for it fails, saying so."""
+        ...
+
+    async def secrets(self, id: SubscriptionId | None, *, tenant: str | None) -> Secrets | None:
+        """Return what signs a subscription's webhooks, or with None those that a tenant's tasks name themselves.
+
+        None if there is no such subscription, or the tenant has no secret yet.
+        """
+        ...
+
+    async def put_secrets(
+        self, id: SubscriptionId | None, secrets: Secrets, *, old: Secrets | None, tenant: str | None
+    ) -> bool:
+        """Replace secrets that still are the `old` ones; tell whether they were."""
+        ...
+
+
+class Delivering(Protocol):
+    """What the notifier does."""
+
+    async def listening(self) -> Listening:
+        """Return who wants to be told of anything."""
+        ...
+
+    async def pick_events(self, *, after: int, states: frozenset[State], has_targets: bool, limit: int) -> Picked:
+        """Look through up to `limit` rows of the log behind a position.
+
+        Picked are the ends of tasks in one of `states`; with `has_targets` the ends of those that name targets too;
+        and every fact. Looking through rows with none of them costs next to nothing.
+        """
+        ...
+
+    async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
+        """Keep deliveries and move the cursor, both or neither; tell whether that was done.
+
+        It is not done if the holder has lost the cursor, or it stands elsewhere. A delivery of the same event, target
+        and subscription as one that is there is left out.
+        """
+        ...
+
+    async def claim_webhooks(self, claim: WebhookClaim) -> list[ClaimedDelivery]:
+        """Take webhooks that are due, those waiting longest first, but no target before its turn."""
+        ...
+
+    async def claim_mail(self, claim: MailClaim) -> list[ClaimedDelivery]:
+        """Take mail that is due for people whose turn it is."""
+        ...
+
+    async def record_deliveries(self, reports: Sequence[DeliveryReport], *, holder: int) -> int:
+        """Write what became of tries that this holder still has; return how many those were.
+
+        A report that disables a subscription fails what else waits to be delivered for it.
+        """
+        ...
+
+    async def prune_deliveries(self, *, finished_before: Instant, limit: int) -> int:
+        """Delete up to `limit` deliveries that ended before a time; return how many."""
+        ...
+
+
+class DeliveryDesk(Protocol):
+    """What people ask and do about deliveries. A `tenant` of None means every tenant's."""
+
+    async def deliveries(
+        self, which: DeliveryFilter, *, limit: int, before: DeliveryId | None = None
+    ) -> list[Delivery]:
+        """Return deliveries, newest first, starting below `before`."""
+        ...
+
+    async def delivery(self, id: DeliveryId, *, tenant: str | None = None) -> Delivery | None:
+        """Return one delivery with what it sends."""
+        ...
+
+    async def resend(self, id: DeliveryId, *, tenant: str | None = None) -> Delivery | None:
+        """Let a delivery be tried again, now, however it ended; its tries are counted anew."""
+        ...
+
+
+class Notifications(Subscribing, Delivering, DeliveryDesk, Protocol):
+    """All of it."""
