@@ -48,7 +48,7 @@ _TYPE_OF: Final = {
     Act.RETRY: "drumline.task.requeued",
     Act.RESUME: "drumline.task.resumed",
 }
-_ID: Final = re.compile(r"([0-9a-f]{8})-(\d{1,18})-(\d{1,9})")
+_ID: Final = re.compile(r"([0-9a-f]{8})-(\d{1,18})-(\d{1,9})", re.ASCII)
 
 
 class Fact(Struct, frozen=True, array_like=True):

@@ -7,6 +7,7 @@ import asyncpg
 from drumline.backends.postgres.statements import SQL
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Record: TypeAlias = asyncpg.Record
 Rows: TypeAlias = list[asyncpg.Record]
 
 DIRECT: Final = "drumline.direct"

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.access import Access, tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
@@ -12,6 +12,7 @@ from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.endings import Ending, record
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
+from drumline.core.facts import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State, step
 from drumline.core.task import Lane
@@ -70,7 +71,7 @@ class Controlling(Access):
         async def write(transaction: Transaction, changed: Changes) -> None:
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
             if asked:
-                await transaction.fetch("request_cancel", ids=asked)
+                await transaction.fetch("request_cancel", ids=asked, act=NUMBER_OF[act], now=self._now())
             endings = [
                 _cancelled(stand, act) for stand, change in changed.values() if change.state is not State.RUNNING
             ]
@@ -131,13 +132,21 @@ class Controlling(Access):
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
         """Hand out no more tasks of a queue; running ones go on."""
-        await self._database.fetch(
-            Line.DESK, "pause_queue", repeat=True, tenant=tenant, queue=queue, reason=reason, now=self._now()
-        )
+
+        async def pause(transaction: Transaction) -> None:
+            await transaction.fetch("pause_queue", tenant=tenant, queue=queue, reason=reason, now=self._now())
+            await tell_facts(transaction, [queue_paused(queue, tenant=tenant, reason=reason)], now=self._now())
+
+        await self._database.transact(Line.DESK, pause, repeat=True)
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Hand out a paused queue's tasks again."""
-        await self._database.fetch(Line.DESK, "resume_queue", repeat=True, tenant=tenant, queue=queue)
+
+        async def resume(transaction: Transaction) -> None:
+            if await transaction.fetch("resume_queue", tenant=tenant, queue=queue):
+                await tell_facts(transaction, [queue_resumed(queue, tenant=tenant)], now=self._now())
+
+        await self._database.transact(Line.DESK, resume, repeat=True)
 
     async def _each(self, tasks: Sequence[TaskId], tenant: str | None, doing: Doing) -> list[Answer]:
         answers: dict[int, Answer] = {}

@@ -31,6 +31,7 @@ class Line(StrEnum):
     CLAIM = "claim"
     SETTLE = "settle"  # and beats: a slow claim must not let a lease run out
     DESK = "desk"  # what people ask and do, logs and files
+    EVENTS = "events"  # the log of what changed: long pages for those who pass it on
     BROAD = "broad"  # what looks at much: reap, prune, counts, lists
 
 

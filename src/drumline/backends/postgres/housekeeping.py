@@ -1,16 +1,12 @@
 """Keeping the store itself in order: pruning, health."""
 
-from typing import Final
-
+from drumline.backends.events import UNREAD_SLACK_MS
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.migrating import migrate
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
-
-EVENTS_OF_A_TASK: Final = 5
-"""Rows of the outbox that go with each task: more than most tasks write, or they would never all be gone."""
 
 
 class Housekeeping(Access):
@@ -24,11 +20,12 @@ class Housekeeping(Access):
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
 
         async def delete(transaction: Transaction) -> int:
-            rows = await transaction.fetch("lock_ended", below=_id_at(ended_before), before=ended_before, limit=limit)
+            ((unread_since,),) = await transaction.fetch("unread_since")
+            before = ended_before if unread_since is None else min(ended_before, unread_since - UNREAD_SLACK_MS)
+            rows = await transaction.fetch("lock_ended", below=_id_at(Instant(before)), before=before, limit=limit)
             ((count,),) = await transaction.fetch("prune", ids=[task for (task,) in rows])
             await drop_dead_letters(transaction, [task for (task,) in rows])
             await transaction.fetch("prune_sessions", before=ended_before)
-            await transaction.fetch("prune_outbox", before=ended_before, limit=limit * EVENTS_OF_A_TASK)
             return int(count)
 
         return await self._database.transact(Line.BROAD, delete)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.access import Access, tell_facts
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.endings import Ending, Held, end, is_queued, record
@@ -11,6 +11,7 @@ from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
 from drumline.core.errors import NotFound
+from drumline.core.facts import worker_closed, worker_draining, worker_opened, worker_reaped
 from drumline.core.ids import SessionId, session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
@@ -31,9 +32,12 @@ class Sessions(Access):
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
         """Register a worker under an id that was never used before."""
         text = encode(spec).decode()
-        await self._database.fetch(
-            Line.SETTLE, "open_session", repeat=True, session=session, spec=text, now=self._now()
-        )
+
+        async def open_(transaction: Transaction) -> None:
+            if await transaction.fetch("open_session", session=session, spec=text, now=self._now()):
+                await tell_facts(transaction, [worker_opened(session, spec)], now=self._now())
+
+        await self._database.transact(Line.SETTLE, open_, repeat=True)
 
     async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
         """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
@@ -77,12 +81,25 @@ class Sessions(Access):
 
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
-        if not await self._database.fetch(Line.DESK, "drain_session", repeat=True, session=session):
+
+        async def drain(transaction: Transaction) -> bool:
+            rows = await transaction.fetch("drain_session", session=session)
+            facts = [worker_draining(session, decode(spec, SessionSpec)) for (spec,) in rows]
+            await tell_facts(transaction, facts, now=self._now())
+            return bool(rows)
+
+        if not await self._database.transact(Line.DESK, drain, repeat=True):
             raise NotFound(f"worker {session_text(session)} has no open session", field="id")
 
     async def close_session(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
-        await self._database.fetch(Line.SETTLE, "close_session", repeat=True, session=session, now=self._now())
+
+        async def close(transaction: Transaction) -> None:
+            rows = await transaction.fetch("close_session", session=session, now=self._now())
+            facts = [worker_closed(session, decode(spec, SessionSpec)) for (spec,) in rows]
+            await tell_facts(transaction, facts, now=self._now())
+
+        await self._database.transact(Line.SETTLE, close, repeat=True)
 
     async def sessions(self, *, closed: bool = False) -> list[SessionView]:
         """Return the open sessions, and with `closed` those that ended lately too; `held` is as of the last beat."""
@@ -132,11 +149,13 @@ class Sessions(Access):
             beats=[beat for _, beat in dead],
             now=self._now(),
         )
+        facts = [worker_reaped(SessionId(session), decode(spec, SessionSpec)) for session, spec in rows]
+        await tell_facts(transaction, facts, now=self._now())
         orphans = await transaction.fetch("lock_orphans", limit=MOST_REAPED)
         freed = [(_freed(Held(*row), bool(is_ghost), poison_after), bool(is_ghost)) for *row, is_ghost in orphans]
         await record(transaction, [ending for ending, _ in freed], now=self._now())
         await transaction.fetch("forget_claims")
-        return [SessionId(session) for (session,) in rows], freed
+        return [SessionId(session) for session, _ in rows], freed
 
     async def _reaped(self, closed: list[SessionId], freed: list[tuple[Ending, bool]]) -> Reaped:
         lanes = await self._lanes.lanes({ending.lane for ending, _ in freed})

@@ -4,12 +4,13 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from drumline.backends.sqlite.access import Access, batch_of, event, tell
+from drumline.backends.sqlite.access import Access, batch_of, event, tell, tell_facts
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
+from drumline.core.facts import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State, step
 from drumline.core.task import Lane
@@ -62,12 +63,22 @@ class Controlling(Access):
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
         """Hand out no more tasks of a queue; running ones go on."""
-        row = (tenant, queue, reason, self._now())
-        await self._change("pause_queue", row)
+        now = self._now()
+
+        def pause(connection: sqlite3.Connection) -> None:
+            connection.execute(SQL["pause_queue"], (tenant, queue, reason, now))
+            tell_facts(connection, now, [queue_paused(queue, tenant=tenant, reason=reason)])
+
+        await self._database.write(pause)
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Hand out a paused queue's tasks again."""
-        await self._change("resume_queue", (tenant, queue))
+
+        def resume(connection: sqlite3.Connection) -> None:
+            if connection.execute(SQL["resume_queue"], (tenant, queue)).rowcount:
+                tell_facts(connection, self._now(), [queue_resumed(queue, tenant=tenant)])
+
+        await self._database.write(resume)
 
     async def _each(
         self,
@@ -91,7 +102,8 @@ class Controlling(Access):
         state = step(State(at.state), act)
         now = self._now()
         if state is State.RUNNING:
-            connection.execute(SQL["request_cancel"], {"id": task})
+            if connection.execute(SQL["request_cancel"], {"id": task}).rowcount:
+                tell(connection, now, [event(task, act, state, at.epoch)])
             return Changed(task, state)
         # A waiting task ends without an execution, so its last row needs an epoch of its own.
         epoch = at.epoch if at.state == State.RUNNING else at.epoch + 1

@@ -3,6 +3,7 @@
 import sqlite3
 from typing import Any, Final
 
+from drumline.backends.events import UNREAD_SLACK_MS
 from drumline.backends.sql_files import migrations
 from drumline.backends.sqlite.access import Access, batch_of
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
@@ -13,8 +14,6 @@ from drumline.core.ids import id_above
 
 BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit")
 """The tables whose rows belong to a task and go with it."""
-EVENTS_AT_ONCE: Final = 5000
-"""Events dropped in one transaction: a writer is kept for some milliseconds by it."""
 
 
 class Housekeeping(Access):
@@ -26,14 +25,16 @@ class Housekeeping(Access):
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
+        ended_before = await self._read_before(ended_before)
         # Looking may take long, when many old tasks still wait: a reader does it, so that no writer has to.
         span = {"below": id_above(ended_before), "before": ended_before, "limit": limit}
         rows = await self._database.read(lambda connection: connection.execute(SQL["ended_before"], span).fetchall())
-        pruned = await self._database.write(lambda connection: _prune(connection, ended_before, rows))
-        events = {"before": ended_before, "limit": EVENTS_AT_ONCE}
-        while await self._change("prune_outbox", events) == EVENTS_AT_ONCE:
-            pass
-        return pruned
+        return await self._database.write(lambda connection: _prune(connection, ended_before, rows))
+
+    async def _read_before(self, ended_before: Instant) -> Instant:
+        """Return the time before which tasks have ended whose events every consumer has passed on."""
+        row = await self._database.read(lambda connection: connection.execute(SQL["unread_since"]).fetchone())
+        return ended_before if row is None else min(ended_before, Instant(row[0] - UNREAD_SLACK_MS))
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page, or raise `Unavailable`."""

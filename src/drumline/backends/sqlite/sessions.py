@@ -3,13 +3,14 @@
 import sqlite3
 from collections.abc import Sequence
 
-from drumline.backends.sqlite.access import Access, batch_of
+from drumline.backends.sqlite.access import Access, batch_of, tell_facts
 from drumline.backends.sqlite.settling import Ends, Held, held_by
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
 from drumline.core.errors import NotFound
+from drumline.core.facts import worker_closed, worker_draining, worker_opened, worker_reaped
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
@@ -28,7 +29,12 @@ class Sessions(Access):
         """Register a worker under an id that was never used before."""
         now = self._now()
         row = (session, encode(spec).decode(), now, now, now)
-        await self._change("open_session", row)
+
+        def open_(connection: sqlite3.Connection) -> None:
+            connection.execute(SQL["open_session"], row)
+            tell_facts(connection, now, [worker_opened(session, spec)])
+
+        await self._database.write(open_)
 
     async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
         """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
@@ -36,13 +42,12 @@ class Sessions(Access):
 
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
-        if not await self._change("drain_session", {"session": session}):
+        if not await self._database.write(lambda connection: self._drain(connection, session)):
             raise NotFound(f"worker {session_text(session)} has no open session", field="id")
 
     async def close_session(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
-        row = {"session": session, "now": self._now(), "beat": None}
-        await self._change("close_session", row)
+        await self._database.write(lambda connection: self._close(connection, session, None))
 
     async def sessions(self, *, closed: bool = False) -> list[SessionView]:
         """Return the open sessions, and with `closed` those that ended lately too."""
@@ -75,6 +80,21 @@ class Sessions(Access):
         """Close the sessions whose beat number is still the one given, and free what no live session holds."""
         return await self._database.write(lambda connection: self._reap(connection, dead, poison_after))
 
+    def _drain(self, connection: sqlite3.Connection, session: SessionId) -> bool:
+        row = connection.execute(SQL["drain_session"], {"session": session}).fetchone()
+        if row is not None:
+            tell_facts(connection, self._now(), [worker_draining(session, decode(row[0], SessionSpec))])
+        return row is not None
+
+    def _close(self, connection: sqlite3.Connection, session: SessionId, beat: int | None) -> bool:
+        """Close a session, in order or (with the beat number that was observed) as dead; tell whether it was open."""
+        now = self._now()
+        row = connection.execute(SQL["close_session"], {"session": session, "beat": beat, "now": now}).fetchone()
+        if row is not None:
+            closed = worker_closed if beat is None else worker_reaped
+            tell_facts(connection, now, [closed(session, decode(row[0], SessionSpec))])
+        return row is not None
+
     def _beat(self, connection: sqlite3.Connection, beat: Beat) -> BeatReply:
         held = [lease.task for lease in beat.held]
         row = {"session": beat.session, "now": self._now(), "held": batch_of(held)}
@@ -92,11 +112,7 @@ class Sessions(Access):
 
     def _reap(self, connection: sqlite3.Connection, dead: Sequence[tuple[SessionId, int]], poison_after: int) -> Reaped:
         now = self._now()
-        closed = [
-            session
-            for session, beat in dead
-            if connection.execute(SQL["close_session"], {"session": session, "beat": beat, "now": now}).rowcount
-        ]
+        closed = [session for session, beat in dead if self._close(connection, session, beat)]
         ends = Ends(now)
         queued: list[tuple[TaskId, int, Instant]] = []
         poisoned: list[TaskId] = []

@@ -1,0 +1,189 @@
+"""What the stores make of the rows of the outbox: the act on a task and what is known of it, joined into an event.
+
+Only the act is written when it happens. The rest is looked up when the event is read: what a task is never changes,
+and how an execution began and ended is found by the task's id and epoch, whatever has happened since.
+"""
+
+from typing import Final, NamedTuple
+
+from drumline.core.clock import Instant, moment_of
+from drumline.core.codec import decode
+from drumline.core.event import Event, Fact, Place, TaskChange, type_of, worker_text
+from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import Act, State, Status, status_of
+from drumline.core.task import Lane, decode_options
+
+UNREAD_SLACK_MS: Final = 3_600_000
+"""How much earlier than the first unread row a task must have ended to be pruned: rows are written in the order of time
+only nearly, since transactions take a while and clocks are set back."""
+LOG_LINES: Final = 20
+LOG_CHARACTERS: Final = 4000
+LOG_CHUNKS: Final = 8
+"""Pieces of a log that are looked at for its last lines."""
+LONGEST_MESSAGE: Final = 4000
+LONGEST_TRACEBACK: Final = 8000
+
+EXECUTION_ENDED: Final = frozenset(
+    {
+        Act.COMPLETE,
+        Act.BACK_OFF,
+        Act.FAIL,
+        Act.SNOOZE,
+        Act.RELEASE,
+        Act.REAP,
+        Act.STOP,
+        Act.CANCEL,
+        Act.FORCE_CANCEL,
+        Act.SKIP,
+    }
+)
+"""The acts that leave a row in the history under their own epoch."""
+FAILED: Final = frozenset({Act.BACK_OFF, Act.FAIL, Act.REAP})
+"""The acts after which people want to see the log."""
+_PUT_OFF: Final = frozenset({Act.BACK_OFF, Act.SNOOZE})
+
+
+class Told(NamedTuple):
+    """An act on a task, as the outbox keeps it."""
+
+    place: Place
+    at: Instant
+    task: TaskId
+    act: Act | None
+    """None is its submission."""
+    state: State
+    epoch: int
+
+
+class Past(NamedTuple):
+    """An execution that has ended."""
+
+    attempt: int
+    session: int | None
+    started_at: int | None
+    finished_at: int
+    error: str | None
+
+
+class Now(NamedTuple):
+    """Where the task stands at the moment of reading, if it has not ended."""
+
+    state: int
+    epoch: int
+    attempt: int
+    session: int | None
+    started_at: int | None
+    due_at: int | None
+
+
+class Known(NamedTuple):
+    """What is known of a task that an act is about."""
+
+    lane: Lane
+    options: str | None
+    created_at: int
+    asked_due_at: int
+    past: Past | None
+    """The execution of the act's own epoch, if there was one and it has ended."""
+    now: Now | None
+
+
+def task_event(log: str, told: Told, known: Known | None, lines: str | None = None) -> Event:
+    """Return an act on a task as an event; nothing is known of a task that was pruned."""
+    type_ = type_of(told.act, told.state)
+    if known is None:
+        status = _status(told, None)
+        data = TaskChange(id=told.task, status=status)
+        return Event(log=log, place=told.place, type=type_, at=told.at, subject=told.task, tenant="", data=data)
+    options = decode_options(known.options)
+    due_at = _due_at(told, known)
+    run = _execution(told, known)
+    ended = known.past if told.act in EXECUTION_ENDED else None
+    data = TaskChange(
+        id=told.task,
+        status=_status(told, due_at),
+        name=known.lane.name,
+        queue=known.lane.queue,
+        job=options.job,
+        tags=options.tags,
+        attempt=0 if run is None else run.attempt,
+        worker=None if run is None else worker_text(run.session),
+        created_at=moment_of(Instant(known.created_at)),
+        due_at=None if due_at is None else moment_of(Instant(due_at)),
+        started_at=moment_of(Instant(run.started_at)) if run is not None and run.started_at else None,
+        finished_at=None if ended is None else moment_of(Instant(ended.finished_at)),
+        duration=_duration(ended),
+        error=None if ended is None or ended.error is None else shortened(decode(ended.error, ErrorInfo)),
+        log=lines,
+    )
+    return Event(
+        log=log,
+        place=told.place,
+        type=type_,
+        at=told.at,
+        subject=told.task,
+        tenant=known.lane.tenant,
+        data=data,
+        notify=options.notify,
+    )
+
+
+def fact_events(log: str, position: int, at: Instant, facts: str) -> list[Event]:
+    """Return the facts of a row as events."""
+    return [
+        Event(
+            log=log,
+            place=Place(position, offset),
+            type=fact.type,
+            at=at,
+            subject=fact.subject,
+            tenant=fact.tenant,
+            data=fact.data,
+        )
+        for offset, fact in enumerate(decode(facts, list[Fact]))
+    ]
+
+
+def shortened(error: ErrorInfo) -> ErrorInfo:
+    """Return an error small enough to be sent around; of a traceback the end says most."""
+    if len(error.message) <= LONGEST_MESSAGE and len(error.traceback) <= LONGEST_TRACEBACK:
+        return error
+    return ErrorInfo(error.kind, error.message[:LONGEST_MESSAGE], error.traceback[-LONGEST_TRACEBACK:])
+
+
+def last_lines(text: str) -> str | None:
+    """Return the end of a log; nothing if there is none."""
+    lines = text[-LOG_CHARACTERS:].splitlines()[-LOG_LINES:]
+    return "\n".join(lines) or None
+
+
+def _execution(told: Told, known: Known) -> Past | Now | None:
+    """Return the execution that an act is about: the ended one of its epoch, or else the one under way."""
+    if known.past is not None:
+        return known.past
+    now = known.now
+    return now if now is not None and now.epoch == told.epoch else None
+
+
+def _due_at(told: Told, known: Known) -> int | None:
+    """Return when a task that was left waiting is due, if it still waits for that."""
+    if told.state is not State.QUEUED:
+        return None
+    waiting = told.epoch + 1 if told.act in EXECUTION_ENDED else told.epoch
+    now = known.now
+    if now is not None and now.state == State.QUEUED and now.epoch == waiting:
+        return now.due_at
+    return known.asked_due_at if told.act is None else None
+
+
+def _status(told: Told, due_at: int | None) -> Status:
+    if told.act in _PUT_OFF and told.state is State.QUEUED:
+        return Status.PENDING
+    return status_of(told.state, told.at if due_at is None else due_at, told.at)
+
+
+def _duration(ended: Past | None) -> float | None:
+    if ended is None or not ended.started_at:
+        return None
+    return max(ended.finished_at - ended.started_at, 0) / 1000

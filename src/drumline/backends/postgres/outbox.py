@@ -1,0 +1,156 @@
+"""The log of what changed. Positions are given after the commit; see sequence.sql and docs/adr/0017-events.md."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from drumline.backends.events import FAILED, LOG_CHUNKS, Known, Now, Past, Told, fact_events, last_lines, task_event
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.acts import ACT_OF
+from drumline.backends.postgres.connection import Record
+from drumline.backends.postgres.database import Line
+from drumline.core.clock import Instant
+from drumline.core.event import Event, Place
+from drumline.core.ids import TaskId
+from drumline.core.state import State
+from drumline.core.task import Lane
+from drumline.ports.outbox import CursorView, EventPage, LogSpan
+
+ROWS_AT_ONCE: Final = 256
+FIRST_KNOWN: Final = 7
+"""The column of read_acts.sql with which the act itself ends, and what is known of the task begins."""
+
+
+class Outbox(Access):
+    """`ports.outbox.Outbox` on PostgreSQL."""
+
+    _log_name: str | None = None
+
+    async def sequence(self, *, limit: int = 5000) -> int:
+        """Give positions to at most `limit` committed rows that have none; return how many there were."""
+        ((count,),) = await self._database.fetch(Line.EVENTS, "sequence", repeat=True, limit=limit)
+        return int(count)
+
+    async def read_events(self, *, after: int, limit: int) -> EventPage:
+        """Return the events of the rows behind a position, whole rows only, until there are `limit` events or more."""
+        log = self._log_name = self._log_name or (await self.log_span()).name
+        rows = await self._database.fetch(Line.EVENTS, "read_outbox", repeat=True, after=after, limit=ROWS_AT_ONCE)
+        taken, size = 0, 0
+        for _, _, count, facts in rows:
+            taken, size = taken + 1, size + count + (facts is not None)
+            if size >= limit:
+                break
+        if not taken:
+            return EventPage((), after, is_full=False)
+        until = rows[taken - 1][0]
+        events = await self._task_events(log, after, until) if any(count for _, _, count, _ in rows[:taken]) else []
+        told = [
+            event
+            for position, at, _, facts in rows[:taken]
+            if facts is not None
+            for event in fact_events(log, position, at, facts)
+        ]
+        if told:
+            events = sorted(events + told, key=lambda event: event.place)
+        return EventPage(tuple(events), until, is_full=taken < len(rows) or len(rows) == ROWS_AT_ONCE)
+
+    async def log_span(self) -> LogSpan:
+        """Return what the log holds."""
+        ((name, dropped, last),) = await self._database.fetch(Line.EVENTS, "log_span", repeat=True)
+        return LogSpan(name, dropped, last)
+
+    async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
+        """Take a consumer's cursor for so many seconds, or keep it; return where it stands."""
+        rows = await self._database.fetch(
+            Line.EVENTS,
+            "take_cursor",
+            repeat=True,
+            consumer=consumer,
+            holder=holder,
+            ms=round(seconds * 1000),
+            now=self._now(),
+        )
+        return int(rows[0][0]) if rows else None
+
+    async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
+        """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
+        # Not repeated when the answer was lost: a second try would find it moved and say that somebody else did it.
+        rows = await self._database.fetch(
+            Line.EVENTS, "move_cursor", consumer=consumer, holder=holder, old=old, new=new, now=self._now()
+        )
+        return bool(rows)
+
+    async def leave_cursor(self, consumer: str, *, holder: int) -> None:
+        """Let another holder have it at once."""
+        await self._database.fetch(Line.EVENTS, "leave_cursor", repeat=True, consumer=consumer, holder=holder)
+
+    async def forget_consumer(self, consumer: str) -> bool:
+        """Drop a cursor, so that nothing is kept for it any more; tell whether there was one."""
+        return bool(await self._database.fetch(Line.DESK, "forget_consumer", consumer=consumer))
+
+    async def cursors(self) -> list[CursorView]:
+        """Return where every consumer stands."""
+        rows = await self._database.fetch(Line.DESK, "cursors", repeat=True)
+        return [
+            CursorView(consumer=consumer, position=position, moved_at=moved_at, behind=behind, oldest_at=oldest_at)
+            for consumer, position, moved_at, behind, oldest_at in rows
+        ]
+
+    async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:
+        """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`."""
+        ((count,),) = await self._database.fetch(
+            Line.BROAD, "prune_events", before=written_before, most=most, limit=limit
+        )
+        return int(count)
+
+    async def _task_events(self, log: str, after: int, until: int) -> list[Event]:
+        rows = await self._database.fetch(Line.EVENTS, "read_acts", repeat=True, after=after, until=until)
+        lanes = await self._lanes.lanes({row["lane"] for row in rows if row["lane"] is not None})
+        told = [_told(row) for row in rows]
+        lines = await self._last_lines(told)
+        return [
+            task_event(
+                log, each, None if row["lane"] is None else _known(row, lanes[row["lane"]]), lines.get(each.place)
+            )
+            for row, each in zip(rows, told, strict=True)
+        ]
+
+    async def _last_lines(self, told: Sequence[Told]) -> dict[Place, str | None]:
+        failed = [each for each in told if each.act in FAILED]
+        if not failed:
+            return {}
+        rows = await self._database.fetch(
+            Line.EVENTS,
+            "last_chunks",
+            repeat=True,
+            tasks=[each.task for each in failed],
+            epochs=[each.epoch for each in failed],
+            limit=LOG_CHUNKS,
+        )
+        chunks: dict[int, list[str]] = defaultdict(list)
+        for place, text in rows:
+            chunks[place - 1].append(text)
+        return {failed[place].place: last_lines("".join(reversed(texts))) for place, texts in chunks.items()}
+
+
+def _told(row: Record) -> Told:
+    return Told(
+        place=Place(row["position"], row["place"]),
+        at=Instant(row["at"]),
+        task=TaskId(row["task"]),
+        act=ACT_OF[row["act"]],
+        state=State(row["state"]),
+        epoch=row["epoch"],
+    )
+
+
+def _known(row: Record, lane: Lane) -> Known:
+    _, options, created_at, due_at, *rest = row[FIRST_KNOWN:]
+    return Known(
+        lane=lane,
+        options=options,
+        created_at=created_at,
+        asked_due_at=due_at,
+        past=None if rest[0] is None else Past(*rest[:5]),
+        now=None if rest[5] is None else Now(*rest[5:]),
+    )

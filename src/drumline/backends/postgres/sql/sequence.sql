@@ -1,0 +1,34 @@
+-- sequence: give positions to committed rows that have none, in the order of seq.
+--   The lock on the one row of event_log makes one sequencer at a time; who does not get it gives nothing. A sequencer
+--   that began to look before the last one had ended may meet rows that have a position by now: those are left alone,
+--   and its own positions go on from the last one's, since the lock shows it the newest version of the row.
+-- GIVES how many were given a position
+WITH log AS MATERIALIZED (
+    SELECT event_log.position FROM drumline.event_log FOR UPDATE SKIP LOCKED
+),
+
+fresh AS MATERIALIZED (
+    SELECT o.seq, row_number() OVER (ORDER BY o.seq) AS number
+    FROM (
+        SELECT first.seq FROM drumline.outbox AS first
+        WHERE first.position IS NULL AND EXISTS (SELECT FROM log)
+        ORDER BY first.seq
+        LIMIT :limit::int4
+    ) AS o
+),
+
+given AS (
+    UPDATE drumline.outbox AS o
+    SET position = (SELECT log.position FROM log) + fresh.number
+    FROM fresh
+    WHERE o.seq = fresh.seq AND o.position IS NULL
+    RETURNING o.position
+),
+
+noted AS (
+    UPDATE drumline.event_log AS l
+    SET position = (SELECT max(given.position) FROM given)
+    WHERE EXISTS (SELECT FROM given)
+)
+
+SELECT count(*) AS count FROM given

@@ -1,0 +1,132 @@
+"""The log of what changed. One writer commits at a time, so that the rows' own numbers are their positions."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from drumline.backends.events import FAILED, LOG_CHUNKS, Known, Now, Past, Told, fact_events, last_lines, task_event
+from drumline.backends.sqlite.access import Access, batch_of, rows_of
+from drumline.backends.sqlite.statements import SQL
+from drumline.backends.sqlite.submitting import SUBMITTED
+from drumline.core.clock import Instant
+from drumline.core.event import Event, Place
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, State
+from drumline.core.task import Lane
+from drumline.ports.outbox import CursorView, EventPage, LogSpan
+
+ROWS_AT_ONCE: Final = 256
+ACTS_AT_ONCE: Final = 500
+"""Acts that are looked up in one statement: each may bring an error of many kilobytes."""
+
+
+class Row(NamedTuple):
+    """A row of the outbox; the order is that of read_outbox.sql."""
+
+    position: int
+    at: Instant
+    acts: str
+    facts: str | None
+
+
+class Outbox(Access):
+    """`ports.outbox.Outbox` on SQLite."""
+
+    async def sequence(self, *, limit: int = 5000) -> int:  # noqa: ARG002 - the promise of the port
+        """Have nothing to give: every row has its position."""
+        return 0
+
+    async def read_events(self, *, after: int, limit: int) -> EventPage:
+        """Return the events of the rows behind a position, whole rows only, until there are `limit` events or more."""
+        return await self._database.read(lambda connection: _read(connection, after, limit))
+
+    async def log_span(self) -> LogSpan:
+        """Return what the log holds."""
+        row = await self._database.read(lambda connection: connection.execute(SQL["log_span"]).fetchone())
+        return LogSpan(*row)
+
+    async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
+        """Take a consumer's cursor for so many seconds, or keep it; return where it stands."""
+        wish = {"consumer": consumer, "holder": holder, "ms": round(seconds * 1000), "now": self._now()}
+        row = await self._database.write(lambda connection: connection.execute(SQL["take_cursor"], wish).fetchone())
+        return None if row is None else int(row[0])
+
+    async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
+        """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
+        wish = {"consumer": consumer, "holder": holder, "old": old, "new": new, "now": self._now()}
+        return await self._change("move_cursor", wish) > 0
+
+    async def leave_cursor(self, consumer: str, *, holder: int) -> None:
+        """Let another holder have it at once."""
+        await self._change("leave_cursor", {"consumer": consumer, "holder": holder})
+
+    async def forget_consumer(self, consumer: str) -> bool:
+        """Drop a cursor, so that nothing is kept for it any more; tell whether there was one."""
+        return await self._change("forget_consumer", {"consumer": consumer}) > 0
+
+    async def cursors(self) -> list[CursorView]:
+        """Return where every consumer stands."""
+        rows = await self._database.read(lambda connection: connection.execute(SQL["cursors"]).fetchall())
+        return [
+            CursorView(consumer=consumer, position=position, moved_at=moved_at, behind=behind, oldest_at=oldest_at)
+            for consumer, position, moved_at, behind, oldest_at in rows
+        ]
+
+    async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:
+        """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`."""
+        return await self._change("prune_events", {"before": written_before, "most": most, "limit": limit})
+
+
+def _read(connection: sqlite3.Connection, after: int, limit: int) -> EventPage:
+    log, _, _ = connection.execute(SQL["log_span"]).fetchone()
+    events: list[Event] = []
+    rows = connection.execute(SQL["read_outbox"], {"after": after, "limit": ROWS_AT_ONCE}).fetchall()
+    position = after
+    for row in map(Row._make, rows):
+        events += _task_events(connection, log, row)
+        if row.facts is not None:
+            events += fact_events(log, row.position, row.at, row.facts)
+        position = row.position
+        if len(events) >= limit:
+            break
+    return EventPage(tuple(events), position, is_full=len(events) >= limit or len(rows) == ROWS_AT_ONCE)
+
+
+def _task_events(connection: sqlite3.Connection, log: str, row: Row) -> Iterator[Event]:
+    acts: list[tuple[str, str, int, int]] = msgspec.json.decode(row.acts)
+    for start in range(0, len(acts), ACTS_AT_ONCE):
+        part = acts[start : start + ACTS_AT_ONCE]
+        known = {
+            place: _known(details) for place, *details in rows_of(connection, "known_tasks", {"batch": batch_of(part)})
+        }
+        for place, (task, act, state, epoch) in enumerate(part):
+            told = Told(
+                place=Place(row.position, start + place),
+                at=row.at,
+                task=TaskId(task),
+                act=None if act == SUBMITTED else Act(act),
+                state=State(state),
+                epoch=epoch,
+            )
+            yield task_event(log, told, known.get(place), _last_lines(connection, told))
+
+
+def _known(details: list[Any]) -> Known:
+    return Known(
+        lane=Lane(*details[:4]),
+        options=details[4],
+        created_at=details[5],
+        asked_due_at=details[6],
+        past=None if details[7] is None else Past(*details[7:12]),
+        now=None if details[12] is None else Now(*details[12:]),
+    )
+
+
+def _last_lines(connection: sqlite3.Connection, told: Told) -> str | None:
+    if told.act not in FAILED:
+        return None
+    which = {"id": told.task, "epoch": told.epoch, "limit": LOG_CHUNKS}
+    chunks = connection.execute(SQL["last_chunks"], which).fetchall()
+    return last_lines("".join(text for (text,) in reversed(chunks)))
