@@ -47,7 +47,7 @@ function day(time: Date, zone: string | undefined): string {
 /** "in 3 min", "2 h ago", "just now". */
 export function relative(iso: string, now = Date.now()): string {
   const ms = new Date(iso).getTime() - now;
-  const text = span(Math.abs(ms) / 1000);
+  const text = span(Math.max(1, Math.round(Math.abs(ms) / 1000)));
   if (Math.abs(ms) < 1000) return "just now";
   return ms > 0 ? `in ${text}` : `${text} ago`;
 }
@@ -55,7 +55,7 @@ export function relative(iso: string, now = Date.now()): string {
 /** A duration in its two largest units: "850 ms", "4.2 s", "3 min 12 s", "2 d 4 h". */
 export function span(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (seconds < 60) return `${seconds < 10 && !Number.isInteger(seconds) ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const units: [string, number][] = [
     ["d", 86_400],
     ["h", 3_600],

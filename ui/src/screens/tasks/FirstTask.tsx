@@ -9,7 +9,7 @@ export function FirstTask() {
   return (
     <Empty title="Waiting for your first task">
       <p>Submit one, and it appears here by itself:</p>
-      <pre>{command}</pre>
+      <pre tabIndex={0}>{command}</pre>
       <p>
         <Copy text={command} what="command" />
       </p>

@@ -36,7 +36,7 @@ export function Workers() {
       {items.length === 0 ? (
         <Empty title="No worker is running">
           <p>Tasks wait until one comes:</p>
-          <pre>drumline worker your_module.py</pre>
+          <pre tabIndex={0}>drumline worker your_module.py</pre>
         </Empty>
       ) : (
         <div className={css.fleet}>

@@ -1,0 +1,103 @@
+"""A real browser on pages of a real server. Whatever a page complains about fails its test."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
+
+from tests.harness.programs import find_program
+
+UI = Path(__file__).parents[2] / "ui"
+AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+SERIOUS = {"serious", "critical"}
+
+
+def missing() -> str | None:
+    """Return why no browser can be had, or nothing."""
+    if find_program("chromium") is None:
+        return "chromium is not installed"
+    if not (UI.parent / "src" / "drumline" / "_ui" / "index.html").exists():
+        return "the web interface is not built: npm is missing"
+    return None
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """Run the machine's Chromium; it is never downloaded."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_program("chromium"), args=list(FLAGS))
+        yield browser
+        await browser.close()
+
+
+class Visitor:
+    """Somebody who looks at the interface, and remembers everything that went wrong on the way."""
+
+    def __init__(self, page: Page, url: str, key: str) -> None:
+        self.page = page
+        self.url = url
+        self.key = key
+        self.faults: list[str] = []
+        self.expected: list[str] = []
+        """Parts of complaints that a test brings about on purpose."""
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
+        page.on("request", self._watch)
+
+    async def log_in(self) -> None:
+        """Come in by the address that the server prints."""
+        await self.page.goto(f"{self.url}/#key={self.key}")
+        await self.page.wait_for_selector("nav")
+
+    async def open(self, path: str) -> None:
+        """Go to a screen, and wait until it has loaded."""
+        await self.page.goto(f"{self.url}/ui{path}")
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until nothing is loading."""
+        await self.page.wait_for_selector("main", timeout=10_000)
+        await self.page.wait_for_function("!document.querySelector('[aria-label=\"Loading\"]')", timeout=10_000)
+
+    async def barriers(self) -> list[str]:
+        """Return what keeps people from using the screen, as axe finds it."""
+        await self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found: dict[str, Any] = await self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{violation['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+            for violation in found["violations"]
+            if violation["impact"] in SERIOUS
+            for node in violation["nodes"]
+        ]
+
+    async def overflow(self) -> int:
+        """Return by how many pixels the page is wider than its window."""
+        width: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return max(0, width)
+
+    def check(self) -> None:
+        """Fail with whatever went wrong."""
+        faults = [fault for fault in self.faults if not any(part in fault for part in self.expected)]
+        assert faults == []
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.faults.append(f"console {message.type}: {message.text} {message.location.get('url', '')}")
+
+    def _watch(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in {"data", "blob"} and address.netloc != urlsplit(self.url).netloc:
+            self.faults.append(f"asked somebody else: {request.url}")
+
+
+async def visit(browser: Browser, url: str, key: str, **options: Any) -> tuple[BrowserContext, Visitor]:
+    """Open a window of its own for somebody."""
+    context = await browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+    return context, Visitor(await context.new_page(), url, key)
