@@ -68,7 +68,11 @@ async def postgres_url(migrated_postgres_url: str) -> str:
     try:
         await connection.execute(CUT_OTHERS)
         rows = await connection.fetch(TABLES)
-        await connection.execute(";".join(f"DELETE FROM drumline.{table}" for (table,) in rows))
+        # The audit log lets nobody delete rows.
+        emptied = [
+            f"TRUNCATE drumline.{table}" if table == "audit" else f"DELETE FROM drumline.{table}" for (table,) in rows
+        ]
+        await connection.execute(";".join(emptied))
     finally:
         await connection.close()
     return migrated_postgres_url

@@ -16,8 +16,9 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from drumline.core.access import Caller, Permission, Role, permissions_of
-from drumline.core.clock import Instant
+from drumline.core.access import EVERY_TENANT, Caller, Permission, Role, permissions_of
+from drumline.core.clock import Instant, moment_of
+from drumline.core.event import Fact
 from drumline.core.rate import Rate
 
 KeyId = NewType("KeyId", str)
@@ -105,6 +106,20 @@ class KeyUse(Struct, frozen=True):
     key: KeyId
     count: int
     last_at: Instant
+
+
+def key_fact(verb: str, key: ApiKey) -> Fact:
+    """Return the fact that a key was created, disabled, enabled, revoked or rotated; it opens nothing."""
+    data = {
+        "id": key.id,
+        "name": key.spec.name,
+        "prefix": key.spec.prefix,
+        "role": key.spec.role,
+        "tenant": key.tenant or EVERY_TENANT,
+        "expires_at": None if key.expires_at is None else moment_of(key.expires_at),
+        "replaces": key.spec.replaces,
+    }
+    return Fact(f"drumline.key.{verb}", key.id, key.tenant or "", data)
 
 
 def make_key(environment: str, secret: bytes) -> str:

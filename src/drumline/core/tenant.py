@@ -48,6 +48,6 @@ def check_tenant(name: str, *, field: str = "name") -> str:
     return name
 
 
-def is_home(name: str) -> bool:
+def is_default(name: str) -> bool:
     """Tell whether it is the tenant that every installation has from its first day."""
     return name == DEFAULT_TENANT

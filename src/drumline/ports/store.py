@@ -21,6 +21,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State, Status
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
+from drumline.ports.access import AccessStore
 from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given on, like hints
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.hint import NO_EFFECTS, Effects
@@ -359,5 +360,16 @@ class Housekeeping(Protocol):
         ...
 
 
-class Store(Submitting, Executing, Sessions, Controlling, Querying, DeadLetters, Housekeeping, Outbox, Protocol):
+class Store(
+    Submitting,
+    Executing,
+    Sessions,
+    Controlling,
+    Querying,
+    DeadLetters,
+    Housekeeping,
+    Outbox,
+    AccessStore,
+    Protocol,
+):
     """The whole store, as the engine sees it."""

@@ -2,10 +2,12 @@
 
 from typing import Self
 
+from drumline.backends.postgres.auditing import Auditing
 from drumline.backends.postgres.claiming import Claiming
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.editing import Editing
 from drumline.backends.postgres.housekeeping import Housekeeping
+from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outbox import Outbox
 from drumline.backends.postgres.outputs import Outputs
@@ -13,6 +15,7 @@ from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.submitting import Submitting
 from drumline.backends.postgres.sweeping import Sweeping
+from drumline.backends.postgres.tenants import Tenants
 from drumline.core.clock import Clock
 
 
@@ -27,6 +30,9 @@ class PostgresStore(
     Sweeping,
     Housekeeping,
     Outbox,
+    Keys,
+    Tenants,
+    Auditing,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 

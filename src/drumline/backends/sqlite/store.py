@@ -4,10 +4,12 @@ import os
 from pathlib import Path
 from typing import Self
 
+from drumline.backends.sqlite.auditing import Auditing
 from drumline.backends.sqlite.claiming import Claiming
 from drumline.backends.sqlite.database import Database
 from drumline.backends.sqlite.editing import Editing
 from drumline.backends.sqlite.housekeeping import Housekeeping
+from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.outbox import Outbox
 from drumline.backends.sqlite.outputs import Outputs
@@ -16,6 +18,7 @@ from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
 from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.sweeping import Sweeping
+from drumline.backends.sqlite.tenants import Tenants
 from drumline.core.clock import Clock, SystemClock
 
 
@@ -30,6 +33,9 @@ class SqliteStore(
     Sweeping,
     Housekeeping,
     Outbox,
+    Keys,
+    Tenants,
+    Auditing,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 

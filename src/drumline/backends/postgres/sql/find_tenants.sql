@@ -1,0 +1,4 @@
+-- find tenants: by name.
+SELECT t.name, t.created_at, t.queued, t.payload_bytes, t.schedules
+FROM drumline.tenant AS t
+WHERE t.name = any(:names::text [])

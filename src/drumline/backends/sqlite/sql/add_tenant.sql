@@ -1,0 +1,4 @@
+-- add a tenant: nothing happens if there is one of that name.
+INSERT INTO tenant (name, created_at, queued, payload_bytes, schedules)
+VALUES (:name, :now, :queued, :payload_bytes, :schedules)
+ON CONFLICT (name) DO NOTHING

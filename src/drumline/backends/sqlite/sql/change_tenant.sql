@@ -1,0 +1,4 @@
+-- change a tenant: other quotas.
+UPDATE tenant
+SET queued = :queued, payload_bytes = :payload_bytes, schedules = :schedules
+WHERE name = :name

@@ -1,0 +1,6 @@
+-- list tenants: by name, above :after.
+SELECT name, created_at, queued, payload_bytes, schedules
+FROM tenant
+WHERE :after IS NULL OR name > :after
+ORDER BY name
+LIMIT :limit
