@@ -28,15 +28,21 @@ if TYPE_CHECKING:
         Unauthorized,
         Unavailable,
     )
+    from drumline.core.job import JobStatus, RunIf
     from drumline.core.retry import Backoff
     from drumline.core.state import Status
     from drumline.core.task import NotifyTarget
     from drumline.sdk.app import Drumline
+    from drumline.sdk.chain import Chain
     from drumline.sdk.context import Context, current, inject
+    from drumline.sdk.dag import Dag
     from drumline.sdk.definition import Mode
-    from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
+    from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout
     from drumline.sdk.handle import TaskHandle
+    from drumline.sdk.job_handle import JobHandle
+    from drumline.sdk.jobs import JobInfo, NodeInfo
     from drumline.sdk.locate import Direct
+    from drumline.sdk.node import Node
     from drumline.sdk.signals import Cancelled, Permanent, Retry, Snooze
     from drumline.sdk.task import AsyncTask, Call, Task
     from drumline.sdk.transport import TaskInfo
@@ -46,20 +52,30 @@ __all__ = [
     "Backoff",
     "Call",
     "Cancelled",
+    "Chain",
     "Conflict",
     "Context",
+    "Dag",
     "Direct",
     "Drumline",
     "DrumlineError",
     "Forbidden",
     "Invalid",
+    "JobCancelled",
+    "JobFailed",
+    "JobHandle",
+    "JobInfo",
+    "JobStatus",
     "KeyReused",
     "Mode",
+    "Node",
+    "NodeInfo",
     "NotFound",
     "NotifyTarget",
     "Overloaded",
     "Permanent",
     "Retry",
+    "RunIf",
     "Snooze",
     "Status",
     "Task",
@@ -80,15 +96,21 @@ _HOMES: Final = {
         "Conflict", "DrumlineError", "Forbidden", "Invalid", "KeyReused", "NotFound", "Overloaded", "Unauthorized",
         "Unavailable",
     ),
+    "drumline.core.job": ("JobStatus", "RunIf"),
     "drumline.core.retry": ("Backoff",),
     "drumline.core.state": ("Status",),
     "drumline.core.task": ("NotifyTarget",),
     "drumline.sdk.app": ("Drumline",),
+    "drumline.sdk.chain": ("Chain",),
     "drumline.sdk.context": ("Context", "current", "inject"),
+    "drumline.sdk.dag": ("Dag",),
     "drumline.sdk.definition": ("Mode",),
-    "drumline.sdk.errors": ("TaskCancelled", "TaskFailed", "WaitTimeout"),
+    "drumline.sdk.errors": ("JobCancelled", "JobFailed", "TaskCancelled", "TaskFailed", "WaitTimeout"),
     "drumline.sdk.handle": ("TaskHandle",),
+    "drumline.sdk.job_handle": ("JobHandle",),
+    "drumline.sdk.jobs": ("JobInfo", "NodeInfo"),
     "drumline.sdk.locate": ("Direct",),
+    "drumline.sdk.node": ("Node",),
     "drumline.sdk.signals": ("Cancelled", "Permanent", "Retry", "Snooze"),
     "drumline.sdk.task": ("AsyncTask", "Call", "Task"),
     "drumline.sdk.transport": ("TaskInfo",),

@@ -8,12 +8,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import Raw
 
 from drumline.core.errors import DrumlineError
-from drumline.core.ids import TaskId, parse_task_id
+from drumline.core.ids import TaskId, parse_job_id, parse_task_id
 from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import ENCODER
 from drumline.sdk.client import Client, warn_if_blocking
@@ -27,6 +27,10 @@ from drumline.sdk.options import Options, TaskSettings, apply, defaults_of, mode
 from drumline.sdk.registry import Registry
 from drumline.sdk.task import AsyncTask, Call, Task
 from drumline.sdk.transport import SubmitMany, Transport
+
+if TYPE_CHECKING:
+    from drumline.sdk.dag import Dag, DagOptions
+    from drumline.sdk.job_handle import JobHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -151,6 +155,20 @@ class Drumline(Generic[StateT]):
     def handle(self, id: str) -> TaskHandle[Any]:
         """Return the handle of a task that was submitted earlier, or elsewhere."""
         return TaskHandle(parse_task_id(id), self.client)
+
+    # -- jobs, whose modules only those load who use them
+
+    def dag(self, name: str, **options: Unpack["DagOptions"]) -> "Dag":
+        """Begin a job: tasks that take each other's results, submitted as one. Use it in a `with` statement."""
+        from drumline.sdk.dag import Dag  # noqa: PLC0415
+
+        return Dag(name, self, options)
+
+    def job(self, id: str) -> "JobHandle[Any]":
+        """Return the handle of a job that was submitted earlier, or elsewhere."""
+        from drumline.sdk.job_handle import JobHandle  # noqa: PLC0415
+
+        return JobHandle(parse_job_id(id), self.client)
 
     # -- connect
 

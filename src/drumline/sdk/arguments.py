@@ -46,6 +46,8 @@ def schema_hook(type_: Any) -> dict[str, Any]:
 
 
 ENCODER: Final = msgspec.json.Encoder(enc_hook=encode_hook)
+Encode = Callable[[Any], bytes]
+"""Writes a value as JSON."""
 _ANY_DECODER: Final = msgspec.json.Decoder()
 
 
@@ -78,7 +80,7 @@ class Arguments:
 
     # -- writing
 
-    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Raw:
+    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = ENCODER.encode) -> Raw:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
         given = dict(zip(self._positional, args, strict=False)) if args else {}
         if (
@@ -87,11 +89,11 @@ class Arguments:
             or not kwargs.keys() <= self._keywords
             or not given.keys().isdisjoint(kwargs)
         ):
-            return self._encode(self._bound(args, kwargs))
+            return _encoded(self._bound(args, kwargs), encode)
         given.update(kwargs)
         if not self._required <= given.keys():
-            return self._encode(self._bound(args, kwargs))
-        return self._encode(given)
+            return _encoded(self._bound(args, kwargs), encode)
+        return _encoded(given, encode)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -105,12 +107,6 @@ class Arguments:
                 raise TypeError(f"{self._task}: {min(clash)!r} names a parameter and an extra keyword at once")
             bound.update(extra)
         return bound
-
-    def _encode(self, given: dict[str, Any]) -> Raw:
-        try:
-            return Raw(ENCODER.encode(given))
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise _unwritable(given, error) from error
 
     # -- reading
 
@@ -213,10 +209,17 @@ def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[s
         raise TypeError(f"{task}: an annotation cannot be read at run time: {error}; import it for real") from error
 
 
-def _unwritable(given: dict[str, Any], error: Exception) -> Invalid:
+def _encoded(given: dict[str, Any], encode: Encode) -> Raw:
+    try:
+        return Raw(encode(given))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unwritable(given, error, encode) from error
+
+
+def _unwritable(given: dict[str, Any], error: Exception, encode: Encode) -> Invalid:
     for name, value in given.items():
         try:
-            ENCODER.encode(value)
+            encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError):
             return Invalid(_unwritable_text(error), field=f"payload.{name}")
     return Invalid(_unwritable_text(error), field="payload")

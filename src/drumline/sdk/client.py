@@ -100,6 +100,12 @@ class Client:
         return await self.transport.asend(SubmitMany(requests))
 
 
+def only(ask: Ask[T]) -> Steps[T]:
+    """Return the steps of an act that is one ask."""
+    answer: T = yield ask
+    return answer
+
+
 def warn_if_blocking(twin: str, *, level: int = 3) -> None:
     """Warn when a blocking call is made on an event loop; inside an async task refuse it.
 

@@ -11,17 +11,31 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from drumline.core.clock import Clock, Instant, to_datetime
+from drumline.core.clock import Clock
 from drumline.core.errors import Conflict, DrumlineError
-from drumline.core.ids import TaskId, session_text
+from drumline.core.ids import JobId, TaskId
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
 from drumline.sdk.locate import Place
 from drumline.sdk.loop_thread import LoopThread, start_on, wait_on
-from drumline.sdk.transport import NULL, Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+from drumline.sdk.task_info import info_of
+from drumline.sdk.transport import (
+    Ask,
+    Cancel,
+    Gathered,
+    Get,
+    JobAsk,
+    LiveNames,
+    ReadLog,
+    RetryTask,
+    SubmitMany,
+)
+
+if TYPE_CHECKING:
+    from drumline.sdk.embedded_jobs import HasJobs
 
 T = TypeVar("T")
 
@@ -115,6 +129,10 @@ class EngineTransport:
         """Return the engine's home with the task's id."""
         return f"{self._home}#{task}"
 
+    def url_of_job(self, job: JobId) -> str:
+        """Return the engine's home with the job's id."""
+        return f"{self._home}#{job}"
+
     def close(self) -> None:
         """Leave the engine to whoever opened it."""
 
@@ -124,7 +142,7 @@ class EngineTransport:
                 return await self._submit_many(requests)
             case Get(task, wait):
                 view = await self.engine.queries.wait(task, seconds=wait)
-                return _info_of(view, self.engine.clock.now())
+                return info_of(view, self.engine.clock.now())
             case Cancel(task, force):
                 await self._cancel(task, force=force)
             case RetryTask(task):
@@ -133,6 +151,11 @@ class EngineTransport:
                 return (await self.engine.queries.read_log(task)).text
             case LiveNames():
                 return frozenset(name for view in await self.engine.sessions.list() for name in view.spec.names)
+            case JobAsk():
+                from drumline.sdk.embedded_jobs import answer_job  # noqa: PLC0415 - only for those who use jobs
+
+                # Whoever opened the engine opened a whole one; this protocol names what everybody uses.
+                return await answer_job(cast("HasJobs", self.engine), ask)
             case _:
                 raise TypeError(f"cannot answer {ask!r}")
         return None
@@ -236,30 +259,3 @@ def _await_worker(working: "Future[None]", transport: EmbeddedTransport, names: 
             working.result(0)  # raises what kept it from starting
             raise RuntimeError("the worker in this process did not start")
         time.sleep(0.005)
-
-
-def _info_of(view: TaskView, now: Instant) -> TaskInfo:
-    def moment(instant: Instant | None) -> Any:
-        return None if instant is None else to_datetime(instant)
-
-    return TaskInfo(
-        id=view.id,
-        name=view.lane.name,
-        queue=view.lane.queue,
-        status=view.status(now),
-        priority=view.lane.priority,
-        created_at=to_datetime(view.created_at),
-        due_at=moment(view.due_at),
-        started_at=moment(view.started_at),
-        finished_at=moment(view.finished_at),
-        attempt=view.attempt,
-        retries=view.options.retries,
-        timeout=None if view.options.timeout_ms is None else view.options.timeout_ms / 1000,
-        tags=view.options.tags,
-        idempotency_key=view.idempotency_key,
-        worker=None if view.worker is None else session_text(view.worker),
-        cancel_requested=view.cancel_requested,
-        payload=view.payload or NULL,
-        result=view.result or NULL,
-        error=view.error,
-    )

@@ -1,17 +1,22 @@
-"""How waiting for a task's result can end without one.
+"""How waiting for a task's or a job's result can end without one.
 
 DrumlineError
 ├── TaskFailed       the task failed for good; carries the remote error
 ├── TaskCancelled    the task was cancelled or skipped, so there will be no result
-└── WaitTimeout      only the waiting ended; the task lives on                      (a `TimeoutError` too)
+├── JobFailed        a task of the job failed for good, or a job that it depends on did not complete
+├── JobCancelled     the job was cancelled
+└── WaitTimeout      only the waiting ended; the task or job lives on                (a `TimeoutError` too)
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drumline.core.errors import DrumlineError
-from drumline.core.ids import TaskId
+from drumline.core.ids import JobId, TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status
+
+if TYPE_CHECKING:
+    from drumline.core.job import JobStatus
 
 
 class TaskFailed(DrumlineError):
@@ -38,26 +43,71 @@ class TaskCancelled(DrumlineError):
 
     code = "task_cancelled"
 
-    def __init__(self, task: TaskId, status: Status) -> None:
-        super().__init__(f"task {task} was {status.value.lower()}")
+    def __init__(self, task: TaskId, status: Status, reason: str = "") -> None:
+        super().__init__(f"task {task} was {status.value.lower()}" + (f": {reason}" if reason else ""))
         self.task = task
         self.status = status
+        self.reason = reason
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.task, self.status)
+        return type(self), (self.task, self.status, self.reason)
+
+
+class JobFailed(DrumlineError):
+    """The job failed: `failed` are the keys of its tasks that did, and `traceback` is that of the first."""
+
+    code = "job_failed"
+
+    def __init__(self, job: JobId, reason: str, failed: tuple[str, ...] = (), error: ErrorInfo | None = None) -> None:
+        super().__init__(f"job {job} failed: {reason}")
+        self.job = job
+        self.reason = reason
+        self.failed = failed
+        self.kind = "" if error is None else error.kind
+        self.remote_message = "" if error is None else error.message
+        self.traceback = "" if error is None else error.traceback
+        self._error = error
+        if self.traceback:
+            self.add_note(f"On the worker of {failed[0]!r}:\n{self.traceback.rstrip()}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job, self.reason, self.failed, self._error)
+
+
+class JobCancelled(DrumlineError):
+    """The job was cancelled, so there will be no result."""
+
+    code = "job_cancelled"
+
+    def __init__(self, job: JobId, reason: str = "") -> None:
+        super().__init__(f"job {job} was cancelled" + (f": {reason}" if reason else ""))
+        self.job = job
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.job, self.reason)
 
 
 class WaitTimeout(DrumlineError, TimeoutError):
-    """The waiting ended before the task did; the task lives on."""
+    """The waiting ended before the task or job did; it lives on."""
 
     code = "wait_timeout"
 
-    def __init__(self, message: str, task: TaskId, status: Status, *, has_worker: bool | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        task: TaskId | None,
+        status: "Status | JobStatus",
+        *,
+        has_worker: bool | None = None,
+        job: JobId | None = None,
+    ) -> None:
         super().__init__(message)
         self.task = task
+        self.job = job
         self.status = status
         self.has_worker = has_worker
         """Whether a live worker can run the task; None if that could not be learnt."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.task, self.status), {"has_worker": self.has_worker}
+        return type(self), (self.message, self.task, self.status), {"has_worker": self.has_worker, "job": self.job}

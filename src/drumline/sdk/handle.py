@@ -4,28 +4,24 @@ Every act comes twice: blocking (`result`) and async (`aresult`, also `await han
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.duration import Duration, format_duration, parse_duration
-from drumline.core.errors import DrumlineError, Unavailable
+from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
-from drumline.sdk.client import Client, Steps, warn_if_blocking
+from drumline.sdk.awaiting import ended
+from drumline.sdk.client import Client, Steps, only, warn_if_blocking
 from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
-from drumline.sdk.transport import Ask, Cancel, Get, LiveNames, Pause, ReadLog, RetryTask, TaskInfo
+from drumline.sdk.transport import Cancel, Get, LiveNames, ReadLog, RetryTask, TaskInfo
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-LONG_POLL: Final = 10.0
-"""Seconds of one question "has it ended?"; short enough that a lost connection is noticed."""
-OUTAGE: Final = 60.0
-"""Seconds that waiting endures a server that cannot be reached, so that a restart does not end it."""
 
 
 def decode_any(result: Raw) -> Any:
@@ -73,38 +69,38 @@ class TaskHandle(Generic[R]):
         Raises `TaskFailed` or `TaskCancelled` when there is none, and `WaitTimeout` when the task has not ended by
         then; without a timeout the wait has no end of its own.
         """
-        return self._run(self._result(timeout), "aresult")
+        return self._run(self.result_in_steps(timeout), "aresult")
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109 - its end is told apart, with reasons
         """Wait for the task to end and return its result, as `result` does."""
-        return await self._client.arun(self._result(timeout))
+        return await self._client.arun(self.result_in_steps(timeout))
 
     def __await__(self) -> Generator[Any, None, R]:
         return self.aresult().__await__()
 
     def cancel(self, *, force: bool = False) -> None:
         """Cancel the task if it waits, ask it to stop if it runs; `force` ends it now, whatever its worker does."""
-        self._run(_only(Cancel(self.id, force)), "acancel")
+        self._run(only(Cancel(self.id, force)), "acancel")
 
     async def acancel(self, *, force: bool = False) -> None:
         """Cancel the task, as `cancel` does."""
-        await self._client.arun(_only(Cancel(self.id, force)))
+        await self._client.arun(only(Cancel(self.id, force)))
 
     def retry(self) -> None:
         """Run a failed, cancelled or skipped task again."""
-        self._run(_only(RetryTask(self.id)), "aretry")
+        self._run(only(RetryTask(self.id)), "aretry")
 
     async def aretry(self) -> None:
         """Run a failed, cancelled or skipped task again."""
-        await self._client.arun(_only(RetryTask(self.id)))
+        await self._client.arun(only(RetryTask(self.id)))
 
     def log(self) -> str:
         """Return what the task has logged so far."""
-        return self._run(_only(ReadLog(self.id)), "alog")
+        return self._run(only(ReadLog(self.id)), "alog")
 
     async def alog(self) -> str:
         """Return what the task has logged so far."""
-        return await self._client.arun(_only(ReadLog(self.id)))
+        return await self._client.arun(only(ReadLog(self.id)))
 
     def __repr__(self) -> str:
         return f"<TaskHandle {self.id}>"
@@ -122,12 +118,15 @@ class TaskHandle(Generic[R]):
         return self._client.run(steps)
 
     def _info(self) -> Steps[TaskInfo]:
-        return _only(Get(self.id))
+        return only(Get(self.id))
 
-    def _result(self, timeout: Duration | None) -> Steps[R]:
+    def result_in_steps(self, timeout: Duration | None) -> Steps[R]:
+        """Return the steps of `result`, for those who take them among others."""
         within = None if timeout is None else parse_duration(timeout, field="timeout")
         seconds = float("inf") if within is None else within.total_seconds()
-        info = yield from self._ended(seconds)
+        info = yield from ended(
+            lambda wait: Get(self.id, wait), lambda info: is_ended(info.status), seconds=seconds, clock=self._clock
+        )
         if info is None or not is_ended(info.status):
             after = "" if within is None else f" after {format_duration(within)}"
             raise (yield from self._timed_out(info, after))
@@ -136,25 +135,6 @@ class TaskHandle(Generic[R]):
         if info.status is Status.FAILED:
             raise TaskFailed(self.id, info.error or ErrorInfo("Unknown", "the worker gave no reason"))
         raise TaskCancelled(self.id, info.status)
-
-    def _ended(self, seconds: float) -> Steps[TaskInfo | None]:
-        """Return the task once it has ended, or as it was last seen when the time is over."""
-        now = self._clock.monotonic()
-        deadline, lost_after = now + seconds, now + OUTAGE
-        info: TaskInfo | None = None
-        while True:
-            try:
-                info = yield Get(self.id, min(LONG_POLL, max(deadline - now, 0.0)))
-            except Unavailable:
-                if self._clock.monotonic() > min(deadline, lost_after):
-                    raise
-                yield Pause(0.5)
-                now = self._clock.monotonic()
-                continue
-            now = self._clock.monotonic()
-            if is_ended(info.status) or now >= deadline:
-                return info
-            lost_after = now + OUTAGE
 
     def _timed_out(self, info: TaskInfo | None, after: str) -> Steps[WaitTimeout]:
         if info is None:
@@ -170,9 +150,3 @@ class TaskHandle(Generic[R]):
             reason = f"; no live worker can run {info.name!r}"
         message = f"task {self.id} is still {status.value}{after}{reason}"
         return WaitTimeout(message, self.id, status, has_worker=has_worker)
-
-
-def _only(ask: Ask[T]) -> Steps[T]:
-    """The steps of an act that is one ask."""
-    answer: T = yield ask
-    return answer

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import quote
 
@@ -12,11 +13,22 @@ from msgspec import Struct
 from drumline._version import __version__
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Overloaded, Unavailable
-from drumline.core.ids import TaskId
+from drumline.core.ids import JobId, TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.problems import Problem, error_of
 from drumline.sdk.threads import DaemonThreads
-from drumline.sdk.transport import Ask, Cancel, Gathered, Get, LiveNames, ReadLog, RetryTask, SubmitMany, TaskInfo
+from drumline.sdk.transport import (
+    Ask,
+    Cancel,
+    Gathered,
+    Get,
+    JobAsk,
+    LiveNames,
+    ReadLog,
+    RetryTask,
+    SubmitMany,
+    TaskInfo,
+)
 
 if TYPE_CHECKING:
     import urllib3
@@ -89,15 +101,20 @@ class HttpTransport:
 
     async def asend(self, ask: Ask[T]) -> T:
         """Answer, on any event loop."""
-        if isinstance(ask, Get) and ask.wait > 0:
+        wait = getattr(ask, "wait", 0.0)
+        if wait > 0:
             # Waits share few threads, so they take turns; and they never stand in the way of other calls.
-            short = Get(ask.task, min(ask.wait, TURN_SECONDS))
-            return cast("T", await asyncio.wrap_future(self._waits.run(lambda: self.send(short))))
+            short = replace(ask, wait=min(wait, TURN_SECONDS))  # type: ignore[call-arg]
+            return await asyncio.wrap_future(self._waits.run(lambda: self.send(short)))
         return await asyncio.wrap_future(self._calls.run(lambda: self.send(ask)))
 
     def url_of(self, task: TaskId) -> str:
         """Return the task's address in the API."""
         return f"{self._url}/api/v1/tasks/{task}"
+
+    def url_of_job(self, job: JobId) -> str:
+        """Return the job's address in the API."""
+        return f"{self._url}/api/v1/jobs/{job}"
 
     def is_answering(self) -> bool:
         """Tell whether there is a server at all."""
@@ -131,16 +148,32 @@ class HttpTransport:
             case LiveNames():
                 workers = _read(self._send(_get("/api/v1/workers")), _Workers)
                 return frozenset(name for worker in workers.items for name in worker.types)
+            case JobAsk():
+                return self._answer_job(ask)
             case _:
                 raise TypeError(f"cannot send {ask!r}")
         return None
 
+    def _answer_job(self, ask: JobAsk[Any]) -> Any:
+        from drumline.sdk.http_jobs import message_of  # noqa: PLC0415 - only those who use jobs pay for it
+
+        message = message_of(ask)
+        if message.wait > 0:
+            return _read(self._wait(message.path, message.wait), message.answer)
+        body = self._send(
+            _Request(method=message.method, path=message.path, body=message.body, is_repeatable=message.is_repeatable)
+        )
+        return None if message.answer is None else message.read(_read(body, message.answer))
+
     def _get(self, task: TaskId, wait: float) -> TaskInfo:
+        return _read(self._wait(_path(task), wait), TaskInfo)
+
+    def _wait(self, path: str, wait: float) -> bytes:
+        """Return what is at a path once it has ended, or after a while as it stands."""
         if self._waits.has_backlog:
             wait = min(wait, CROWDED_SECONDS)
         query = f"?wait={wait:.3f}" if wait > 0 else ""
-        request = _Request(method="GET", path=_path(task) + query, is_repeatable=True, seconds=ANSWER_SECONDS + wait)
-        return _read(self._send(request), TaskInfo)
+        return self._send(_Request(method="GET", path=path + query, is_repeatable=True, seconds=ANSWER_SECONDS + wait))
 
     def _submit_many(self, requests: Sequence[TaskRequest]) -> list[TaskId | DrumlineError]:
         if len(requests) == 1:

@@ -54,7 +54,7 @@ class Options(TypedDict, total=False):
 
 def defaults_of(settings: TaskSettings) -> Defaults:
     """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
-    _refuse_unknown(settings, TaskSettings.__annotations__, "@app.task has no setting")
+    refuse_unknown(settings, TaskSettings.__annotations__, "@app.task has no setting")
     retries = _retries_of(settings)
     timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
     defaults = Defaults(
@@ -97,7 +97,7 @@ def request_of(name: str, defaults: Defaults) -> TaskRequest:
 def apply(request: TaskRequest, options: Options) -> TaskRequest:
     """Return the request with the options said over it."""
     changes: dict[str, object] = dict(options)
-    _refuse_unknown(changes, Options.__annotations__, "there is no option")
+    refuse_unknown(changes, Options.__annotations__, "there is no option")
     _check_time(changes.get("run_at"))
     if "key" in changes:
         changes["idempotency_key"] = changes.pop("key")
@@ -127,7 +127,8 @@ def _backoff_of(backoff: Backoff | float) -> Backoff:
     return backoff if isinstance(backoff, Backoff) else Backoff(base=backoff)
 
 
-def _refuse_unknown(given: Iterable[str], known: Mapping[str, object], complaint: str) -> None:
+def refuse_unknown(given: Iterable[str], known: Mapping[str, object], complaint: str) -> None:
+    """Raise `TypeError` for a word that is not known, with the nearest one that is."""
     for name in given:
         if name not in known:
             raise TypeError(f"{complaint} {name!r}{suggestion(name, known)}")

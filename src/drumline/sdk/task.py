@@ -5,22 +5,28 @@ everything else is `Submittable`, which is also what `.options(…)` gives.
 """
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
 
 import msgspec
 
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
+from drumline.sdk.arguments import ENCODER, Encode
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.options import Options, apply, request_of
 
+if TYPE_CHECKING:
+    from drumline.sdk.chain import Chain
+
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 class HasClient(Protocol):
@@ -38,10 +44,17 @@ class HasClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """A call that is not submitted yet, for `submit_many`."""
+    """A call that is not submitted yet, for `submit_many` or as the first of a chain."""
 
     request: TaskRequest
     definition: TaskDefinition
+    app: HasClient = field(repr=False)
+
+    def then(self, task: "Submittable[Concatenate[R, Q], S]", /, *args: Q.args, **kwargs: Q.kwargs) -> "Chain[S]":
+        """Return a chain: the task gets this call's result as its first argument, and these as the others."""
+        from drumline.sdk.chain import Chain  # noqa: PLC0415 - only those who use jobs pay for them
+
+        return Chain(self.app, self, ((task, args, kwargs),))
 
     def handle(self, id: TaskId, client: Client) -> TaskHandle[R]:
         """Return the handle of the task that the call became."""
@@ -64,19 +77,19 @@ class Submittable(Generic[P, R]):
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
         """Submit a call; when this returns, the task is durable."""
         warn_if_blocking("asubmit")
-        request = self._request_for(args, kwargs)
+        request = self.request_for(args, kwargs)
         client = self._app.client
         return TaskHandle(client.submit(request), client, self.definition.decode_result)
 
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
         """Submit a call; concurrent ones on this event loop travel together."""
-        request = self._request_for(args, kwargs)
+        request = self.request_for(args, kwargs)
         client = await self._app.aclient()
         return TaskHandle(await client.asubmit(request), client, self.definition.decode_result)
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-        """Return a call for `submit_many`."""
-        return Call(self._request_for(args, kwargs), self.definition)
+        """Return a call for `submit_many`, or to begin a chain: `a.call(1).then(b)`."""
+        return Call(self.request_for(args, kwargs), self.definition, self._app)
 
     def options(self, **options: Unpack[Options]) -> "Submittable[P, R]":
         """Return the task with something else said about its submissions."""
@@ -89,8 +102,11 @@ class Submittable(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
-    def _request_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskRequest:
-        return msgspec.structs.replace(self._request, payload=self.definition.arguments.payload(args, kwargs))
+    def request_for(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = ENCODER.encode
+    ) -> TaskRequest:
+        """Return the request of one call, its arguments written by `encode`."""
+        return msgspec.structs.replace(self._request, payload=self.definition.arguments.payload(args, kwargs, encode))
 
 
 class _Callable(Submittable[P, R]):

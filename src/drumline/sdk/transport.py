@@ -12,7 +12,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Raw, Struct
 
 from drumline.core.errors import DrumlineError
-from drumline.core.ids import TaskId
+from drumline.core.ids import JobId, TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status
 from drumline.core.task import TaskRequest
@@ -43,6 +43,9 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     worker: str | None = None
     cancel_requested: bool = False
+    job_id: JobId | None = None
+    """The job that it belongs to, if it belongs to one, and its key there."""
+    key: str | None = None
     payload: Raw = NULL
     result: Raw = NULL
     """JSON; null until the task is completed."""
@@ -122,6 +125,11 @@ class LiveNames(Ask[frozenset[str]]):
 
 
 @dataclass(frozen=True, slots=True)
+class JobAsk(Ask[T_co]):
+    """Something that a client wants of a job: `sdk/jobs.py` has them, for those who use jobs."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pause(Ask[None]):
     """Let some seconds pass; clients do this themselves."""
 
@@ -141,6 +149,10 @@ class Transport(Protocol):
 
     def url_of(self, task: TaskId) -> str:
         """Return where the task can be looked at."""
+        ...
+
+    def url_of_job(self, job: JobId) -> str:
+        """Return where the job can be looked at."""
         ...
 
     def close(self) -> None:

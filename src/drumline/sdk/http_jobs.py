@@ -1,0 +1,72 @@
+"""Asks about jobs as requests of the public API."""
+
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from drumline.core.codec import encode
+from drumline.core.ids import JobId
+from drumline.sdk.jobs import (
+    CancelJob,
+    GetJob,
+    GetNodes,
+    GetResults,
+    JobInfo,
+    NodeInfo,
+    ResumeJob,
+    SubmitJob,
+    SubmittedInfo,
+    TaskPage,
+)
+from drumline.sdk.transport import JobAsk
+
+PAGE: Final = 200
+"""Results fetched at once: each may be a megabyte."""
+
+
+class _Graph(Struct):
+    nodes: tuple[NodeInfo, ...]
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """A request, and how its answer is read."""
+
+    path: str
+    method: str = "GET"
+    body: bytes | None = None
+    is_repeatable: bool = True
+    """Whether sending it twice does no more than sending it once."""
+    wait: float = 0.0
+    answer: Any = None
+    read: Callable[[Any], Any] = lambda answer: answer
+
+
+def message_of(ask: JobAsk[Any]) -> Message:
+    """Return the request that an ask becomes."""
+    match ask:
+        case SubmitJob(request):
+            is_keyed = request.idempotency_key is not None
+            return Message(
+                method="POST", path="/api/v1/jobs", body=encode(request), is_repeatable=is_keyed, answer=SubmittedInfo
+            )
+        case GetJob(job, wait):
+            return Message(path=_path(job), wait=wait, answer=JobInfo)
+        case GetNodes(job):
+            return Message(path=f"{_path(job)}/graph", answer=_Graph, read=lambda graph: graph.nodes)
+        case GetResults(job, cursor):
+            query = f"?job={job}&status=COMPLETED&payload=true&limit={PAGE}"
+            more = "" if cursor is None else f"&cursor={cursor}"
+            return Message(path=f"/api/v1/tasks{query}{more}", answer=TaskPage)
+        case CancelJob(job, force, reason):
+            body = encode({"force": force, "reason": reason})
+            return Message(method="POST", path=f"{_path(job)}/cancel", body=body)
+        case ResumeJob(job):
+            return Message(method="POST", path=f"{_path(job)}/resume", is_repeatable=False)
+        case _:
+            raise TypeError(f"cannot send {ask!r}")
+
+
+def _path(job: JobId) -> str:
+    return f"/api/v1/jobs/{quote(job, safe='')}"

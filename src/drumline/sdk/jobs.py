@@ -1,0 +1,118 @@
+"""What a client asks about jobs, as values; transports answer them like every other ask."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from msgspec import Struct
+
+from drumline.core.fold import Vertex
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobCounts, JobRequest, JobStatus, RunIf
+from drumline.core.state import Status
+from drumline.sdk.transport import JobAsk, TaskInfo
+
+
+class JobInfo(Struct, frozen=True, kw_only=True):
+    """A job as it stands, as the HTTP API shows it."""
+
+    id: JobId
+    name: str
+    status: JobStatus
+    counts: JobCounts
+    owner: str | None = None
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    """Why it failed, if not by its own tasks; and why it was cancelled, if anybody said."""
+    cancel_requested: bool = False
+    depends_on: tuple[JobId, ...] = ()
+    waits_for: int = 0
+    """How many jobs it still waits for."""
+    tags: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+
+
+class NodeInfo(Struct, frozen=True, kw_only=True):
+    """A task in its job's graph, as the HTTP API shows it."""
+
+    key: str
+    task_id: TaskId
+    name: str
+    status: Status
+    needs: tuple[str, ...] = ()
+    run_if: RunIf = RunIf.ALL_SUCCEEDED
+    attempt: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    """Why it failed or was skipped."""
+    cause: str | None = None
+    """The key of the task whose failure it was skipped for, however far up."""
+
+    def vertex(self) -> Vertex:
+        """Return it as pictures show it."""
+        run_if = "" if self.run_if is RunIf.ALL_SUCCEEDED else self.run_if.value
+        return Vertex(key=self.key, name=self.name, needs=self.needs, status=self.status.value, run_if=run_if)
+
+
+class SubmittedInfo(Struct, frozen=True, kw_only=True):
+    """A job that is stored durably, and the ids of its tasks by key."""
+
+    id: JobId
+    status: JobStatus
+    tasks: dict[str, TaskId]
+    created: bool = True
+
+
+class TaskPage(Struct, frozen=True):
+    """Some tasks of a job, and the cursor that continues the list."""
+
+    items: tuple[TaskInfo, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitJob(JobAsk[SubmittedInfo]):
+    """Store a job with all its tasks, or none of it."""
+
+    request: JobRequest = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GetJob(JobAsk[JobInfo]):
+    """Return a job as it stands, waiting up to `wait` seconds for it to end."""
+
+    job: JobId
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GetNodes(JobAsk[tuple[NodeInfo, ...]]):
+    """Return the tasks of a job in the order in which they were given."""
+
+    job: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class GetResults(JobAsk[TaskPage]):
+    """Return a page of a job's completed tasks with their results."""
+
+    job: JobId
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJob(JobAsk[None]):
+    """Cancel a job; one that is cancelled already is no conflict, so that the act can be repeated."""
+
+    job: JobId
+    force: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeJob(JobAsk[None]):
+    """Run what failed, was cancelled or was skipped in a job again."""
+
+    job: JobId
