@@ -15,7 +15,7 @@ class ErrorInfo(Struct, frozen=True, omit_defaults=True):
     traceback: str = ""
 
 
-class Succeeded(Struct, frozen=True, tag="succeeded", tag_field="outcome", omit_defaults=True):
+class Succeeded(Struct, frozen=True, tag="succeeded", tag_field="outcome", omit_defaults=True, gc=False):
     """The attempt did its work; `result` is JSON."""
 
     result: Raw = Raw(b"null")

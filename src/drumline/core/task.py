@@ -41,7 +41,7 @@ class NotifyTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     email: str | None = None
 
 
-class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What a caller asks for, as written over HTTP, in Python or on the command line."""
 
     name: str
@@ -59,7 +59,7 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     notify: tuple[NotifyTarget, ...] = ()
 
 
-class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What only matters once a task runs or ends; stored as one JSON text, or nothing when all is default."""
 
     retries: int = DEFAULT_RETRIES
@@ -77,7 +77,7 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
 DEFAULT_OPTIONS = TaskOptions()
 
 
-class Lane(Struct, frozen=True):
+class Lane(Struct, frozen=True, gc=False):
     """Tasks that are alike to a dispatcher: they differ only in when they are due.
 
     The stores intern lanes as small numbers, so a claim asks "the oldest due of these lanes" and never looks at a
@@ -90,7 +90,7 @@ class Lane(Struct, frozen=True):
     priority: int
 
 
-class NewTask(Struct, frozen=True, kw_only=True):
+class NewTask(Struct, frozen=True, kw_only=True, gc=False):
     """A validated task on its way into the store."""
 
     id: TaskId
@@ -104,7 +104,7 @@ class NewTask(Struct, frozen=True, kw_only=True):
     """Digest of the request, kept with its idempotency key."""
 
 
-class Submitted(Struct, frozen=True):
+class Submitted(Struct, frozen=True, gc=False):
     """The store's answer to a submission: the task's id, when it is due, and whether it is new."""
 
     id: TaskId
@@ -112,7 +112,7 @@ class Submitted(Struct, frozen=True):
     created: bool = True
 
 
-class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a worker gets: a task with the lease to run it once."""
 
     lease: Lease

@@ -15,7 +15,7 @@ from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact, LogChunk
 
 
-class Report(Struct, frozen=True):
+class Report(Struct, frozen=True, gc=False):
     """A worker's word on how an attempt ended."""
 
     lease: Lease

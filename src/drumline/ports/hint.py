@@ -9,7 +9,7 @@ from drumline.core.state import State
 from drumline.core.task import Lane
 
 
-class Hint(Struct, frozen=True):
+class Hint(Struct, frozen=True, gc=False):
     """A task worth offering: the store queued it, in this lane, due at this time."""
 
     task: TaskId

@@ -7,7 +7,7 @@ there is no timer on the light path, and under load the batches grow by themselv
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from drumline.core.errors import DrumlineError, Overloaded
 
@@ -25,12 +25,70 @@ class Weights(NamedTuple, Generic[In]):
     most_waiting: int | None = None
 
 
-class _Group(NamedTuple, Generic[In, Out]):
+Then = Callable[[Out | None, BaseException | None], None]
+"""Called with the answer to an item, or with what kept it from having one."""
+
+
+class _Group(Generic[In, Out]):
     """Items that stay together, what they weigh, and who waits for their answers."""
 
-    items: Sequence[In]
-    weight: int
-    answer: "asyncio.Future[list[Out]]"
+    __slots__ = ("answer", "items", "weight")
+
+    def __init__(self, items: Sequence[In], weight: int, answer: "asyncio.Future[list[Out]]") -> None:
+        self.items = items
+        self.weight = weight
+        self.answer = answer
+
+    def give(self, outs: Sequence[Out], start: int) -> None:
+        """Tell the answers, which stand in a batch's from `start` on."""
+        if not self.answer.done():
+            self.answer.set_result(list(outs[start : start + len(self.items)]))
+
+    def fail(self, error: BaseException) -> None:
+        """Tell that there will be no answers."""
+        _fail(self.answer, error)
+
+
+class _Single(Generic[In, Out]):
+    """An item by itself, as a group: most are such, so it is spared the lists."""
+
+    __slots__ = ("answer", "items", "weight")
+
+    def __init__(self, item: In, weight: int, answer: "asyncio.Future[Out]") -> None:
+        self.items = (item,)
+        self.weight = weight
+        self.answer = answer
+
+    def give(self, outs: Sequence[Out], start: int) -> None:
+        """Tell the answer."""
+        if not self.answer.done():
+            self.answer.set_result(outs[start])
+
+    def fail(self, error: BaseException) -> None:
+        """Tell that there will be no answer."""
+        _fail(self.answer, error)
+
+
+class _Told(Generic[In, Out]):
+    """An item whose sender does not wait, as a group."""
+
+    __slots__ = ("items", "then", "weight")
+
+    def __init__(self, item: In, weight: int, then: Then[Out]) -> None:
+        self.items = (item,)
+        self.weight = weight
+        self.then = then
+
+    def give(self, outs: Sequence[Out], start: int) -> None:
+        """Tell the answer."""
+        self.then(outs[start], None)
+
+    def fail(self, error: BaseException) -> None:
+        """Tell that there will be no answer."""
+        self.then(None, error)
+
+
+_Waiting = _Group[In, Out] | _Single[In, Out] | _Told[In, Out]
 
 
 class Batcher(Generic[In, Out]):
@@ -63,15 +121,22 @@ class Batcher(Generic[In, Out]):
         self._most_waiting = most_waiting
         self._weigh = weights.weigh if weights else None
         self._most_weight = weights.most_waiting if weights else None
-        self._waiting: deque[_Group[In, Out]] = deque()
+        self._waiting: deque[_Waiting[In, Out]] = deque()
         self._count = 0
         self._weight = 0
         self._flights: set[asyncio.Task[None]] = set()
 
     async def join(self, item: In) -> Out:
         """Send one item with its neighbours."""
-        self._check_room(1, self._weigh(item) if self._weigh else 0)
-        return (await self.send_many((item,)))[0]
+        return await self.joined(item)
+
+    def joined(self, item: In) -> "asyncio.Future[Out]":
+        """Send one item with its neighbours; the future gives its answer."""
+        weight = self._weigh(item) if self._weigh else 0
+        self._check_room(1, weight)
+        answer: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
+        self._add(_Single(item, weight, answer))
+        return answer
 
     async def join_many(self, items: Sequence[In]) -> list[Out]:
         """Send items that stay together, in order; a list longer than a batch is sent in several."""
@@ -120,22 +185,27 @@ class Batcher(Generic[In, Out]):
 
         For those who need not wait, and refuse nothing: no push-back here.
         """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[Out]] = loop.create_future()
-        group = _Group(items, self._weight_of(items), answer)
-        self._waiting.append(group)
-        self._count += len(items)
-        self._weight += group.weight
-        if len(self._flights) < self._parallel:
-            flight = loop.create_task(self._fly(), name=f"batch {self._name}")
-            self._flights.add(flight)
-            flight.add_done_callback(self._landed)
+        answer: asyncio.Future[list[Out]] = asyncio.get_running_loop().create_future()
+        self._add(_Group(items, self._weight_of(items), answer))
         return answer
+
+    def send(self, item: In, then: Then[Out]) -> None:
+        """Send one item and have `then` called with what became of it, which must not raise. No push-back here."""
+        self._add(_Told(item, self._weigh(item) if self._weigh else 0, then))
 
     async def drained(self) -> None:
         """Wait until nothing is waiting and nothing is in flight."""
         while self._flights:
             await asyncio.wait(set(self._flights))
+
+    def _add(self, group: _Waiting[In, Out]) -> None:
+        self._waiting.append(group)
+        self._count += len(group.items)
+        self._weight += group.weight
+        if len(self._flights) < self._parallel:
+            flight = asyncio.get_running_loop().create_task(self._fly(), name=f"batch {self._name}")
+            self._flights.add(flight)
+            flight.add_done_callback(self._landed)
 
     def _weight_of(self, items: Sequence[In]) -> int:
         return sum(map(self._weigh, items)) if self._weigh else 0
@@ -159,12 +229,18 @@ class Batcher(Generic[In, Out]):
     def _landed(self, flight: "asyncio.Task[None]") -> None:
         self._flights.discard(flight)  # it may have been cancelled before its first step
         if flight.cancelled() and not self._flights:
-            for group in self._waiting:
-                group.answer.cancel()
+            left = list(self._waiting)
             self._waiting.clear()
             self._count = self._weight = 0
+            for group in left:
+                group.fail(asyncio.CancelledError())
 
-    def _next_groups(self) -> list[_Group[In, Out]]:
+    def _next_groups(self) -> list[_Waiting[In, Out]]:
+        if self._count <= self._largest and self._weight <= HEAVIEST:
+            everything = list(self._waiting)
+            self._waiting.clear()
+            self._count = self._weight = 0
+            return everything
         groups = [self._waiting.popleft()]
         size, weight = len(groups[0].items), groups[0].weight
         while self._waiting:
@@ -178,26 +254,31 @@ class Batcher(Generic[In, Out]):
             self._weight -= group.weight
         return groups
 
-    async def _send(self, groups: list[_Group[In, Out]]) -> None:
+    async def _send(self, groups: list[_Waiting[In, Out]]) -> None:
         try:
             outs = await self._answers([item for group in groups for item in group.items])
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             for group in groups:
-                group.answer.cancel()
+                group.fail(error)
             raise
         except Exception as error:  # noqa: BLE001 - whatever the backend raised belongs to the callers
             for group in groups:
-                if not group.answer.done():
-                    group.answer.set_exception(error)
+                group.fail(error)
             return
         start = 0
-        for items, _, answer in groups:
-            if not answer.done():
-                answer.set_result(list(outs[start : start + len(items)]))
-            start += len(items)
+        for group in groups:
+            group.give(outs, start)
+            start += len(group.items)
 
     async def _answers(self, items: list[In]) -> Sequence[Out]:
         outs = await self._flush(items)
         if len(outs) != len(items):
             raise RuntimeError(f"{self._name} gave {len(outs)} answers to {len(items)} items")
         return outs
+
+
+def _fail(answer: "asyncio.Future[Any]", error: BaseException) -> None:
+    if isinstance(error, asyncio.CancelledError):
+        answer.cancel()
+    elif not answer.done():
+        answer.set_exception(error)

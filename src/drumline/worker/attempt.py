@@ -111,7 +111,7 @@ class Attempt:
             self._desk.holdings.drop(self)
         else:
             # Nobody need wait for the acknowledgement; the lease is held until it is there.
-            self._desk.reports.send(self.lease, outcome).add_done_callback(self._acknowledged)
+            self._desk.reports.send(self.lease, outcome, self._acknowledged)
 
     async def _execute(self) -> Outcome | None:
         """Run the executor and decide what its end means; None if there is nothing to report."""
@@ -212,11 +212,11 @@ class Attempt:
                     return failure("ArtifactNotStored", message, permanent=permanent).outcome
         return outcome
 
-    def _acknowledged(self, answer: "asyncio.Future[list[State | Fenced]]") -> None:
+    def _acknowledged(self, answer: State | Fenced | None, error: BaseException | None) -> None:
         self._desk.holdings.drop(self)
-        if answer.cancelled():
+        if isinstance(error, asyncio.CancelledError):
             return
-        if (error := answer.exception()) is not None:
+        if error is not None:
             _log.warning("report.given_up: task %s: %s", self.lease.task, error)
-        elif isinstance(answer.result()[0], Fenced):
+        elif isinstance(answer, Fenced):
             _log.warning("report.fenced: task %s was taken over by another attempt", self.lease.task)

@@ -1,6 +1,5 @@
 """Reporting how attempts ended: joined into batches, repeated until the engine has acknowledged each one."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final
@@ -10,7 +9,7 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.core.state import State
 from drumline.ports.gateway import Gateway, Report, weight_of
-from drumline.sdk.batcher import Batcher, Weights
+from drumline.sdk.batcher import Batcher, Then, Weights
 from drumline.worker.link import Link
 
 SETTLE_SECONDS: Final = 30.0
@@ -31,11 +30,11 @@ class Reports:
 
     async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
         """Return the task's state after the outcome was recorded, or `Fenced` if the lease was not current."""
-        return (await self.send(lease, outcome))[0]
+        return await self._batcher.join(Report(lease, outcome))
 
-    def send(self, lease: Lease, outcome: Outcome) -> "asyncio.Future[list[State | Fenced]]":
-        """Report without waiting; the future has the one answer."""
-        return self._batcher.send_many((Report(lease, outcome),))
+    def send(self, lease: Lease, outcome: Outcome, then: Then[State | Fenced]) -> None:
+        """Report without waiting; `then` is told the answer, or why there is none."""
+        self._batcher.send(Report(lease, outcome), then)
 
     async def _flush(self, reports: list[Report]) -> Sequence[State | Fenced]:
         try:
