@@ -20,18 +20,24 @@ class Hint(Struct, frozen=True, gc=False):
 class Effects(Struct, frozen=True, kw_only=True):
     """What acts on tasks or jobs led to in the jobs that they belong to. It is committed with them.
 
-    `released` are tasks that wait to be claimed now, `ended` those that were skipped or cancelled, and `jobs` those
-    whose status changed. Where one transaction carries out a list of acts, what all of them led to together stands
-    with one of the answers.
+    `released` are tasks that wait to be claimed now; `moved` those that were skipped or cancelled, or wait for others
+    again; `jobs` those whose status changed. Where one transaction carries out a list of acts, what all of them led to
+    together stands with one of the answers.
     """
 
     released: tuple[Hint, ...] = ()
-    ended: tuple[tuple[TaskId, State], ...] = ()
+    moved: tuple[tuple[TaskId, State], ...] = ()
     jobs: tuple[tuple[JobId, JobStatus], ...] = ()
+
+    def __add__(self, other: "Effects") -> "Effects":
+        """Return what both led to, in their order."""
+        return Effects(
+            released=self.released + other.released, moved=self.moved + other.moved, jobs=self.jobs + other.jobs
+        )
 
     def __bool__(self) -> bool:
         """Tell whether there was anything."""
-        return bool(self.released or self.ended or self.jobs)
+        return bool(self.released or self.moved or self.jobs)
 
 
 NO_EFFECTS = Effects()

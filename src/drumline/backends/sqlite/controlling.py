@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from drumline.backends.sqlite.access import Access, batch_of, event, tell, tell_facts
+from drumline.backends.sqlite.access import batch_of, event, tell, tell_facts
+from drumline.backends.sqlite.controlling_jobs import ControllingJobs
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
+from drumline.backends.sqlite.following import End, write_ends
 from drumline.backends.sqlite.statements import SQL
-from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.facts import queue_paused, queue_resumed
@@ -33,6 +34,7 @@ class Standing(NamedTuple):
     session: int | None
     started_at: int | None
     due_at: int
+    in_job: bool
 
     @property
     def lane(self) -> Lane:
@@ -40,7 +42,7 @@ class Standing(NamedTuple):
         return Lane(self.tenant, self.queue, self.name, self.priority)
 
 
-class Controlling(Access):
+class Controlling(ControllingJobs):
     """`ports.store.Controlling` on SQLite."""
 
     async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
@@ -107,11 +109,10 @@ class Controlling(Access):
             return Changed(task, state)
         # A waiting task ends without an execution, so its last row needs an epoch of its own.
         epoch = at.epoch if at.state == State.RUNNING else at.epoch + 1
-        row = (task, epoch, at.attempt, int(OUTCOME_OF[act]), None, at.session, at.started_at, now, None, None)
-        connection.execute(SQL["insert_attempts"], {"batch": batch_of([row])})
-        connection.execute(SQL["delete_live"], {"ids": batch_of([task])})
-        tell(connection, now, [event(task, act, state, epoch)])
-        return Changed(task, state)
+        write_ends(connection, now, [End(task, act, state, epoch, at.attempt, at.session, at.started_at)])
+        if not at.in_job:
+            return Changed(task, state)
+        return Changed(task, state, effects=self._follow(connection, now, {task: (state, at.started_at)}))
 
     def _reschedule(self, connection: sqlite3.Connection, change: Change, at: Standing) -> Changed:
         state = step(State(at.state), Act.RESCHEDULE)
@@ -130,6 +131,8 @@ class Controlling(Access):
         return Changed(change.task, state, Hint(change.task, lane, due_at))
 
     def _retry(self, connection: sqlite3.Connection, task: TaskId, at: Standing) -> Changed:
+        if at.in_job:
+            return self._retry_in_job(connection, task, State(at.state))
         state = step(State(at.state), Act.RETRY)
         now = self._now()
         epoch = at.epoch + 1

@@ -10,9 +10,9 @@ from drumline.backends.sqlite.dead_letters import drop_dead_letters
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
-from drumline.core.ids import id_above
+from drumline.core.ids import TaskId, id_above
 
-BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit")
+BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit", "job_task")
 """The tables whose rows belong to a task and go with it."""
 
 
@@ -26,10 +26,12 @@ class Housekeeping(Access):
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
         ended_before = await self._read_before(ended_before)
+        whole = await self._database.read(lambda connection: _ended_jobs(connection, ended_before, limit))
+        pruned = await self._database.write(lambda connection: _prune_jobs(connection, ended_before, whole))
         # Looking may take long, when many old tasks still wait: a reader does it, so that no writer has to.
-        span = {"below": id_above(ended_before), "before": ended_before, "limit": limit}
+        span = {"below": id_above(ended_before), "before": ended_before, "limit": max(limit - pruned, 0)}
         rows = await self._database.read(lambda connection: connection.execute(SQL["ended_before"], span).fetchall())
-        return await self._database.write(lambda connection: _prune(connection, ended_before, rows))
+        return pruned + await self._database.write(lambda connection: _prune(connection, ended_before, rows))
 
     async def _read_before(self, ended_before: Instant) -> Instant:
         """Return the time before which tasks have ended whose events every consumer has passed on."""
@@ -73,10 +75,41 @@ def _statements(script: str) -> list[str]:
 def _prune(connection: sqlite3.Connection, before: Instant, rows: list[Any]) -> int:
     span = {"before": before, "ids": batch_of([task for (task,) in rows])}
     found = connection.execute(SQL["still_ended"], span).fetchall() if rows else []
-    ids = {"ids": batch_of([task for (task,) in found])}
-    drop_dead_letters(connection, [task for (task,) in found])
-    for table in (*BELONGINGS, "task") if found else ():
-        column = "id" if table == "task" else "task_id"
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:ids))", ids)  # noqa: S608 - our own names
+    _delete(connection, [task for (task,) in found])
     connection.execute(SQL["prune_sessions"], {"before": before})
     return len(found)
+
+
+def _delete(connection: sqlite3.Connection, tasks: list[TaskId]) -> None:
+    """Delete tasks with all that belongs to them."""
+    ids = {"ids": batch_of(tasks)}
+    drop_dead_letters(connection, tasks)
+    for table in (*BELONGINGS, "task") if tasks else ():
+        column = "id" if table == "task" else "task_id"
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:ids))", ids)  # noqa: S608 - our own names
+
+
+def _ended_jobs(connection: sqlite3.Connection, before: Instant, limit: int) -> list[str]:
+    """Return jobs that ended before a time, with about as many tasks as `limit`, and one at least if there is one."""
+    jobs: list[str] = []
+    for job, total in connection.execute(SQL["ended_jobs"], {"before": before, "limit": limit}).fetchall():
+        limit -= total
+        if jobs and limit < 0:
+            break
+        jobs.append(job)
+    return jobs
+
+
+def _prune_jobs(connection: sqlite3.Connection, before: Instant, jobs: list[str]) -> int:
+    """Delete jobs as a whole, unless they live again by now; return how many tasks that were."""
+    span = {"before": before, "ids": batch_of(jobs)}
+    ended = [job for (job,) in connection.execute(SQL["still_ended_jobs"], span).fetchall()] if jobs else []
+    pruned = 0
+    for job in ended:
+        tasks = [task for (task,) in connection.execute(SQL["tasks_of_job"], {"job": job}).fetchall()]
+        connection.execute(SQL["delete_edges"], {"ids": batch_of(tasks)})
+        _delete(connection, tasks)
+        connection.execute(SQL["delete_deps"], {"job": job})
+        connection.execute(SQL["delete_job"], {"job": job})
+        pruned += len(tasks)
+    return pruned

@@ -3,7 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 
-from drumline.backends.sqlite.access import Access, batch_of, tell_facts
+from drumline.backends.sqlite.access import batch_of, tell_facts
+from drumline.backends.sqlite.following import JobFollowing
 from drumline.backends.sqlite.settling import Ends, Held, held_by
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
@@ -16,13 +17,14 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
+from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.store import Hint, Reaped
 
 CLOSED_FOR_MS = 24 * 3_600_000
 """How long a closed session is still shown."""
 
 
-class Sessions(Access):
+class Sessions(JobFollowing):
     """`ports.store.Sessions` on SQLite."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
@@ -136,4 +138,5 @@ class Sessions(Access):
             requeued=tuple(Hint(task, lanes[lane], due_at) for task, lane, due_at in queued),
             poisoned=tuple(poisoned),
             ghosts=ghosts,
+            effects=self._follow(connection, now, ends.in_jobs) if ends.in_jobs else NO_EFFECTS,
         )

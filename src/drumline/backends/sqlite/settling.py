@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from drumline.backends.sqlite.access import Access, Event, batch_of, event, rows_of, tell
+from drumline.backends.sqlite.access import Event, batch_of, event, rows_of, tell
 from drumline.backends.sqlite.dead_letters import Death, write_dead_letters
+from drumline.backends.sqlite.following import JobFollowing
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF, AttemptOutcome, state_after
 from drumline.core.clock import Instant
@@ -35,15 +36,18 @@ class Held(Struct, frozen=True, array_like=True):
     started_at: int
     due_at: int
     cancel_requested: bool
+    in_job: bool
 
 
 class Ends:
     """Collects what the ends of attempts change, to be written in a few statements."""
 
     def __init__(self, now: Instant) -> None:
-        self._now = now
+        self.now = now
         self._attempts: list[tuple[object, ...]] = []
         self._ended: list[TaskId] = []
+        self.in_jobs: dict[TaskId, tuple[State, int | None]] = {}
+        """The tasks of jobs that have ended, how, and when they were started."""
         self._requeued: list[tuple[object, ...]] = []
         self._events: list[Event] = []
         self._deaths: list[Death] = []
@@ -71,7 +75,7 @@ class Ends:
         cause = None if error is None else encode(error).decode()
         self._attempts.append((
             lease.task, lease.epoch, held.attempt, int(OUTCOME_OF[act]), nonce, held.session, held.started_at,
-            self._now, result, cause,
+            self.now, result, cause,
         ))  # fmt: skip
         self._events.append(event(lease.task, act, state, lease.epoch))
         if state is State.FAILED:
@@ -79,9 +83,11 @@ class Ends:
             self._deaths.append(Death(lease.task, lease.epoch, held.attempt, held.lane, known or cause_of(error)))
         if state in TERMINAL:
             self._ended.append(lease.task)
+            if held.in_job:
+                self.in_jobs[lease.task] = (state, held.started_at)
             return state, None
         delay_ms = settlement.delay_ms if settlement else 0
-        due_at = Instant(held.due_at if act in {Act.RELEASE, Act.REAP} else self._now + delay_ms)
+        due_at = Instant(held.due_at if act in {Act.RELEASE, Act.REAP} else self.now + delay_ms)
         self._requeued.append((
             lease.task, due_at, held.attempt if counts else held.attempt - 1,
             held.failures + (act is Act.BACK_OFF), held.crashes + (act is Act.REAP),
@@ -96,11 +102,11 @@ class Ends:
             connection.execute(SQL["delete_live"], {"ids": batch_of(self._ended)})
         if self._requeued:
             connection.execute(SQL["requeue"], {"batch": batch_of(self._requeued)})
-        tell(connection, self._now, self._events)
-        write_dead_letters(connection, self._now, self._deaths)
+        tell(connection, self.now, self._events)
+        write_dead_letters(connection, self.now, self._deaths)
 
 
-class Settling(Access):
+class Settling(JobFollowing):
     """The settling part of `ports.store.Executing` on SQLite."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
@@ -133,11 +139,20 @@ class Settling(Access):
         lanes = self._lanes.lanes(connection, [lane for _, lane, _ in queued])
         for place, lane, due_at in queued:
             answers[place] = Settled(State.QUEUED, Hint(leases[place].task, lanes[lane], due_at))
+        if ends.in_jobs:
+            place = next(place for place, lease in enumerate(leases) if lease.task in ends.in_jobs and lease in done)
+            state = ends.in_jobs[leases[place].task][0]
+            answers[place] = Settled(state, effects=self._follow(connection, ends.now, ends.in_jobs))
         if any(answer is NOT_CURRENT for answer in answers):
-            for place, outcome in rows_of(connection, "settled_before", {"batch": batch_of(leases)}):
-                if answers[place] is NOT_CURRENT:
-                    answers[place] = Settled(state_after(AttemptOutcome(outcome)))
+            _recognise(connection, leases, answers)
         return answers
+
+
+def _recognise(connection: sqlite3.Connection, leases: Sequence[Lease], answers: list[Settled | Fenced]) -> None:
+    """Answer those whose lease is not current as the first time, if it was settled before."""
+    for place, outcome in rows_of(connection, "settled_before", {"batch": batch_of(leases)}):
+        if answers[place] is NOT_CURRENT:
+            answers[place] = Settled(state_after(AttemptOutcome(outcome)))
 
 
 def held_by(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[Held]:

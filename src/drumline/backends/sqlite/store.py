@@ -14,9 +14,11 @@ from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.outbox import Outbox
 from drumline.backends.sqlite.outputs import Outputs
 from drumline.backends.sqlite.querying import Querying
+from drumline.backends.sqlite.querying_jobs import QueryingJobs
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
 from drumline.backends.sqlite.submitting import Submitting
+from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.backends.sqlite.sweeping import Sweeping
 from drumline.backends.sqlite.tenants import Tenants
 from drumline.core.clock import Clock, SystemClock
@@ -29,6 +31,8 @@ class SqliteStore(
     Outputs,
     Sessions,
     Editing,
+    SubmittingJobs,
+    QueryingJobs,
     Querying,
     Sweeping,
     Housekeeping,

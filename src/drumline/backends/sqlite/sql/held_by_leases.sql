@@ -2,10 +2,10 @@
 --   fence   epoch and nonce both match
 --   :batch  JSON list whose items begin with [id, epoch, nonce]
 -- GIVES one JSON list of
---   [position in batch, lane, attempt, failures, crashes, session, started_at, due_at, cancel_requested]
+--   [position in batch, lane, attempt, failures, crashes, session, started_at, due_at, cancel_requested, in_job]
 SELECT json_group_array(json_array(
     given.key, live.lane, live.attempt, live.failures, live.crashes,
-    live.session, live.started_at, live.due_at, live.cancel_requested
+    live.session, live.started_at, live.due_at, live.cancel_requested, live.in_job
 ))
 FROM json_each(:batch) AS given
 CROSS JOIN task_live AS live

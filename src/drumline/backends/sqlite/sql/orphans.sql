@@ -5,7 +5,7 @@
 SELECT
     live.id, live.epoch, live.nonce, NOT session.is_dead AS ghost,
     live.lane, live.attempt, live.failures, live.crashes, live.session, live.started_at, live.due_at,
-    live.cancel_requested
+    live.cancel_requested, live.in_job
 FROM task_live AS live
 INNER JOIN session ON live.session = session.id
 WHERE

@@ -1,0 +1,2 @@
+-- prune: a job whose tasks have gone.
+DELETE FROM job WHERE id = :job

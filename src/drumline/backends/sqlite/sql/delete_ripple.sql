@@ -1,0 +1,2 @@
+-- ripple: everybody has been told.
+DELETE FROM job_ripple WHERE seq = :seq

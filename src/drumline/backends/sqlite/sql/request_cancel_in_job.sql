@@ -1,0 +1,3 @@
+-- cancel: ask the running tasks of a job to stop; their workers are told at their next beat.
+UPDATE task_live SET cancel_requested = 1
+WHERE state = 2 AND id IN (SELECT task_id FROM job_task WHERE job_id = :job)
