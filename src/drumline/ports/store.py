@@ -26,6 +26,7 @@ from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given o
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
+from drumline.ports.notifications import Notifications
 from drumline.ports.outbox import Outbox
 
 
@@ -317,6 +318,10 @@ class Querying(Protocol):
         """Return the queues that have tasks or are paused."""
         ...
 
+    async def count_ahead(self, task: TaskView, *, limit: int) -> int:
+        """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
+        ...
+
 
 class Sweeping(Protocol):
     """What a queue that has lost its hints is made whole from."""
@@ -369,6 +374,7 @@ class Store(
     DeadLetters,
     Housekeeping,
     Outbox,
+    Notifications,
     AccessStore,
     Protocol,
 ):

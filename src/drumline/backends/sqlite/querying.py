@@ -13,6 +13,7 @@ from drumline.core.clock import Instant
 from drumline.core.codec import decode
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
+from drumline.core.priority import score
 from drumline.core.state import State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
@@ -74,6 +75,20 @@ class Querying(Access):
         """Return one file."""
         rows = await self._rows("artifact", {"id": task, "name": name})
         return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
+
+    async def count_ahead(self, task: TaskView, *, limit: int) -> int:
+        """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
+        ((count,),) = await self._rows(
+            "count_ahead",
+            {
+                "tenant": task.lane.tenant,
+                "queue": task.lane.queue,
+                "score": score(task.due_at or 0, task.lane.priority),
+                "now": self._now(),
+                "limit": limit,
+            },
+        )
+        return int(count)
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""

@@ -1,0 +1,131 @@
+"""Why a task is not running: the answer to the question that people ask most."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.session import SessionView
+from drumline.core.state import TERMINAL, State
+from drumline.core.task import TaskView
+
+MOST_AHEAD = 10_000
+"""How far the tasks before one are counted."""
+
+
+class Cause(StrEnum):
+    """The kinds of reasons. Words for programs: they stay what they are."""
+
+    ENDED = "ended"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    DEPENDENCY = "dependency"
+    SCHEDULED = "scheduled"
+    BACKING_OFF = "backing_off"
+    QUEUE_PAUSED = "queue_paused"
+    NO_WORKER = "no_worker"
+    WORKERS_BUSY = "workers_busy"
+    BEHIND = "behind"
+    NEXT = "next"
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """One reason, in words."""
+
+    cause: Cause
+    text: str
+    until: Instant | None = None
+    """When it will be over by itself, where that is known."""
+    count: int | None = None
+    """How many tasks, jobs or workers it is about."""
+    names: tuple[str, ...] = ()
+    """The tasks of the same job, the queue or the workers that it is about."""
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What stands around a task and may hold it back."""
+
+    now: Instant
+    sessions: tuple[SessionView, ...] = ()
+    pause: str | None = None
+    """Why its queue is paused: empty if nobody said, None if it is not."""
+    ahead: int = 0
+    waits_for: tuple[str, ...] = ()
+    """The keys of the tasks of its job that it waits for."""
+    waits_for_jobs: int = 0
+
+
+def explain(task: TaskView, around: Surroundings) -> tuple[Reason, ...]:
+    """Return why a task is not running, the weightiest reason first; what is not waiting gets one that says so."""
+    if task.state in TERMINAL:
+        return (Reason(cause=Cause.ENDED, text=f"it has ended: {task.state.name.lower()}"),)
+    if task.state is State.RUNNING:
+        if task.cancel_requested:
+            return (Reason(cause=Cause.STOPPING, text="it was asked to stop, and its worker has not done so yet"),)
+        return (Reason(cause=Cause.RUNNING, text="it is running"),)
+    if task.state is State.BLOCKED:
+        return (_dependency(around),)
+    reasons = [*_time(task, around), *_pause(task, around), *_workers(task, around)]
+    return tuple(reasons) or (_turn(around),)
+
+
+def _dependency(around: Surroundings) -> Reason:
+    if around.waits_for_jobs:
+        count = around.waits_for_jobs
+        text = f"its job waits for {count} other job{'s' if count > 1 else ''}"
+        return Reason(cause=Cause.DEPENDENCY, text=text, count=count)
+    names = around.waits_for
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return Reason(cause=Cause.DEPENDENCY, text=f"it waits for {shown}", count=len(names), names=names)
+
+
+def _time(task: TaskView, around: Surroundings) -> list[Reason]:
+    if task.due_at is None or task.due_at <= around.now:
+        return []
+    if task.failures:
+        text = f"attempt {task.attempt} failed; it is tried again when its backoff is over"
+        return [Reason(cause=Cause.BACKING_OFF, text=text, until=task.due_at)]
+    return [Reason(cause=Cause.SCHEDULED, text="it is due later", until=task.due_at)]
+
+
+def _pause(task: TaskView, around: Surroundings) -> list[Reason]:
+    if around.pause is None:
+        return []
+    why = f": {around.pause}" if around.pause else ""
+    queue = task.lane.queue
+    return [Reason(cause=Cause.QUEUE_PAUSED, text=f"the queue {queue} is paused{why}", names=(queue,))]
+
+
+def _workers(task: TaskView, around: Surroundings) -> list[Reason]:
+    """Return what is wrong with the workers: none lives, none has the type, none serves the queue, all are leaving."""
+    lane = task.lane
+    mine = [view for view in around.sessions if view.spec.tenant in {None, lane.tenant}]
+    skilled = [view for view in mine if lane.name in view.spec.names]
+    serving = [view for view in skilled if not view.spec.queues or lane.queue in view.spec.queues]
+    staying = [view for view in serving if not view.should_drain]
+    steps = (
+        (mine, "no worker is running"),
+        (skilled, f"no live worker has the task {lane.name}"),
+        (serving, f"no live worker with the task {lane.name} serves the queue {lane.queue}"),
+        (staying, f"every worker with the task {lane.name} is leaving"),
+    )
+    return next((_none(text) for found, text in steps if not found), _busy(staying))
+
+
+def _none(text: str) -> list[Reason]:
+    return [Reason(cause=Cause.NO_WORKER, text=text, count=0)]
+
+
+def _busy(able: list[SessionView]) -> list[Reason]:
+    if any(view.held < view.spec.capacity for view in able):
+        return []
+    words = "the worker that can run it is" if len(able) == 1 else f"all {len(able)} workers that can run it are"
+    return [Reason(cause=Cause.WORKERS_BUSY, text=f"{words} busy", count=len(able))]
+
+
+def _turn(around: Surroundings) -> Reason:
+    if around.ahead:
+        shown = f"{MOST_AHEAD:,} or more" if around.ahead >= MOST_AHEAD else f"{around.ahead:,}"
+        text = f"{shown} task{'s' if around.ahead > 1 else ''} of its queue come first"
+        return Reason(cause=Cause.BEHIND, text=text, count=around.ahead)
+    return Reason(cause=Cause.NEXT, text="it is next, and starts at any moment")

@@ -1,0 +1,63 @@
+"""Finding out why a task is not running: what stands around it, looked up only where it can matter."""
+
+from typing import Protocol
+
+from drumline.core.clock import Clock, Instant
+from drumline.core.errors import NotFound
+from drumline.core.ids import TaskId
+from drumline.core.state import State
+from drumline.core.task import Lane, TaskView
+from drumline.core.why import MOST_AHEAD, Reason, Surroundings, explain
+from drumline.ports.jobs import Jobs
+from drumline.ports.store import Querying, Sessions, Sweeping
+
+
+class Looked(Querying, Sessions, Sweeping, Jobs, Protocol):
+    """The part of a store that is looked at."""
+
+
+class Whys:
+    """Answers the question."""
+
+    def __init__(self, store: Looked, *, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[Reason, ...]:
+        """Return why a task is not running, the weightiest reason first, or raise `NotFound`."""
+        (view,) = await self._store.get([task], tenant=tenant, payload=False)
+        if view is None:
+            raise NotFound(f"there is no task {task}", field="id")
+        return explain(view, await self._around(view))
+
+    async def _around(self, view: TaskView) -> Surroundings:
+        now = Instant(await self._store.now())
+        if view.state is State.BLOCKED:
+            return await self._family(view, now)
+        if view.state is not State.QUEUED:
+            return Surroundings(now=now)
+        return Surroundings(
+            now=now,
+            sessions=tuple(await self._store.sessions()),
+            pause=await self._pause(view.lane),
+            ahead=await self._store.count_ahead(view, limit=MOST_AHEAD),
+        )
+
+    async def _pause(self, lane: Lane) -> str | None:
+        # The list of queues counts all that waits: it is asked for only where its reason is wanted.
+        if (lane.tenant, lane.queue) not in await self._store.paused_queues():
+            return None
+        queues = await self._store.queues(tenant=lane.tenant)
+        return next((queue.reason or "" for queue in queues if queue.name == lane.queue and queue.is_paused), None)
+
+    async def _family(self, view: TaskView, now: Instant) -> Surroundings:
+        if view.options.job is None:
+            return Surroundings(now=now)
+        (job,) = await self._store.get_jobs([view.options.job])
+        if job is not None and job.waits_for:
+            return Surroundings(now=now, waits_for_jobs=job.waits_for)
+        nodes = {node.key: node for node in await self._store.nodes(view.options.job)}
+        mine = next((node for node in nodes.values() if node.task == view.id), None)
+        needs = () if mine is None else mine.needs
+        live = {State.BLOCKED, State.QUEUED, State.RUNNING}
+        return Surroundings(now=now, waits_for=tuple(key for key in needs if nodes[key].state in live))
