@@ -1,6 +1,6 @@
-"""Identifiers: UUIDv7 for tasks and jobs, random 63-bit numbers for sessions and nonces.
+"""Identifiers: UUIDv7 for tasks, jobs and schedules, random 63-bit numbers for sessions and nonces.
 
-Ids of both are canonical text everywhere in Python. They sort by creation time, and within one process
+Ids of the former are canonical text everywhere in Python. They sort by creation time, and within one process
 strictly so, which keeps the stores' primary keys append-only.
 """
 
@@ -13,6 +13,7 @@ from drumline.core.errors import Invalid
 
 TaskId = NewType("TaskId", str)
 JobId = NewType("JobId", str)
+ScheduleId = NewType("ScheduleId", str)
 SessionId = NewType("SessionId", int)
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -62,6 +63,11 @@ def parse_task_id(text: str, *, field: str = "id") -> TaskId:
 def parse_job_id(text: str, *, field: str = "id") -> JobId:
     """Return `text` as a job id in canonical form, or raise `Invalid` naming `field`."""
     return JobId(parse_task_id(text, field=field))
+
+
+def parse_schedule_id(text: str, *, field: str = "id") -> ScheduleId:
+    """Return `text` as a schedule id in canonical form, or raise `Invalid` naming `field`."""
+    return ScheduleId(parse_task_id(text, field=field))
 
 
 def created_ms(task: TaskId) -> int:

@@ -16,6 +16,12 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Tasks in one bulk submission."""
     job_tasks: int = 10_000
     """Tasks in one job."""
+    missed_runs: int = 1000
+    """Missed firings of one schedule that are made up for, at most: the newest ones."""
+    waiting_runs: int = 1000
+    """Runs of one schedule that wait for the one before them."""
+    backfill: int = 10_000
+    """Runs in one backfill."""
     body: int = 64 * 1024 * 1024
     """One HTTP request."""
     log: int = 1024 * 1024

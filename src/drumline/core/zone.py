@@ -1,0 +1,97 @@
+"""Time zones as stretches of one offset each, so that finding fire times is arithmetic on whole seconds.
+
+Where the system has no zone database, the package `tzdata` brings one; `zoneinfo` finds it by itself.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo, available_timezones
+
+from drumline.core.errors import Invalid
+from drumline.core.wording import suggestion
+
+LAST_YEAR: Final = 9998
+"""Nothing is looked for after it: the calendar of Python ends a year later."""
+DAY: Final = 86_400
+LOOK_EVERY: Final = DAY
+"""Seconds between two looks at a zone's offset; no zone has changed it twice within so short a time."""
+
+
+class Stretch(NamedTuple):
+    """A span of time, from `start` up to `end` in seconds since 1970, in which clocks differ from UTC by `offset`."""
+
+    start: int
+    end: int
+    offset: int
+
+
+class Zone:
+    """The stretches of one zone, year by year, made when they are first needed."""
+
+    def __init__(self, name: str, info: tzinfo) -> None:
+        self.name = name
+        self.info = info
+        self._years: dict[int, tuple[Stretch, ...]] = {}
+        self._last = Stretch(0, 0, 0)
+
+    def stretch(self, second: int) -> Stretch:
+        """Return the stretch that a second lies in."""
+        last = self._last
+        if last.start <= second < last.end:
+            return last
+        year = self._year(datetime.fromtimestamp(second, UTC).year)
+        self._last = year[bisect_right(year, second, key=lambda one: one.start) - 1]
+        return self._last
+
+    def stretches(self, second: int) -> Iterator[Stretch]:
+        """Yield the stretch that a second lies in and all that follow, as far as the calendar goes."""
+        stretch = self.stretch(second)
+        yield stretch
+        for year in range(datetime.fromtimestamp(second, UTC).year, LAST_YEAR + 1):
+            yield from (one for one in self._year(year) if one.start >= stretch.end)
+
+    def _year(self, year: int) -> tuple[Stretch, ...]:
+        known = self._years.get(year)
+        if known is None:
+            known = self._years[year] = tuple(self._stretches_of(year))
+        return known
+
+    def _stretches_of(self, year: int) -> Iterator[Stretch]:
+        start, end = (int(datetime(one, 1, 1, tzinfo=UTC).timestamp()) for one in (year, year + 1))
+        offset = self._offset(start)
+        for look in range(start, end, LOOK_EVERY):
+            until = min(look + LOOK_EVERY, end)
+            if self._offset(until - 1) != offset:
+                change = self._change(look - 1, until - 1, offset)
+                yield Stretch(start, change, offset)
+                start, offset = change, self._offset(change)
+        yield Stretch(start, end, offset)
+
+    def _change(self, before: int, after: int, offset: int) -> int:
+        """Return the first second in which the offset is not the given one any more."""
+        while after - before > 1:
+            middle = (before + after) // 2
+            if self._offset(middle) == offset:
+                before = middle
+            else:
+                after = middle
+        return after
+
+    def _offset(self, second: int) -> int:
+        shown = datetime.fromtimestamp(second, self.info).utcoffset()
+        return 0 if shown is None else shown // timedelta(seconds=1)
+
+
+@lru_cache(maxsize=1024)
+def zone_of(name: str) -> Zone:
+    """Return a zone by its IANA name, or raise `Invalid` naming the field `timezone`."""
+    if name.upper() in {"UTC", "Z"}:
+        return Zone("UTC", UTC)
+    try:
+        return Zone(name, ZoneInfo(name))
+    except (KeyError, ValueError, OSError) as error:  # not there; not a key at all; a folder of zones
+        near = suggestion(name, available_timezones())
+        raise Invalid(f"{name!r} is not a time zone such as Europe/Berlin{near}", field="timezone") from error
