@@ -42,6 +42,10 @@ class Standing(NamedTuple):
         return Lane(self.tenant, self.queue, self.name, self.priority)
 
 
+Doing = Callable[[sqlite3.Connection, TaskId, Standing], Changed]
+"""Acts on a task where it stands, or raises `Conflict`."""
+
+
 class Controlling(ControllingJobs):
     """`ports.store.Controlling` on SQLite."""
 
@@ -82,23 +86,21 @@ class Controlling(ControllingJobs):
 
         await self._database.write(resume)
 
-    async def _each(
-        self,
-        tasks: Sequence[TaskId],
-        tenant: str | None,
-        act: Callable[[sqlite3.Connection, TaskId, Standing], Changed],
-    ) -> list[Answer]:
-        def one(connection: sqlite3.Connection, task: TaskId) -> Answer:
-            row = connection.execute(SQL["stands"], {"id": task}).fetchone()
-            at = None if row is None else Standing(*row)
-            if at is None or (tenant is not None and at.tenant != tenant):
-                return NotFound(f"there is no task {task}", field="id")
-            try:
-                return act(connection, task, at)
-            except Conflict as conflict:
-                return conflict
+    async def _each(self, tasks: Sequence[TaskId], tenant: str | None, doing: Doing) -> list[Answer]:
+        return await self._database.write(
+            lambda connection: [self._act(connection, task, tenant, doing) for task in tasks]
+        )
 
-        return await self._database.write(lambda connection: [one(connection, task) for task in tasks])
+    def _act(self, connection: sqlite3.Connection, task: TaskId, tenant: str | None, doing: Doing) -> Answer:
+        """Act on a task where it stands."""
+        row = connection.execute(SQL["stands"], {"id": task}).fetchone()
+        at = None if row is None else Standing(*row)
+        if at is None or (tenant is not None and at.tenant != tenant):
+            return NotFound(f"there is no task {task}", field="id")
+        try:
+            return doing(connection, task, at)
+        except Conflict as conflict:
+            return conflict
 
     def _cancel(self, connection: sqlite3.Connection, task: TaskId, at: Standing, act: Act) -> Changed:
         state = step(State(at.state), act)
