@@ -63,6 +63,8 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         "idempotency_key": "order 9",
         "worker": None,
         "cancel_requested": False,
+        "job_id": None,
+        "key": None,
         "error": None,
     }
 

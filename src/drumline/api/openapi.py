@@ -107,7 +107,7 @@ def _request_body(operation: Operation, schemas: Schemas) -> Schema:
         return {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
     return {
         "required": operation.body_required,
-        "content": {"application/json": {"schema": schemas.of(operation.body)}},
+        "content": {"application/json": {"schema": schemas.of(operation.described or operation.body)}},
     }
 
 
@@ -117,7 +117,7 @@ def _responses(operation: Operation, schemas: Schemas) -> Schema:
         responses[str(status)] = {"description": _REASONS.get(status, "Done"), **_content(operation, schemas)}
         if status in {200, 201} and operation.idempotent:
             responses[str(status)]["headers"] = {
-                "Location": {"description": "Where the task is", "schema": {"type": "string"}}
+                "Location": {"description": "Where it is", "schema": {"type": "string"}}
             }
     for status in sorted({status for status, _ in PROBLEMS.values()}):
         if str(status) not in responses and _may_answer(operation, status):

@@ -143,6 +143,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     tag: Tag
     body: Any = None
     """The type that the body is decoded to; `bytes` takes it as it comes."""
+    described: Any = None
+    """The type that describes the body, where it is read otherwise than it is written."""
     body_required: bool = True
     largest: Callable[[Limits], int] = lambda limits: limits.body
     """The largest body, in bytes."""

@@ -75,6 +75,32 @@ def decode_body(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
         raise explain_body(error, body, type=decoder.type) from error
 
 
+class _Key:
+    """A member's name that equals no other, so that a name which is there twice is not lost."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+_MEMBERS = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _type, text: _Key(text))
+
+
+def members_of(raw: msgspec.Raw, *, field: str) -> dict[str, msgspec.Raw]:
+    """Return the members of a JSON object as they are, or raise `Invalid` for a name that is there twice."""
+    try:
+        pairs = _MEMBERS.decode(raw)
+    except msgspec.ValidationError as error:
+        raise Invalid("must be an object, with a name for each", field=field) from error
+    members: dict[str, msgspec.Raw] = {}
+    for key, value in pairs.items():
+        if key.text in members:
+            raise Invalid(f"has {key.text!r} twice", field=f"{field}.{key.text}", code="duplicate_key")
+        members[key.text] = value
+    return members
+
+
 def explain_body(error: Exception, body: bytes, *, type: Any = None) -> Invalid:
     """Return the `Invalid` for a body that could not be decoded."""
     if not body.strip():

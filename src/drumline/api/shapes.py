@@ -54,7 +54,7 @@ class StatusBody(Struct, frozen=True):
 
 
 class TaskBody(Struct, frozen=True, kw_only=True):
-    """A task as it stands. Times are UTC, durations seconds."""
+    """A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one."""
 
     id: TaskIdText
     name: str
@@ -75,6 +75,8 @@ class TaskBody(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None
     worker: WorkerIdText | None
     cancel_requested: bool
+    job_id: TaskIdText | None
+    key: str | None
     result: Raw | UnsetType = UNSET
     error: ErrorBody | None
 
@@ -194,6 +196,8 @@ def task_body(view: TaskView, *, now: Instant) -> TaskBody:
         idempotency_key=view.idempotency_key,
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
+        job_id=options.job,
+        key=options.key,
         result=UNSET if view.result is None else view.result,
         error=error_body(view.error),
     )

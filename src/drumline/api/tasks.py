@@ -3,7 +3,7 @@
 import asyncio
 import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -26,6 +26,7 @@ from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId, parse_session_id, parse_task_id
+from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import State, Status, status_of
@@ -36,6 +37,9 @@ SLACK = 64 * 1024
 """Bytes that a task's request may have besides its payload."""
 _SLICE = 500
 """Items of a batch decoded between two turns of the event loop."""
+
+Keyed = TypeVar("Keyed", TaskRequest, JobRequest)
+"""What can be submitted under an idempotency key."""
 
 HEADER_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 """What a key may look like in a header, where only ASCII is safe."""
@@ -137,7 +141,7 @@ async def submit_request(call: Call[Any, Any], request: TaskRequest) -> Reply:
     return Reply(encode(body), 200, headers=location)
 
 
-def with_header_key(request: TaskRequest, header: bytes | None) -> TaskRequest:
+def with_header_key(request: Keyed, header: bytes | None) -> Keyed:
     """Return the request with the key of its `Idempotency-Key` header, which must not contradict the body."""
     if header is None:
         return request
