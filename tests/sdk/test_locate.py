@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from drumline import Invalid
+from drumline import Drumline, Invalid
+from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, locate
 
 
@@ -72,3 +73,16 @@ def test_named_backends_are_used_without_a_server_between(monkeypatch: pytest.Mo
     assert (by_argument.url, by_url.direct) == (None, None)
     with pytest.raises(Invalid, match="together"):
         locate(url="http://server", direct=Direct(store="postgresql://db"))
+
+
+def test_a_forked_child_does_not_use_its_parents_connection() -> None:
+    app = Drumline("forked")
+    app.use(HttpTransport("http://127.0.0.1:9"))
+
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if app.client_at_hand is None else 1)
+    _, status = os.waitpid(child, 0)
+
+    assert app.client_at_hand is not None
+    assert os.waitstatus_to_exitcode(status) == 0

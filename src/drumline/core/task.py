@@ -77,7 +77,7 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 DEFAULT_OPTIONS = TaskOptions()
 
 
-class Lane(Struct, frozen=True, gc=False):
+class Lane(Struct, frozen=True, gc=False, cache_hash=True):
     """Tasks that are alike to a dispatcher: they differ only in when they are due.
 
     The stores intern lanes as small numbers, so a claim asks "the oldest due of these lanes" and never looks at a
@@ -164,12 +164,13 @@ def accept(
         raise Invalid("cannot be given together with run_at", field="delay")
     if request.idempotency_key is not None and request.idempotency_key_alias is not None:
         raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
-    check_json(bytes(request.payload), field="payload", largest=limits.payload, deepest=limits.nesting)
+    payload = bytes(request.payload)
+    check_json(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
     key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
     return NewTask(
         id=id,
         lane=_lane(tenant, request.queue, request.name, request.priority),
-        payload=bytes(request.payload),
+        payload=payload,
         options=None if _has_default_options(request) else encode_options(options_of(request)),
         run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
         delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),

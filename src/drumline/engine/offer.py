@@ -43,5 +43,6 @@ class Offers:
 
     async def _push(self, hints: Sequence[Hint]) -> None:
         await self._queue.push(hints)
-        for queue, count in Counter(hint.lane.queue for hint in hints).items():
-            self._waiters.wake(queue, count)
+        if self._waiters.are_any:
+            for queue, count in Counter(hint.lane.queue for hint in hints).items():
+                self._waiters.wake(queue, count)

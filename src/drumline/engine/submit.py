@@ -11,6 +11,8 @@ from drumline.engine.offer import Offers
 from drumline.ports.store import Hint, Submitting
 from drumline.sdk.batcher import Batcher, Weights
 
+LARGEST: Final = 500
+"""Tasks in one transaction: more would cost each of them no less, and two at once keep both sides busy."""
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
 
@@ -28,6 +30,7 @@ class Submissions:
         self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
             self._flush,
             name="submissions",
+            largest=LARGEST,
             parallel=parallel,
             weights=Weights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )

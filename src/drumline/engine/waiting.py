@@ -63,6 +63,11 @@ class Waiters:
         self._watches: dict[Kind, tuple[Waiter, float]] = {}
         """Who keeps watch for a kind, and until when."""
 
+    @property
+    def are_any(self) -> bool:
+        """Whether anybody waits."""
+        return bool(self._idle)
+
     @contextmanager
     def waiting(self, spec: SessionSpec) -> Iterator[Waiter]:
         """Give a claimer that can be woken, for as long as it needs."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
@@ -20,6 +19,7 @@ from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import define
 from drumline.sdk.embedded import open_embedded, opened_here, worker_running
+from drumline.sdk.forks import Forks
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, locate
@@ -175,17 +175,18 @@ class Drumline(Generic[StateT]):
     @property
     def client(self) -> Client:
         """The client, connected on first use; a forked child gets its own."""
-        client = self._client
-        if client is not None and self._owner == os.getpid():
+        client = self.client_at_hand
+        if client is not None:
             return client
         with self._lock:
-            if self._client is None or self._owner != os.getpid():
-                self._client, self._owner = Client(self._connect()), os.getpid()
+            if self._client is None or self._owner != Forks.count:
+                self._client, self._owner = Client(self._connect()), Forks.count
             return self._client
 
     @property
-    def _is_connected(self) -> bool:
-        return self._client is not None and self._owner == os.getpid()
+    def client_at_hand(self) -> Client | None:
+        """The client, if it is connected already."""
+        return self._client if self._owner == Forks.count else None
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -199,7 +200,7 @@ class Drumline(Generic[StateT]):
         transport = open_embedded(place)
         try:
             with self._lock:
-                before, self._client, self._owner = self._client, Client(transport), os.getpid()
+                before, self._client, self._owner = self._client, Client(transport), Forks.count
             with worker_running(self, transport, frozenset(self.registry.names)):
                 yield
         finally:
@@ -229,7 +230,8 @@ class Drumline(Generic[StateT]):
     async def aclient(self) -> Client:
         """Return the client, connecting without blocking the event loop."""
         # The server to find may be served by this very loop: a blocking look would wait for itself.
-        return self.client if self._is_connected else await asyncio.to_thread(lambda: self.client)
+        client = self.client_at_hand
+        return client if client is not None else await asyncio.to_thread(lambda: self.client)
 
     def use(self, transport: Transport, *, unless_named: bool = False) -> None:
         """Use this transport from now on, instead of finding one.
@@ -240,13 +242,13 @@ class Drumline(Generic[StateT]):
         if unless_named and self._names_its_place:
             return
         with self._lock:
-            self._client, self._owner = Client(transport), os.getpid()
+            self._client, self._owner = Client(transport), Forks.count
 
     def close(self) -> None:
         """Let go of connections; the app connects again when it is used again."""
         with self._lock:
             client, self._client = self._client, None
-        if client is not None and self._owner == os.getpid():
+        if client is not None and self._owner == Forks.count:
             client.close()
 
     def _connect(self) -> Transport:

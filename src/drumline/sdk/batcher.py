@@ -145,7 +145,7 @@ class Batcher(Generic[In, Out]):
         weight = self._weight_of(items)
         self._check_room(len(items), weight)  # once for all of them: half a list must not be sent
         if len(items) <= self._largest and weight <= HEAVIEST:
-            return await self.send_many(items)
+            return await self._send_weighed(items, weight)
         return [out for outs in await asyncio.gather(*map(self.send_many, self._parts(items))) for out in outs]
 
     async def join_each(self, items: Sequence[In]) -> list[Out | DrumlineError]:
@@ -153,10 +153,11 @@ class Batcher(Generic[In, Out]):
 
         If all of them fail, the error is raised: nothing was kept.
         """
-        parts = list(self._parts(items))
-        if len(parts) <= 1:
+        weight = self._weight_of(items)
+        if len(items) <= self._largest and weight <= HEAVIEST:
             return list(await self.join_many(items))
-        self._check_room(len(items), self._weight_of(items))
+        self._check_room(len(items), weight)
+        parts = list(self._parts(items))
         answers = await asyncio.gather(*map(self.send_many, parts), return_exceptions=True)
         told: list[Out | DrumlineError] = []
         for part, outs in zip(parts, answers, strict=True):
@@ -185,9 +186,7 @@ class Batcher(Generic[In, Out]):
 
         For those who need not wait, and refuse nothing: no push-back here.
         """
-        answer: asyncio.Future[list[Out]] = asyncio.get_running_loop().create_future()
-        self._add(_Group(items, self._weight_of(items), answer))
-        return answer
+        return self._send_weighed(items, self._weight_of(items))
 
     def send(self, item: In, then: Then[Out]) -> None:
         """Send one item and have `then` called with what became of it, which must not raise. No push-back here."""
@@ -197,6 +196,11 @@ class Batcher(Generic[In, Out]):
         """Wait until nothing is waiting and nothing is in flight."""
         while self._flights:
             await asyncio.wait(set(self._flights))
+
+    def _send_weighed(self, items: Sequence[In], weight: int) -> "asyncio.Future[list[Out]]":
+        answer: asyncio.Future[list[Out]] = asyncio.get_running_loop().create_future()
+        self._add(_Group(items, weight, answer))
+        return answer
 
     def _add(self, group: _Waiting[In, Out]) -> None:
         self._waiting.append(group)

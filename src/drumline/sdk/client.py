@@ -8,9 +8,9 @@ import asyncio
 import re
 import time
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
@@ -21,6 +21,7 @@ from drumline.sdk.loop_thread import running_loop
 from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
 
 T = TypeVar("T")
+Submissions = Batcher[TaskRequest, TaskId | DrumlineError]
 Steps = Generator[Ask[Any], Any, T]
 """An act in steps: yields asks, is sent their answers (or thrown their errors), returns its result."""
 
@@ -33,9 +34,9 @@ class Client:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher[TaskRequest, TaskId | DrumlineError]] = (
-            WeakKeyDictionary()
-        )
+        self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Submissions] = WeakKeyDictionary()
+        self._last: tuple[Callable[[], asyncio.AbstractEventLoop | None], Submissions]
+        self._last = (lambda: None), self._new_batcher()
 
     def submit(self, request: TaskRequest) -> TaskId:
         """Store one task, or raise the reason why not."""
@@ -45,16 +46,10 @@ class Client:
     async def asubmit(self, request: TaskRequest) -> TaskId:
         """Store one task together with those that others submit on this loop at the same time."""
         loop = asyncio.get_running_loop()
-        batcher = self._batchers.get(loop)
-        if batcher is None:
-            batcher = self._batchers[loop] = Batcher(
-                self._flush,
-                name="asubmit",
-                largest=LARGEST_JOIN,
-                parallel=PARALLEL_JOINS,
-                weights=Weights(lambda request: len(memoryview(request.payload))),
-            )
-        return _id_or_raise(await batcher.join(request))
+        last_loop, batcher = self._last
+        if last_loop() is not loop:
+            batcher = self._batcher_on(loop)
+        return _id_or_raise(await batcher.joined(request))
 
     def run(self, steps: Steps[T]) -> T:
         """Take the steps, blocking the calling thread."""
@@ -95,6 +90,23 @@ class Client:
 
     async def _asend(self, ask: Ask[Any]) -> Any:
         return await (asyncio.sleep(ask.seconds) if isinstance(ask, Pause) else self.transport.asend(ask))
+
+    def _batcher_on(self, loop: asyncio.AbstractEventLoop) -> Submissions:
+        """Return the batcher of a loop, and remember it as the last that was used."""
+        batcher = self._batchers.get(loop)
+        if batcher is None:
+            batcher = self._batchers[loop] = self._new_batcher()
+        self._last = ref(loop), batcher
+        return batcher
+
+    def _new_batcher(self) -> Submissions:
+        return Batcher(
+            self._flush,
+            name="asubmit",
+            largest=LARGEST_JOIN,
+            parallel=PARALLEL_JOINS,
+            weights=Weights(lambda request: len(memoryview(request.payload))),
+        )
 
     async def _flush(self, requests: list[TaskRequest]) -> Sequence[TaskId | DrumlineError]:
         return await self.transport.asend(SubmitMany(requests))

@@ -4,7 +4,7 @@ Every act comes twice: blocking (`result`) and async (`aresult`, also `await han
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -23,6 +23,8 @@ from drumline.sdk.transport import Cancel, Get, LiveNames, ReadLog, RetryTask, T
 R = TypeVar("R")
 T = TypeVar("T")
 
+_CLOCK: Final = SystemClock()
+
 
 def decode_any(result: Raw) -> Any:
     """Return a result whose type nobody here knows."""
@@ -40,7 +42,7 @@ class TaskHandle(Generic[R]):
         self.id = id
         self._client = client
         self._decode = decode
-        self._clock = clock or SystemClock()
+        self._clock = clock or _CLOCK
 
     @property
     def url(self) -> str:

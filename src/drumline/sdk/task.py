@@ -37,6 +37,11 @@ class HasClient(Protocol):
         """The client, connected on first use."""
         ...
 
+    @property
+    def client_at_hand(self) -> Client | None:
+        """The client, if it is connected already."""
+        ...
+
     async def aclient(self) -> Client:
         """Return the client, connecting without blocking the event loop."""
         ...
@@ -84,7 +89,7 @@ class Submittable(Generic[P, R]):
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]:
         """Submit a call; concurrent ones on this event loop travel together."""
         request = self.request_for(args, kwargs)
-        client = await self._app.aclient()
+        client = self._app.client_at_hand or await self._app.aclient()
         return TaskHandle(await client.asubmit(request), client, self.definition.decode_result)
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:

@@ -20,11 +20,21 @@ Key = tuple[str, str]
 Answers = dict[TaskId, Submitted | KeyReused]
 
 
-class Entry(NamedTuple):
-    """A task on its way in, and the number of its lane."""
+class Entries(NamedTuple):
+    """Tasks on their way in, and the numbers of their lanes."""
 
-    task: NewTask
-    lane: int
+    tasks: Sequence[NewTask]
+    lanes: Sequence[int]
+
+    @property
+    def are_keyless(self) -> bool:
+        """Whether no task has an idempotency key."""
+        return all(task.idempotency_key is None for task in self.tasks)
+
+    def without(self, answers: Answers) -> "Entries":
+        """Return those that have no answer yet."""
+        left = [pair for pair in zip(self.tasks, self.lanes, strict=True) if pair[0].id not in answers]
+        return Entries([task for task, _ in left], [lane for _, lane in left])
 
 
 class Submitting(Access):
@@ -34,36 +44,35 @@ class Submitting(Access):
         """Store tasks durably, in order."""
         if not tasks:
             return []
-        lanes = await self._lanes.numbers_in_order([task.lane for task in tasks])
-        entries = [Entry(task, lane) for task, lane in zip(tasks, lanes, strict=True)]
+        entries = Entries(tasks, await self._lanes.numbers_in_order([task.lane for task in tasks]))
         try:
-            answers = await self._store(entries)
+            return await self._store(entries)
         except asyncpg.UniqueViolationError:
             # These very tasks are there: an earlier answer to the same submission was lost.
-            answers = await self._store_missing(entries)
-        return [answers[task.id] for task in tasks]
+            return await self._store_missing(entries)
 
-    async def _store(self, entries: Sequence[Entry]) -> Answers:
-        if is_keyless(entries):
+    async def _store(self, entries: Entries) -> list[Submitted | KeyReused]:
+        if entries.are_keyless:
             ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **self._task_columns(entries))
             return self._stored(entries, now)
-        return await self._database.transact(
+        answers = await self._database.transact(
             Line.SUBMIT, lambda transaction: self._store_keyed(transaction, entries), repeat=True
         )
+        return [answers[task.id] for task in entries.tasks]
 
-    async def _store_keyed(self, transaction: Transaction, entries: Sequence[Entry]) -> Answers:
-        answers = await self._known(transaction, [task for task, _ in entries])
-        new = [entry for entry in entries if entry.task.id not in answers]
-        if new:
+    async def _store_keyed(self, transaction: Transaction, entries: Entries) -> Answers:
+        answers = await self._known(transaction, entries.tasks)
+        new = entries.without(answers)
+        if new.tasks:
             ((now,),) = await transaction.fetch("submit", **self._task_columns(new))
-            answers |= self._stored(new, now)
+            answers |= {answer.id: answer for answer in self._stored(new, now) if isinstance(answer, Submitted)}
         return answers
 
-    def _stored(self, entries: Sequence[Entry], now: int) -> Answers:
-        answers: Answers = {}
-        for task, lane in entries:
+    def _stored(self, entries: Entries, now: int) -> list[Submitted | KeyReused]:
+        answers: list[Submitted | KeyReused] = []
+        for task, lane in zip(entries.tasks, entries.lanes, strict=True):
             due_at = task.run_at if task.run_at is not None else Instant(now + task.delay_ms)
-            answers[task.id] = Submitted(task.id, due_at)
+            answers.append(Submitted(task.id, due_at))
             if due_at < now:
                 self._cursors.queued(lane, Place(due_at, task.id))
         return answers
@@ -91,30 +100,29 @@ class Submitting(Access):
         found = await transaction.fetch("known_keys", tenants=[key[0] for key in keys], keys=[key[1] for key in keys])
         return _answers(tasks, new, {(row[0], row[1]): (str(row[2]), row[3], row[4]) for row in found})
 
-    async def _store_missing(self, entries: Sequence[Entry]) -> Answers:
-        ids = [task.id for task, _ in entries]
+    async def _store_missing(self, entries: Entries) -> list[Submitted | KeyReused]:
+        ids = [task.id for task in entries.tasks]
         rows = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=ids)
         answers: Answers = {TaskId(str(task)): Submitted(TaskId(str(task)), Instant(due_at)) for task, due_at in rows}
-        missing = [entry for entry in entries if entry.task.id not in answers]
-        return answers | (await self._store(missing) if missing else {})
+        missing = entries.without(answers)
+        if missing.tasks:
+            stored = await self._store(missing)
+            answers |= {task.id: answer for task, answer in zip(missing.tasks, stored, strict=True)}
+        return [answers[task] for task in ids]
 
-    def _task_columns(self, entries: Sequence[Entry]) -> dict[str, object]:
+    def _task_columns(self, entries: Entries) -> dict[str, object]:
+        tasks = entries.tasks
         return {
-            "ids": [task.id for task, _ in entries],
-            **column("lanes", [lane for _, lane in entries]),
-            **column("payloads", [task.payload for task, _ in entries]),
-            **column("options", [None if task.options is None else task.options.decode() for task, _ in entries]),
-            **column("run_at", [task.run_at for task, _ in entries]),
-            **column("delays", [task.delay_ms for task, _ in entries]),
-            "keys": [] if is_keyless(entries) else [task.idempotency_key for task, _ in entries],
+            "ids": [task.id for task in tasks],
+            **column("lanes", entries.lanes),
+            **column("payloads", [task.payload for task in tasks]),
+            **column("options", [None if task.options is None else task.options.decode() for task in tasks]),
+            **column("run_at", [task.run_at for task in tasks]),
+            **column("delays", [task.delay_ms for task in tasks]),
+            "keys": [] if entries.are_keyless else [task.idempotency_key for task in tasks],
             "act": SUBMIT,
             "now": self._now(),
         }
-
-
-def is_keyless(entries: Sequence[Entry]) -> bool:
-    """Tell whether no task has an idempotency key."""
-    return all(task.idempotency_key is None for task, _ in entries)
 
 
 def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[str, bytes, int]]) -> Answers:

@@ -48,7 +48,8 @@ class RedisQueue(Swept):
     async def push(self, hints: Sequence[Hint]) -> None:
         """Offer tasks, and wake those who wait for them in other processes."""
         now = self._clock.now()
-        near = [hint for hint in hints if hint.due_at <= now + HORIZON_MS]
+        horizon = now + HORIZON_MS
+        near = [hint for hint in hints if hint.due_at <= horizon]
         for start in range(0, len(near), MOST_PER_CALL):
             await self._push(near[start : start + MOST_PER_CALL], now)
 
@@ -93,9 +94,13 @@ class RedisQueue(Swept):
         await self._line.close()
 
     async def _push(self, hints: Sequence[Hint], now: Instant) -> None:
-        soon = Counter(hint.lane.queue for hint in hints if hint.due_at <= now + SOON_MS)
-        message = message_of(self._origin, soon)
-        if await self._run("push", self._most_per_lane, message, *written_lanes(by_lane(hints))) is None:
+        lanes = by_lane(hints)
+        limit = now + SOON_MS
+        soon: Counter[str] = Counter()
+        for lane, theirs in lanes.items():
+            soon[lane.queue] += sum(hint.due_at <= limit for hint in theirs)
+        message = message_of(self._origin, +soon)
+        if await self._run("push", self._most_per_lane, message, *written_lanes(lanes)) is None:
             self._keep(hints)
 
     def _keep(self, hints: Sequence[Hint]) -> None:
