@@ -20,7 +20,6 @@ from drumline.core.delivery import (
     DeliveryState,
     NewDelivery,
 )
-from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Event
 from drumline.core.signing import Secrets
 from drumline.core.state import State
@@ -91,8 +90,8 @@ class DeliveryFilter(Struct, frozen=True, kw_only=True):
 class Subscribing(Protocol):
     """Standing orders. A `tenant` of None means every tenant's."""
 
-    async def create_subscription(self, subscription: NewSubscription) -> Subscription | Conflict:
-        """Keep a subscription; `Conflict` if its tenant has another one of that name."""
+    async def create_subscription(self, subscription: NewSubscription) -> Subscription:
+        """Keep a subscription; raises `Conflict` if its tenant has another one of that name."""
         ...
 
     async def subscriptions(self, *, tenant: str | None = None) -> list[Subscription]:
@@ -105,8 +104,11 @@ class Subscribing(Protocol):
 
     async def change_subscription(
         self, id: SubscriptionId, change: SubscriptionChange, *, tenant: str | None = None
-    ) -> Subscription | NotFound | Conflict:
-        """Change a subscription. What waits to be delivered for one that is disabled now fails, saying so."""
+    ) -> Subscription:
+        """Change a subscription. What waits to be delivered for one that is disabled now fails, saying so.
+
+        Raises `NotFound`, and `Conflict` if its tenant has another one of that name.
+        """
         ...
 
     async def delete_subscription(self, id: SubscriptionId, *, tenant: str | None = None) -> bool:

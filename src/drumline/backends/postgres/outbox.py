@@ -7,7 +7,7 @@ from typing import Final
 from drumline.backends.events import FAILED, LOG_CHUNKS, Known, Now, Past, Told, fact_events, last_lines, task_event
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import ACT_OF
-from drumline.backends.postgres.connection import Record
+from drumline.backends.postgres.connection import Record, Rows
 from drumline.backends.postgres.database import Line
 from drumline.core.clock import Instant
 from drumline.core.event import Event, Place
@@ -33,7 +33,7 @@ class Outbox(Access):
 
     async def read_events(self, *, after: int, limit: int) -> EventPage:
         """Return the events of the rows behind a position, whole rows only, until there are `limit` events or more."""
-        log = self._log_name = self._log_name or (await self.log_span()).name
+        log = await self._log()
         rows = await self._database.fetch(Line.EVENTS, "read_outbox", repeat=True, after=after, limit=ROWS_AT_ONCE)
         taken, size = 0, 0
         for _, _, count, facts in rows:
@@ -103,8 +103,17 @@ class Outbox(Access):
         )
         return int(count)
 
+    async def _log(self) -> str:
+        """Return the name of the log, asked for once."""
+        self._log_name = self._log_name or (await self.log_span()).name
+        return self._log_name
+
     async def _task_events(self, log: str, after: int, until: int) -> list[Event]:
         rows = await self._database.fetch(Line.EVENTS, "read_acts", repeat=True, after=after, until=until)
+        return await self._events_of(log, rows)
+
+    async def _events_of(self, log: str, rows: Rows) -> list[Event]:
+        """Return acts as events; the rows are as those of read_acts.sql."""
         lanes = await self._lanes.lanes({row["lane"] for row in rows if row["lane"] is not None})
         told = [_told(row) for row in rows]
         lines = await self._last_lines(told)

@@ -5,15 +5,16 @@ from typing import Self
 from drumline.backends.postgres.auditing import Auditing
 from drumline.backends.postgres.claiming import Claiming
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
+from drumline.backends.postgres.delivering import Delivering
 from drumline.backends.postgres.editing import Editing
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.listing import Listing
-from drumline.backends.postgres.outbox import Outbox
 from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.submitting import Submitting
+from drumline.backends.postgres.subscribing import Subscribing
 from drumline.backends.postgres.sweeping import Sweeping
 from drumline.backends.postgres.tenants import Tenants
 from drumline.core.clock import Clock
@@ -29,7 +30,8 @@ class PostgresStore(
     Listing,
     Sweeping,
     Housekeeping,
-    Outbox,
+    Subscribing,
+    Delivering,
     Keys,
     Tenants,
     Auditing,

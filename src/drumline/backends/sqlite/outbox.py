@@ -1,7 +1,7 @@
 """The log of what changed. One writer commits at a time, so that the rows' own numbers are their positions."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from drumline.ports.outbox import CursorView, EventPage, LogSpan
 ROWS_AT_ONCE: Final = 256
 ACTS_AT_ONCE: Final = 500
 """Acts that are looked up in one statement: each may bring an error of many kilobytes."""
+EVERY_STATE: Final = frozenset(State)
 
 
 class Row(NamedTuple):
@@ -85,7 +86,7 @@ def _read(connection: sqlite3.Connection, after: int, limit: int) -> EventPage:
     rows = connection.execute(SQL["read_outbox"], {"after": after, "limit": ROWS_AT_ONCE}).fetchall()
     position = after
     for row in map(Row._make, rows):
-        events += _task_events(connection, log, row)
+        events += events_of(connection, log, told_in(row))
         if row.facts is not None:
             events += fact_events(log, row.position, row.at, row.facts)
         position = row.position
@@ -94,22 +95,30 @@ def _read(connection: sqlite3.Connection, after: int, limit: int) -> EventPage:
     return EventPage(tuple(events), position, is_full=len(events) >= limit or len(rows) == ROWS_AT_ONCE)
 
 
-def _task_events(connection: sqlite3.Connection, log: str, row: Row) -> Iterator[Event]:
+def told_in(row: Row, *, states: frozenset[State] = EVERY_STATE) -> list[Told]:
+    """Return the acts on tasks in a row: those that led to one of some states."""
     acts: list[tuple[str, str, int, int]] = msgspec.json.decode(row.acts)
+    return [
+        Told(
+            place=Place(row.position, place),
+            at=row.at,
+            task=TaskId(task),
+            act=None if act == SUBMITTED else Act(act),
+            state=State(state),
+            epoch=epoch,
+        )
+        for place, (task, act, state, epoch) in enumerate(acts)
+        if state in states
+    ]
+
+
+def events_of(connection: sqlite3.Connection, log: str, acts: Sequence[Told]) -> Iterator[Event]:
+    """Yield acts on tasks as events."""
     for start in range(0, len(acts), ACTS_AT_ONCE):
         part = acts[start : start + ACTS_AT_ONCE]
-        known = {
-            place: _known(details) for place, *details in rows_of(connection, "known_tasks", {"batch": batch_of(part)})
-        }
-        for place, (task, act, state, epoch) in enumerate(part):
-            told = Told(
-                place=Place(row.position, start + place),
-                at=row.at,
-                task=TaskId(task),
-                act=None if act == SUBMITTED else Act(act),
-                state=State(state),
-                epoch=epoch,
-            )
+        batch = batch_of([(told.task, told.act, int(told.state), told.epoch) for told in part])
+        known = {place: _known(details) for place, *details in rows_of(connection, "known_tasks", {"batch": batch})}
+        for place, told in enumerate(part):
             yield task_event(log, told, known.get(place), _last_lines(connection, told))
 
 

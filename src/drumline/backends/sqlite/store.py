@@ -7,11 +7,11 @@ from typing import Self
 from drumline.backends.sqlite.auditing import Auditing
 from drumline.backends.sqlite.claiming import Claiming
 from drumline.backends.sqlite.database import Database
+from drumline.backends.sqlite.delivering import Delivering
 from drumline.backends.sqlite.editing import Editing
 from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
-from drumline.backends.sqlite.outbox import Outbox
 from drumline.backends.sqlite.outputs import Outputs
 from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
@@ -36,7 +36,7 @@ class SqliteStore(
     Querying,
     Sweeping,
     Housekeeping,
-    Outbox,
+    Delivering,
     Keys,
     Tenants,
     Auditing,
