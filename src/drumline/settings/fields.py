@@ -56,6 +56,46 @@ class SmtpSettings(Struct, frozen=True, kw_only=True):
     """The sender of mails that name none."""
 
 
+class EventSettings(Struct, frozen=True, kw_only=True):
+    """The log of everything that changes, which the stream of events is read from."""
+
+    retention: timedelta = timedelta(days=1)
+    """How long events can be read again, once everybody has passed them on: how long a stream may be cut off."""
+    rows: Annotated[int, Meta(ge=0)] = 1_000_000
+    """How many rows are kept at most, once everybody has passed them on; a row holds one event or some thousands."""
+    source: str = "/drumline"
+    """What events name as their source; worth setting when several systems write to one Kafka."""
+
+
+class BusSettings(Struct, frozen=True, kw_only=True):
+    """How events are sent to Kafka, if `bus_url` names one."""
+
+    events_topic: str = "drumline.events"
+    """The topic of all events."""
+    dead_letters_topic: str = "drumline.dead-letters"
+    """The topic of tasks that failed for good, complete with payload and history."""
+    partitions: Annotated[int, Meta(ge=1, le=10_000)] = 6
+    """How many partitions a topic gets that does not exist yet. Changing it later breaks the order per task."""
+    replication: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """How many brokers keep a topic that does not exist yet; the brokers' own default when not set."""
+    retention: timedelta = timedelta(days=7)
+    """How long Kafka keeps the events of a topic that does not exist yet; dead letters four times as long."""
+    tls: bool = False
+    """Whether connections are protected by TLS."""
+    tls_ca: Path | None = None
+    """A file with the certificates of those who vouch for the brokers; those of the system when not set."""
+    tls_certificate: Path | None = None
+    """A file with our own certificate, for brokers that want to see one."""
+    tls_key: Path | None = None
+    """A file with its private key."""
+    sasl: Literal["none", "plain", "scram-sha-256", "scram-sha-512"] = "none"
+    """How to log in."""
+    username: str | None = None
+    """Whom to log in as."""
+    password: Secret | None = None
+    """The password of that user."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What Drumline says of itself, on standard error."""
 
@@ -84,6 +124,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The Redis that holds the queue: `redis://…`, `rediss://…` or `redis+cluster://…`; none when not set."""
     queue_prefix: str = "drumline:"
     """What every key in Redis begins with."""
+    bus_url: Secret | None = None
+    """The Kafka that events are sent to: `kafka://host:9092,host2:9092`; none when not set."""
     allow_shell: bool | None = None
     """Whether workers run `shell` tasks; when not set, only those of `drumline dev` on SQLite do."""
     allow_http: tuple[str, ...] | None = None
@@ -95,6 +137,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How many workers a task may take down with it before it is failed for good."""
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+    bus: BusSettings = field(default_factory=BusSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
 

@@ -26,6 +26,7 @@ _SERVICE_LINK = re.compile(r"(tcp|udp)://")
 _SCHEMES = {
     "store_url": ("sqlite:///", "postgresql://", "postgres://"),
     "queue_url": ("redis://", "rediss://", "redis+cluster://", "rediss+cluster://", "unix://"),
+    "bus_url": ("kafka://",),
     "url": ("http://", "https://"),
 }
 _FLAGS = {
