@@ -6,6 +6,7 @@ from random import Random, SystemRandom
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.ids import IdSource, SessionId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.engine.access import Access
 from drumline.engine.claim import Claims
 from drumline.engine.control import Control
 from drumline.engine.endings import Endings
@@ -41,12 +42,18 @@ class Engine:
         self.queue = queue
         self.clock = clock
         self.limits = limits
+        self.access = Access(store, clock)
         self._waiters = Waiters(poll=poll)
         self._endings = Endings()
         self._offers = Offers(queue, self._waiters)
         self._noting = Noting(store, clock)
         self.submissions = Submissions(
-            self._noting, self._offers, new_id=IdSource(clock.now, random).next, limits=limits, parallel=parallel
+            self._noting,
+            self._offers,
+            new_id=IdSource(clock.now, random).next,
+            limits=limits,
+            quotas=self.access.quotas,
+            parallel=parallel,
         )
         self.claims = Claims(
             self._noting,
@@ -84,6 +91,7 @@ class Engine:
 
     async def close(self) -> None:
         """Finish what is under way; the store and the queue are closed too."""
+        await self.access.close()
         await self.claims.drained()
         await self._offers.drained()
         await self.board.close()

@@ -1,18 +1,21 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
 from drumline.engine.offer import Offers
+from drumline.engine.quotas import QuotaDesk
 from drumline.ports.store import Hint, Submitting
 from drumline.sdk.batcher import Batcher, Weights
 
 LARGEST: Final = 500
 """Tasks in one transaction: more would cost each of them no less, and two at once keep both sides busy."""
+E = TypeVar("E", bound=DrumlineError | None)
+
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
 
@@ -21,12 +24,20 @@ class Submissions:
     """The way in. An answer means that the task is durable."""
 
     def __init__(
-        self, store: Submitting, offers: Offers, *, new_id: Callable[[], TaskId], limits: Limits, parallel: int = 1
+        self,
+        store: Submitting,
+        offers: Offers,
+        *,
+        new_id: Callable[[], TaskId],
+        limits: Limits,
+        quotas: QuotaDesk,
+        parallel: int = 1,
     ) -> None:
         self._store = store
         self._offers = offers
         self._new_id = new_id
         self._limits = limits
+        self._quotas = quotas
         self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
             self._flush,
             name="submissions",
@@ -38,7 +49,12 @@ class Submissions:
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
         """Store one task, or raise the reason why not."""
         task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
-        answer = await self._batcher.join(task)
+        if self._quotas.has_none(tenant):
+            answer = await self._batcher.join(task)
+        else:
+            await self._quotas.admit_all(tenant, [len(task.payload)])
+            with self._quotas.flying(tenant, 1):
+                answer = await self._batcher.join(task)
         if isinstance(answer, KeyReused):
             raise answer
         return answer
@@ -53,9 +69,24 @@ class Submissions:
         """
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
-        checked = [self._accept(request, number, tenant) for number, request in enumerate(requests)]
-        stored = iter(await self._batcher.join_each([task for task in checked if isinstance(task, NewTask)]))
+        checked: list[NewTask | DrumlineError] = [
+            self._accept(request, number, tenant) for number, request in enumerate(requests)
+        ]
+        if not self._quotas.has_none(tenant):
+            checked = await self._admit(checked, tenant)
+        new = [task for task in checked if isinstance(task, NewTask)]
+        with self._quotas.flying(tenant, len(new)):
+            stored = iter(await self._batcher.join_each(new))
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
+
+    async def _admit(self, checked: Sequence[NewTask | DrumlineError], tenant: str) -> list[NewTask | DrumlineError]:
+        """Return the tasks with the reason in the place of each that the tenant's quotas do not let in."""
+        new = [task for task in checked if isinstance(task, NewTask)]
+        answers = iter(await self._quotas.admit(tenant, [len(task.payload) for task in new]))
+        return [
+            _placed(next(answers), number) or task if isinstance(task, NewTask) else task
+            for number, task in enumerate(checked)
+        ]
 
     def _accept(self, request: TaskRequest | Invalid, number: int, tenant: str) -> NewTask | Invalid:
         try:
@@ -63,8 +94,7 @@ class Submissions:
                 raise request
             return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
         except Invalid as error:
-            where = f"tasks[{number}]" + (f".{error.field}" if error.field else "")
-            return Invalid(error.message, field=where, code=error.code)
+            return _placed(error, number)
 
     async def _flush(self, tasks: list[NewTask]) -> list[Submitted | KeyReused]:
         answers = await self._store.submit(tasks)
@@ -77,3 +107,12 @@ class Submissions:
             ]
         )
         return answers
+
+
+def _placed(error: E, number: int) -> E | Invalid:
+    """Return an error about a task with the place that the task has in its list."""
+    if not isinstance(error, Invalid):
+        return error
+    return Invalid(
+        error.message, field=f"tasks[{number}]" + (f".{error.field}" if error.field else ""), code=error.code
+    )

@@ -1,10 +1,11 @@
-"""Redis as the queue and as the read model: hints and copies only, never the truth.
+"""Redis as the queue, the read model and the limiter: hints, copies and counts only, never the truth.
 
 Start with `keys.py` (every key, on one page), then `lua/pop.lua` (how the best due hint is found). `line.py` is the
 only file that talks to the server; nothing that goes wrong there reaches a caller.
 """
 
 from drumline.backends.redis.board import RedisBoard
+from drumline.backends.redis.limiter import RedisLimiter
 from drumline.backends.redis.queue import RedisQueue
 
-__all__ = ["RedisBoard", "RedisQueue"]
+__all__ = ["RedisBoard", "RedisLimiter", "RedisQueue"]

@@ -27,6 +27,12 @@ The read model (`board.py`, `notes.py`), for people and programs that want to lo
 | `<prefix>task:<task id>:status` | string | its status alone, such as PROCESSING |
 | `<prefix>task:<task id>:log` | list | the last pieces of the log |
 | `<prefix>board:doubt` | string | there while changes were left out: live statuses may be old, ask the store; expires |
+
+The limiter (`limiter.py`, `lua/take.lua`):
+
+| key | type | what |
+|---|---|---|
+| `<prefix>rate:{<key id>}` | list | when an API key was given its turns, in ms, oldest first; expires |
 """
 
 from functools import lru_cache
@@ -74,6 +80,17 @@ class BoardKeys:
     def task(self, task: TaskId) -> str:
         """Return the key of a task's hash; its status and log have `:status` and `:log` behind it."""
         return f"{self._prefix}task:{task}"
+
+
+class LimiterKeys:
+    """The keys of the limiter under a prefix."""
+
+    def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
+        self._prefix = prefix
+
+    def rate(self, key: str) -> str:
+        """Return the key of an API key's turns."""
+        return f"{self._prefix}rate:{{{key}}}"
 
 
 @lru_cache(MOST_LANES)

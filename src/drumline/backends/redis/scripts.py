@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Final
 
 SHARED: Final = "_lanes.lua"
-LONE: Final = frozenset({"sync", "note_task", "note_status"})
+LONE: Final = frozenset({"sync", "note_task", "note_status", "take"})
 """Scripts that touch no lane."""
 
 

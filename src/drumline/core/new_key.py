@@ -1,0 +1,162 @@
+"""A key as somebody asks for it, and what they may ask for: never more than they have themselves."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from drumline.core.access import EVERY_TENANT, ROLES, Caller, Permission, Role, are_within, permissions_of
+from drumline.core.api_key import ApiKey, KeyId, KeySpec, NewKey, digest_of, prefix_of
+from drumline.core.clock import Instant, to_instant
+from drumline.core.duration import millis, parse_duration
+from drumline.core.errors import Conflict, Forbidden, Invalid
+from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, check_text
+from drumline.core.policy import Policy
+from drumline.core.rate import parse_rate
+from drumline.core.tenant import check_tenant
+
+LONGEST_KEY_NAME: Final = 100
+MOST_PATTERNS: Final = 100
+LONGEST_OVERLAP_MS: Final = 30 * 86_400_000
+DEFAULT_OVERLAP: Final = "1h"
+
+_QUEUE_PATTERN: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9_.:@*-]*")
+
+
+class KeyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a new key is for. What is left out does not narrow it."""
+
+    name: str
+    tenant: str | None = None
+    """Whose it is: the caller's own tenant if left out, `*` for every tenant's."""
+    role: Role = Role.SUBMITTER
+    scopes: tuple[Permission, ...] = ()
+    names: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    rate_limit: str | None = None
+    expires_at: datetime | None = None
+    expires_in: float | str | None = None
+
+
+class RotateRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long the old key opens beside the new one, and why it is replaced."""
+
+    overlap: float | str = DEFAULT_OVERLAP
+    reason: str | None = None
+
+
+class Asked(Struct, frozen=True):
+    """Who asks for a key, when, and under which rules."""
+
+    by: Caller
+    now: Instant
+    policy: Policy
+
+
+def accept_key(request: KeyRequest, key: str, *, id: KeyId, asked: Asked) -> NewKey:
+    """Return the request as a key that can be stored, or raise what is wrong with it or not allowed."""
+    tenant = _tenant(request.tenant, asked.by)
+    spec = KeySpec(
+        name=check_text(request.name, field="name", longest=LONGEST_KEY_NAME),
+        role=request.role,
+        prefix=prefix_of(key),
+        scopes=_scopes(request),
+        names=_patterns(request.names, field="names", longest=LONGEST_NAME),
+        queues=_patterns(request.queues, field="queues", longest=LONGEST_QUEUE),
+        rate=_rate(request, asked),
+        created_by=asked.by.id,
+    )
+    check_grant(asked.by, spec, tenant)
+    return NewKey(
+        id=id, tenant=tenant, digest=digest_of(key.encode()), spec=spec, expires_at=_expiry(request, asked.now)
+    )
+
+
+def replace_key(old: ApiKey, key: str, *, id: KeyId, asked: Asked) -> NewKey:
+    """Return a key like an old one, to take its place; one that expires lives as long as the old one was to live."""
+    if (reason := old.refusal(asked.now)) is not None:
+        raise Conflict(f"{reason}; make a new one", field="id")
+    check_grant(asked.by, old.spec, old.tenant)
+    spec = msgspec.structs.replace(old.spec, prefix=prefix_of(key), created_by=asked.by.id, replaces=old.id)
+    expires_at = None if old.expires_at is None else Instant(asked.now + old.expires_at - old.created_at)
+    return NewKey(id=id, tenant=old.tenant, digest=digest_of(key.encode()), spec=spec, expires_at=expires_at)
+
+
+def check_grant(by: Caller, spec: KeySpec, tenant: str | None) -> None:
+    """Raise `Forbidden` if a key would let its holder do what the caller may not do."""
+    more = permissions_of(spec.role, spec.scopes, tenant) - by.permissions
+    if more:
+        raise Forbidden(f"this key cannot give what it lacks: {', '.join(sorted(more))}", field="scopes")
+    for field, wanted, had in (("names", spec.names, by.names), ("queues", spec.queues, by.queues)):
+        if not are_within(wanted, had):
+            raise Forbidden(f"this key can only give {' or '.join(had)}", field=field)
+
+
+def overlap_of(request: RotateRequest) -> int:
+    """Return the milliseconds that both keys open."""
+    overlap = millis(parse_duration(request.overlap, field="overlap"))
+    if overlap > LONGEST_OVERLAP_MS:
+        raise Invalid("must be at most 30 days", field="overlap")
+    return overlap
+
+
+def _tenant(wanted: str | None, by: Caller) -> str | None:
+    if wanted is None:
+        return by.home
+    if wanted == EVERY_TENANT:
+        if by.tenant is not None:
+            raise Forbidden(f"this key can only make keys of its own tenant, {by.tenant}", field="tenant")
+        return None
+    check_tenant(wanted, field="tenant")
+    if by.tenant not in {None, wanted}:
+        raise Forbidden(f"this key can only make keys of its own tenant, {by.tenant}", field="tenant")
+    return wanted
+
+
+def _scopes(request: KeyRequest) -> tuple[Permission, ...]:
+    for number, scope in enumerate(request.scopes):
+        if scope not in ROLES[request.role]:
+            raise Invalid(
+                f"must be a permission of its role, and {request.role} has no {scope}", field=f"scopes[{number}]"
+            )
+    return tuple(dict.fromkeys(request.scopes))
+
+
+def _patterns(patterns: tuple[str, ...], *, field: str, longest: int) -> tuple[str, ...]:
+    if len(patterns) > MOST_PATTERNS:
+        raise Invalid(f"must be at most {MOST_PATTERNS}", field=field)
+    for number, pattern in enumerate(patterns):
+        check_text(pattern, field=f"{field}[{number}]", longest=longest)
+        if field == "queues" and _QUEUE_PATTERN.fullmatch(pattern) is None:
+            raise Invalid("must be letters, digits, _ . : @ - and *", field=f"queues[{number}]")
+    return tuple(dict.fromkeys(patterns))
+
+
+def _rate(request: KeyRequest, asked: Asked) -> str | None:
+    if request.rate_limit is None:
+        return None
+    rate = parse_rate(request.rate_limit, field="rate_limit")
+    usual = asked.policy.rates[request.role]
+    if asked.by.tenant is not None and usual is not None and (rate is None or rate.per_second > usual.per_second):
+        raise Forbidden(
+            f"only a key for every tenant can allow more than the usual {usual} of this role", field="rate_limit"
+        )
+    return request.rate_limit
+
+
+def _expiry(request: KeyRequest, now: Instant) -> Instant | None:
+    if request.expires_at is not None and request.expires_in is not None:
+        raise Invalid("cannot be given together with expires_at", field="expires_in")
+    if request.expires_in is not None:
+        duration = millis(parse_duration(request.expires_in, field="expires_in"))
+        if duration == 0:
+            raise Invalid("must be more than zero", field="expires_in")
+        return Instant(now + duration)
+    if request.expires_at is None:
+        return None
+    at = to_instant(request.expires_at, field="expires_at")
+    if at <= now:
+        raise Invalid("must be in the future", field="expires_at")
+    return at

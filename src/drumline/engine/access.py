@@ -1,0 +1,44 @@
+"""Who may come in, and who did what: the services about it, side by side."""
+
+from random import Random, SystemRandom
+
+from drumline.core.clock import Clock
+from drumline.core.ids import IdSource
+from drumline.core.policy import Policy
+from drumline.engine.audit import AuditDesk
+from drumline.engine.identities import Identities
+from drumline.engine.keys import KeyDesk
+from drumline.engine.limits import LocalLimiter
+from drumline.engine.quotas import QuotaDesk
+from drumline.engine.tenants import TenantDesk
+from drumline.ports.access import AccessStore
+from drumline.ports.limiter import Limiter
+
+
+class Access:
+    """Keys, tenants, quotas, limits and the audit log."""
+
+    def __init__(self, store: AccessStore, clock: Clock) -> None:
+        new_id = IdSource(clock.now, Random(SystemRandom().getrandbits(256))).next  # noqa: S311 - distinct, not secret
+        self.identities = Identities(store, clock=clock)
+        self.tenants = TenantDesk(store, clock=clock)
+        self.quotas = QuotaDesk(store, self.tenants, clock=clock)
+        self.keys = KeyDesk(store, self.identities, self.tenants, clock=clock, new_id=new_id)
+        self.audit = AuditDesk(store, new_id=new_id)
+        self.limiter: Limiter = LocalLimiter(clock)
+
+    @property
+    def policy(self) -> Policy:
+        """How keys are made, and how often they may be used."""
+        return self.identities.policy
+
+    def attach(self, *, policy: Policy | None = None, limiter: Limiter | None = None) -> None:
+        """Go by a policy, and limit together with other servers. To be called before use."""
+        self.identities.policy = policy or self.identities.policy
+        self.limiter = limiter or self.limiter
+
+    async def close(self) -> None:
+        """Write down what is left to write, and let go of every connection."""
+        await self.identities.close()
+        await self.tenants.close()
+        await self.limiter.close()

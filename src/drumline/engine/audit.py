@@ -1,0 +1,112 @@
+"""Writing down who did what, reading it, and finding out whether anybody has touched it."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from drumline.core.audit import AuditEntry, AuditHead, AuditRow, Fault, Phase, Verifier, side
+from drumline.core.errors import Unavailable
+from drumline.ports.access import AuditFilter, Auditing
+from drumline.sdk.batcher import Batcher
+
+STRETCH: Final = 500
+"""Rows read at a time when a chain is followed."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Verdict(Struct, frozen=True):
+    """What was found out about a chain: how it ends, and what is wrong with it, if anything."""
+
+    head: AuditHead
+    fault: Fault | None
+
+
+class AuditDesk:
+    """The audit log. Appends that come at the same time share a transaction, so nobody queues for the chain's end."""
+
+    def __init__(self, store: Auditing, *, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._new_id = new_id
+        self._appending: Batcher[AuditEntry, AuditRow] = Batcher(store.append_audit, name="audit", largest=200)
+
+    async def ask(self, entry: AuditEntry) -> AuditEntry:
+        """Write down an act that is about to be done; if this raises, it must not be."""
+        asked = msgspec.structs.replace(entry, id=self._new_id(), phase=Phase.ASKED)
+        await self._appending.join(asked)
+        return asked
+
+    async def answer(
+        self, asked: AuditEntry, phase: Phase, *, before: Any = None, after: Any = None, problem: str | None = None
+    ) -> None:
+        """Write down how an act went. It has gone: should the store be away now, that it was asked has to do."""
+        entry = msgspec.structs.replace(
+            asked,
+            id=self._new_id(),
+            phase=phase,
+            asks=asked.id,
+            before=side(before),
+            after=side(after),
+            problem=problem,
+        )
+        try:
+            row = await self._appending.join(entry)
+        except Unavailable as error:
+            log.error("act.unanswered", act=entry.act, target=entry.target, key=entry.key, error=error.message)  # noqa: TRY400
+        else:
+            # Whoever keeps logs elsewhere has with them how each chain ended at the time.
+            log.info(
+                "act.recorded",
+                act=entry.act,
+                phase=phase,
+                target=entry.target,
+                key=entry.key,
+                tenant=entry.tenant,
+                head=f"{row.seq}:{row.hash.hex()}",
+            )
+
+    async def list_audit(self, which: AuditFilter, *, limit: int, before: str | None = None) -> list[AuditRow]:
+        """Return rows, newest first, starting below the id `before`."""
+        return await self._store.list_audit(which, limit=limit, before=before)
+
+    async def heads(self, *, tenant: str | None = None) -> list[AuditHead]:
+        """Return how each chain ends."""
+        return await self._store.audit_heads(tenant=tenant)
+
+    async def chain(self, tenant: str, *, until: int | None = None) -> AsyncIterator[Sequence[AuditRow]]:
+        """Yield a tenant's chain from its beginning, stretch by stretch, up to the place `until`."""
+        after = 0
+        while until is None or after < until:
+            limit = STRETCH if until is None else min(STRETCH, until - after)
+            rows = await self._store.audit_chain(tenant, after=after, limit=limit)
+            if not rows:
+                return
+            yield rows
+            after = rows[-1].seq
+
+    async def verify(self, *, tenant: str | None = None, expected: AuditHead | None = None) -> list[Verdict]:
+        """Follow every chain, or a tenant's, and tell what is wrong with it."""
+        heads = await self._store.audit_heads(tenant=tenant)
+        if not heads and expected is not None:
+            heads = [AuditHead(expected.tenant)]
+        return [await self._verify(head, expected) for head in heads]
+
+    async def _verify(self, head: AuditHead, expected: AuditHead | None) -> Verdict:
+        verifier = Verifier(head.tenant, expected=expected)
+        async for rows in self.chain(head.tenant):
+            verifier.follow(rows)
+            if verifier.fault is not None:
+                break
+        # Acts go on meanwhile: what the head says is read again after the rows, and the rest of the rows after that.
+        (kept,) = await self._store.audit_heads(tenant=head.tenant) or [AuditHead(head.tenant)]
+        while verifier.fault is None and verifier.head.count < kept.count:
+            rows = await self._store.audit_chain(
+                head.tenant, after=verifier.head.count, limit=min(STRETCH, kept.count - verifier.head.count)
+            )
+            if not rows:
+                break
+            verifier.follow(rows)
+        return Verdict(verifier.head, verifier.close(kept))

@@ -1,0 +1,138 @@
+"""Limiting how often keys ask: an exact sliding window, kept in the memory of this process.
+
+A window remembers when each turn was given, so that no stretch of its length ever has more than the rate allows, and
+the time until the next turn is known to the millisecond. Large rates are counted in lots of several turns, so that a
+window never remembers more than some thousand times; a lot that was not used up in a twelfth of the window is void.
+"""
+
+from collections import OrderedDict, deque
+from math import ceil
+from typing import Final, NamedTuple
+
+from drumline.core.clock import Clock
+from drumline.core.rate import Rate
+from drumline.ports.limiter import Taken
+
+MOST_LOTS: Final = 1000
+MOST_KEYS: Final = 10_000
+LOT_SHARE: Final = 12
+"""A lot may be used for this part of the window."""
+
+
+class Granted(NamedTuple):
+    """What a window gave: lots now, lots still free, and the seconds until the next one is."""
+
+    lots: int
+    free: int
+    seconds: float
+
+
+class Window:
+    """The times at which the lots of one key were given."""
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = rate
+        self.lot = max(1, rate.requests // MOST_LOTS)
+        """Turns in one lot."""
+        self.most = rate.requests // self.lot
+        self._times: deque[float] = deque()
+
+    def take(self, wanted: int, now: float) -> Granted:
+        """Give up to `wanted` lots."""
+        self._forget(now)
+        lots = min(wanted, self.most - len(self._times))
+        self.note(lots, now)
+        return Granted(lots, self.most - len(self._times), self._seconds(now))
+
+    def note(self, lots: int, now: float) -> None:
+        """Remember lots that somebody else gave."""
+        self._forget(now)
+        self._times.extend([now] * min(lots, self.most - len(self._times)))
+
+    def _forget(self, now: float) -> None:
+        while self._times and self._times[0] <= now - self.rate.seconds:
+            self._times.popleft()
+
+    def _seconds(self, now: float) -> float:
+        return self._times[0] + self.rate.seconds - now if self._times else 0.0
+
+
+class Purse:
+    """The turns of one key that this process has in hand, and what it knows of those to come."""
+
+    def __init__(self, rate: Rate) -> None:
+        self.window = Window(rate)
+        self._turns = 0
+        self._void_at = 0.0
+        self._free = self.window.most
+        self._more_at = 0.0
+        self._refused_until = 0.0
+
+    def spend(self, now: float) -> Taken | None:
+        """Give a turn that is in hand, or refuse while there surely is none; None if somebody must be asked."""
+        if self._turns and now < self._void_at:
+            self._turns -= 1
+            return Taken(True, self._turns + self._free * self.window.lot, max(self._more_at - now, 0.0))
+        if now < self._refused_until:
+            return Taken(False, 0, self._refused_until - now)
+        return None
+
+    def fill(self, granted: Granted, wanted: int, now: float) -> None:
+        """Take in what was granted; less than was wanted means that there is no more for a while."""
+        left = self._turns if now < self._void_at else 0
+        self._turns = left + granted.lots * self.window.lot
+        self._void_at = now + self.window.rate.seconds / LOT_SHARE
+        self._free = granted.free
+        self._more_at = now + granted.seconds
+        self._refused_until = self._more_at if granted.lots < wanted else 0.0
+
+    def settle(self, now: float) -> Taken:
+        """Give a turn or refuse it, once everybody has been asked."""
+        return self.spend(now) or Taken(False, 0, max(self._more_at - now, 0.0))
+
+    def wanted(self, turns: int) -> int:
+        """Return the lots that so many turns need."""
+        return ceil(turns / self.window.lot)
+
+
+class Purses:
+    """The purses of the keys that were used lately."""
+
+    def __init__(self) -> None:
+        self._purses: OrderedDict[str, Purse] = OrderedDict()
+
+    def of(self, key: str, rate: Rate) -> Purse:
+        """Return the purse of a key; another rate than before makes it a new one."""
+        purse = self._purses.get(key)
+        if purse is None or purse.window.rate != rate:
+            purse = self._purses[key] = Purse(rate)
+            if len(self._purses) > MOST_KEYS:
+                self._purses.popitem(last=False)
+        else:
+            self._purses.move_to_end(key)
+        return purse
+
+
+class LocalLimiter:
+    """`ports.limiter.Limiter` in the memory of this process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._purses = Purses()
+
+    def take_now(self, key: str, rate: Rate) -> Taken:
+        """Answer at once."""
+        now = self._clock.monotonic()
+        purse = self._purses.of(key, rate)
+        taken = purse.spend(now)
+        if taken is not None:
+            return taken
+        purse.fill(purse.window.take(1, now), 1, now)
+        return purse.settle(now)
+
+    async def take(self, key: str, rate: Rate) -> Taken:
+        """Answer."""
+        return self.take_now(key, rate)
+
+    async def close(self) -> None:
+        """Have nothing to let go of."""

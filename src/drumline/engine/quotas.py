@@ -1,0 +1,133 @@
+"""Quotas: how much each tenant may have waiting.
+
+A tenant without quotas costs one look into memory. For the others what waits is counted now and then, the more often
+the nearer the quota is, and what this process has let in since is added; so one server never lets in too much, and
+several together no more than what comes in between two counts.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from drumline.core.clock import Clock
+from drumline.core.errors import DrumlineError, Invalid, QuotaExceeded
+from drumline.core.tenant import NO_QUOTAS, Quotas
+from drumline.engine.tenants import TenantDesk
+from drumline.ports.access import Tenants
+from drumline.sdk.batcher import Batcher
+
+SHORTEST_AGE: Final = 0.25
+LONGEST_AGE: Final = 10.0
+"""Seconds for which a count is good: when all is used up, and when all is free."""
+COST_SHARE: Final = 10
+"""Counting may take this part of the time at most."""
+MOST_COUNTED: Final = 10_000
+
+
+@dataclass(slots=True)
+class Count:
+    """What waits of a tenant: as counted, and let in since."""
+
+    counted: int
+    at: float
+    took: float
+    since: int = 0
+
+    def is_good(self, quota: int, now: float) -> bool:
+        """Tell whether it need not be counted again."""
+        free = max(quota - self.counted - self.since, 0) / max(quota, 1)
+        return now - self.at < max(SHORTEST_AGE + LONGEST_AGE * free, COST_SHARE * self.took)
+
+
+class QuotaDesk:
+    """Lets in what tenants may have."""
+
+    def __init__(self, store: Tenants, tenants: TenantDesk, *, clock: Clock) -> None:
+        self._store = store
+        self._tenants = tenants
+        self._clock = clock
+        self._counts: dict[str, Count] = {}
+        self._flying: dict[str, int] = {}
+        """Tasks that were let in and are on their way into the store: a count may or may not see them."""
+        self._counting: Batcher[tuple[str, int], Count] = Batcher(self._count, name="quotas", largest=100)
+
+    def has_none(self, tenant: str) -> bool:
+        """Tell whether a tenant surely has no quotas: nearly always, and at once."""
+        memory = self._tenants.recall(tenant)
+        return memory is not None and (memory.value is None or memory.value.quotas == NO_QUOTAS)
+
+    async def of(self, tenant: str) -> Quotas:
+        """Return a tenant's quotas."""
+        found = await self._tenants.find(tenant)
+        return NO_QUOTAS if found is None else found.quotas
+
+    async def admit(self, tenant: str, payloads: Sequence[int]) -> list[DrumlineError | None]:
+        """Return for each of some tasks, given by the bytes of its payload, why it is not let in, if it is not."""
+        quotas = await self.of(tenant)
+        answers: list[DrumlineError | None] = [_too_large(tenant, size, quotas.payload_bytes) for size in payloads]
+        if quotas.queued is None:
+            return answers
+        room = await self._room(tenant, quotas.queued, answers.count(None))
+        for place, answer in enumerate(answers):
+            if answer is None and room <= 0:
+                answers[place] = _too_many(tenant, quotas.queued)
+            elif answer is None:
+                room -= 1
+        return answers
+
+    async def admit_all(self, tenant: str, payloads: Sequence[int]) -> None:
+        """Let in tasks that belong together, or raise why not."""
+        answers = await self.admit(tenant, payloads)
+        for error in answers:
+            if error is not None:
+                self._give_back(tenant, answers.count(None))
+                raise error
+
+    @contextmanager
+    def flying(self, tenant: str, count: int) -> Iterator[None]:
+        """Mark tasks that were let in as on their way into the store."""
+        self._flying[tenant] = self._flying.get(tenant, 0) + count
+        try:
+            yield
+        finally:
+            self._flying[tenant] -= count
+            if not self._flying[tenant]:
+                del self._flying[tenant]
+
+    async def _room(self, tenant: str, quota: int, wanted: int) -> int:
+        count = self._counts.get(tenant)
+        if count is None or not count.is_good(quota, self._clock.monotonic()):
+            count = await self._counting.join((tenant, quota))
+        room = max(min(quota - count.counted - count.since, wanted), 0)
+        count.since += room
+        return room
+
+    def _give_back(self, tenant: str, count: int) -> None:
+        if tenant in self._counts:
+            self._counts[tenant].since -= count
+
+    async def _count(self, asked: list[tuple[str, int]]) -> list[Count]:
+        most: dict[str, int] = {}
+        for tenant, quota in asked:
+            most[tenant] = max(most.get(tenant, 0), quota)
+        if len(self._counts) > MOST_COUNTED:
+            self._counts.clear()
+        for tenant, quota in most.items():
+            began = self._clock.monotonic()
+            counted = await self._store.count_queued(tenant, most=quota)
+            now = self._clock.monotonic()
+            self._counts[tenant] = Count(counted, now, now - began, self._flying.get(tenant, 0))
+        return [self._counts[tenant] for tenant, _ in asked]
+
+
+def _too_large(tenant: str, size: int, most: int | None) -> Invalid | None:
+    if most is None or size <= most:
+        return None
+    return Invalid(
+        f"is {size:,} bytes of JSON; the quota of tenant {tenant} is {most:,}", field="payload", code="too_large"
+    )
+
+
+def _too_many(tenant: str, quota: int) -> QuotaExceeded:
+    return QuotaExceeded(f"tenant {tenant} has {quota:,} tasks waiting, its quota; some have to be run first")

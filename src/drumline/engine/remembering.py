@@ -1,0 +1,118 @@
+"""Remembering for a moment what the store says, so that no request has to ask it.
+
+A memory is taken at its word while it is fresh. After that it still answers, and the store is asked in the background;
+once it is stale, the asker waits for the store. So under steady use nobody waits, and nothing that has changed is
+believed for longer than `STALE_SECONDS`. When the store is away, memories of a few minutes are better than none.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
+
+import structlog
+
+from drumline.core.clock import Clock
+from drumline.core.errors import DrumlineError, Unavailable
+from drumline.sdk.batcher import Batcher
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+FRESH_SECONDS: Final = 0.75
+STALE_SECONDS: Final = 1.75
+"""Less than the two seconds after which every server has heard of a change."""
+OUTAGE_SECONDS: Final = 300.0
+"""How long a memory holds while the store cannot be asked."""
+PATIENCE: Final = 1.5
+"""Seconds that somebody waits for the store who has an old memory to fall back on."""
+ANSWER_SECONDS: Final = 10.0
+MOST_REMEMBERED: Final = 10_000
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Memory(NamedTuple, Generic[V]):
+    """What the store said, and when it was asked. No value means that there is no such thing."""
+
+    value: V | None
+    asked_at: float
+
+
+class Remembered(Generic[K, V]):
+    """Answers from memory, or from the store: one question at a time about one thing, many things in one question."""
+
+    def __init__(self, ask: Callable[[list[K]], Awaitable[Sequence[V | None]]], *, name: str, clock: Clock) -> None:
+        self._clock = clock
+        self._name = name
+        self._memories: OrderedDict[K, Memory[V]] = OrderedDict()
+        self._questions: Batcher[K, V | None] = Batcher(ask, name=name, largest=500)
+        self._asking: dict[K, asyncio.Task[Memory[V]]] = {}
+        self._tasks: set[asyncio.Task[Memory[V]]] = set()
+
+    def recall(self, key: K) -> Memory[V] | None:
+        """Return a memory that may be taken at its word; None if the store has to be asked."""
+        memory = self._memories.get(key)
+        if memory is None:
+            return None
+        age = self._clock.monotonic() - memory.asked_at
+        if age >= STALE_SECONDS:
+            return None
+        if age >= FRESH_SECONDS and key not in self._asking:
+            self._ask(key)
+        return memory
+
+    async def get(self, key: K) -> V | None:
+        """Return what the store says, by asking it; raises `Unavailable` if it is away and nothing is remembered."""
+        memory = self._memories.get(key)
+        asking = self._asking.get(key) or self._ask(key)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS if memory is None else PATIENCE):
+                return (await asyncio.shield(asking)).value
+        except (Unavailable, TimeoutError) as error:
+            if memory is not None and self._clock.monotonic() - memory.asked_at < OUTAGE_SECONDS:
+                return memory.value
+            raise Unavailable(f"{self._name} cannot be looked up right now") from error
+
+    def forget(self, is_meant: Callable[[V], bool]) -> None:
+        """Forget what has changed; what is being asked for about it is not believed either."""
+        for key in [key for key, (value, _) in self._memories.items() if value is not None and is_meant(value)]:
+            self.forget_one(key)
+
+    def forget_one(self, key: K) -> None:
+        """Forget what is remembered under a key, also that there was nothing."""
+        self._memories.pop(key, None)
+        self._asking.pop(key, None)
+
+    async def close(self) -> None:
+        """Ask nothing more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _ask(self, key: K) -> "asyncio.Task[Memory[V]]":
+        asking = asyncio.get_running_loop().create_task(self._asked(key), name=f"ask for {self._name}")
+        self._asking[key] = asking
+        self._tasks.add(asking)
+        asking.add_done_callback(lambda done: self._answered(key, done))
+        return asking
+
+    async def _asked(self, key: K) -> Memory[V]:
+        asked_at = self._clock.monotonic()  # what is answered may be as old as the question
+        return Memory(await self._questions.join(key), asked_at)
+
+    def _answered(self, key: K, done: "asyncio.Task[Memory[V]]") -> None:
+        self._tasks.discard(done)
+        error = None if done.cancelled() else done.exception()
+        if self._asking.get(key) is not done:  # it was forgotten meanwhile
+            return
+        del self._asking[key]
+        if done.cancelled():
+            return
+        if error is None:
+            self._memories[key] = done.result()
+            self._memories.move_to_end(key)
+            if len(self._memories) > MOST_REMEMBERED:
+                self._memories.popitem(last=False)
+        elif not isinstance(error, DrumlineError):
+            log.error("look_up.failed", what=self._name, exc_info=error)
