@@ -28,6 +28,7 @@ from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
 from drumline.ports.notifications import Notifications
 from drumline.ports.outbox import Outbox
+from drumline.ports.stats import Stats
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True):
@@ -376,6 +377,7 @@ class Store(
     Outbox,
     Notifications,
     AccessStore,
+    Stats,
     Protocol,
 ):
     """The whole store, as the engine sees it."""

@@ -13,6 +13,7 @@ from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
+from drumline.backends.postgres.stats import Stats
 from drumline.backends.postgres.submitting import Submitting
 from drumline.backends.postgres.subscribing import Subscribing
 from drumline.backends.postgres.sweeping import Sweeping
@@ -35,6 +36,7 @@ class PostgresStore(
     Keys,
     Tenants,
     Auditing,
+    Stats,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 

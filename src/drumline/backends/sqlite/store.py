@@ -17,6 +17,7 @@ from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
+from drumline.backends.sqlite.stats import Stats
 from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.backends.sqlite.sweeping import Sweeping
@@ -40,6 +41,7 @@ class SqliteStore(
     Keys,
     Tenants,
     Auditing,
+    Stats,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 

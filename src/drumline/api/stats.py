@@ -1,0 +1,80 @@
+"""Figures over time, for charts."""
+
+from msgspec import Struct
+
+from drumline.api.operation import Call, Operation, Reply, Tag
+from drumline.api.shapes import Moment, moment_of
+from drumline.core.codec import encode
+from drumline.core.duration import parse_duration
+from drumline.core.stats import Series
+
+
+class StatsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which stretch of time, and of which tasks."""
+
+    last: str = "15m"
+    queue: str | None = None
+    name: str | None = None
+
+
+class PointBody(Struct, frozen=True, kw_only=True):
+    """What happened in one bucket of time. Durations are seconds, as exact as their classes: within a factor of two."""
+
+    at: Moment
+    submitted: int
+    completed: int
+    failed: int
+    cancelled: int
+    skipped: int
+    retried: int
+    wait_p50: float | None
+    wait_p95: float | None
+    run_p50: float | None
+    run_p95: float | None
+
+
+class StatsBody(Struct, frozen=True, kw_only=True):
+    """Figures of every bucket of a stretch of time, `step` seconds wide; the last one is still being filled."""
+
+    since: Moment
+    until: Moment
+    step: float
+    points: tuple[PointBody, ...]
+
+
+async def stats(call: Call[None, StatsQuery]) -> Reply:
+    """Return figures over time: what came, ended and failed, how long it waited and ran."""
+    last = parse_duration(call.query.last, field="last")
+    chart = await call.engine.figures.chart(last=last, tenant=call.tenant, queue=call.query.queue, name=call.query.name)
+    body = StatsBody(
+        since=moment_of(chart.since),
+        until=moment_of(chart.until),
+        step=chart.step / 1000,
+        points=tuple(_point(point) for point in chart.points),
+    )
+    return Reply(encode(body))
+
+
+def _point(point: Series) -> PointBody:
+    return PointBody(
+        at=moment_of(point.at),
+        submitted=point.submitted,
+        completed=point.completed,
+        failed=point.failed,
+        cancelled=point.cancelled,
+        skipped=point.skipped,
+        retried=point.retried,
+        wait_p50=point.wait_p50,
+        wait_p95=point.wait_p95,
+        run_p50=point.run_p50,
+        run_p95=point.run_p95,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        method="GET", path="/api/v1/stats", handler=stats, tag=Tag.HEALTH,
+        summary="Figures over time: throughput, failures, waiting and running times", query=StatsQuery,
+        answer=StatsBody,
+    ),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""Figures over time, counted from the log of what changed."""
+
+from typing import Final
+
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
+from drumline.backends.postgres.database import Line, Transaction
+from drumline.core.clock import Instant
+from drumline.core.state import Act
+from drumline.core.stats import BOUNDS, STEPS, Measure, Stat
+
+CONSUMER: Final = "stats"
+COUNTED: Final = {
+    SUBMIT: Measure.SUBMITTED,
+    NUMBER_OF[Act.COMPLETE]: Measure.COMPLETED,
+    NUMBER_OF[Act.FAIL]: Measure.FAILED,
+    NUMBER_OF[Act.BACK_OFF]: Measure.RETRIED,
+    NUMBER_OF[Act.STOP]: Measure.CANCELLED,
+    NUMBER_OF[Act.CANCEL]: Measure.CANCELLED,
+    NUMBER_OF[Act.FORCE_CANCEL]: Measure.CANCELLED,
+    NUMBER_OF[Act.SKIP]: Measure.SKIPPED,
+}
+
+
+class Stats(Access):
+    """`ports.stats.Stats` on PostgreSQL."""
+
+    async def gather_stats(self, *, limit: int) -> int:
+        """Count what the next rows of the log say, up to `limit` rows, and return how many rows there were."""
+
+        async def count(transaction: Transaction) -> int:
+            # Taking the cursor locks its row: whoever counts meanwhile waits here, and goes on from where we end.
+            ((after,),) = await transaction.fetch("take_cursor", consumer=CONSUMER, holder=0, ms=0, now=self._now())
+            ((until, found),) = await transaction.fetch("stats_span", after=after, limit=limit)
+            if not found:
+                return 0
+            await transaction.fetch(
+                "gather_stats",
+                after=after,
+                until=until,
+                submit=SUBMIT,
+                acts=list(COUNTED),
+                measures=[int(measure) for measure in COUNTED.values()],
+                wait_measure=int(Measure.WAIT),
+                run_measure=int(Measure.RUN),
+                bounds=[float(bound) for bound in BOUNDS],
+                steps=list(STEPS),
+            )
+            await transaction.fetch("stats_until", consumer=CONSUMER, until=until, now=self._now())
+            return int(found)
+
+        return await self._database.transact(Line.EVENTS, count, repeat=True)
+
+    async def read_stats(
+        self,
+        *,
+        since: Instant,
+        until: Instant,
+        step: int,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+    ) -> list[Stat]:
+        """Return the figures of a stretch of time in one of the widths `core.stats.STEPS`."""
+        rows = await self._database.fetch(
+            Line.DESK,
+            "read_stats",
+            repeat=True,
+            since=since,
+            until=until,
+            step=step,
+            tenant=tenant,
+            queue=queue,
+            name=name,
+        )
+        return [
+            Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
+            for at, measure, duration, count in rows
+        ]
+
+    async def prune_stats(self, *, step: int, before: Instant) -> int:
+        """Delete the figures of one width from before a time; return how many."""
+        return len(await self._database.fetch(Line.BROAD, "prune_stats", repeat=True, step=step, before=before))

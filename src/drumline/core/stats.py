@@ -1,0 +1,112 @@
+"""Figures over time: how much came, ended and failed, how long it waited and ran, by minute and by ten minutes.
+
+They are counted from the log of what changed, so that no list of tasks is ever counted for a chart.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+
+MINUTE: Final = 60_000
+STEPS: Final = (MINUTE, 10 * MINUTE)
+"""The widths of the buckets that are kept, in milliseconds."""
+BOUNDS: Final = (
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
+)  # fmt: skip
+"""The upper bounds of the classes of durations, in milliseconds; the last class has none. Stored: never change one."""
+
+
+class Measure(IntEnum):
+    """What is counted. The numbers are stored: never reuse one."""
+
+    SUBMITTED = 0
+    COMPLETED = 3
+    FAILED = 4
+    CANCELLED = 5
+    SKIPPED = 6
+    RETRIED = 10
+    WAIT = 20
+    """How long a task waited from when it was due to its first start, by class of duration."""
+    RUN = 21
+    """How long an execution took, by class of duration."""
+
+
+class Stat(Struct, frozen=True, kw_only=True):
+    """One figure: how often something happened in one bucket of time."""
+
+    at: Instant
+    measure: Measure
+    duration: int = 0
+    """The class of the duration: its place in `BOUNDS`."""
+    count: int
+
+
+class Series(Struct, frozen=True, kw_only=True):
+    """Figures of one bucket of time, for people."""
+
+    at: Instant
+    submitted: int = 0
+    completed: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    skipped: int = 0
+    retried: int = 0
+    wait_p50: float | None = None
+    """Seconds, as exact as the classes of durations are: within a factor of two or so."""
+    wait_p95: float | None = None
+    run_p50: float | None = None
+    run_p95: float | None = None
+
+
+def series(stats: list[Stat], *, since: Instant, until: Instant, step: int) -> list[Series]:
+    """Return the figures of every bucket from one time to another, the empty ones included."""
+    buckets: dict[int, dict[tuple[Measure, int], int]] = {}
+    for stat in stats:
+        place = stat.at - stat.at % step
+        counts = buckets.setdefault(place, {})
+        counts[stat.measure, stat.duration] = counts.get((stat.measure, stat.duration), 0) + stat.count
+    first = since - since % step
+    return [_one(Instant(at), buckets.get(at, {})) for at in range(first, until, step)]
+
+
+def _one(at: Instant, counts: dict[tuple[Measure, int], int]) -> Series:
+    def of(measure: Measure) -> int:
+        return counts.get((measure, 0), 0)
+
+    waits = {duration: count for (measure, duration), count in counts.items() if measure is Measure.WAIT}
+    runs = {duration: count for (measure, duration), count in counts.items() if measure is Measure.RUN}
+    return Series(
+        at=at,
+        submitted=of(Measure.SUBMITTED),
+        completed=of(Measure.COMPLETED),
+        failed=of(Measure.FAILED),
+        cancelled=of(Measure.CANCELLED),
+        skipped=of(Measure.SKIPPED),
+        retried=of(Measure.RETRIED),
+        wait_p50=quantile(waits, 0.50),
+        wait_p95=quantile(waits, 0.95),
+        run_p50=quantile(runs, 0.50),
+        run_p95=quantile(runs, 0.95),
+    )
+
+
+def quantile(classes: dict[int, int], share: float) -> float | None:
+    """Return a duration in seconds below which a share of all lies, or nothing if there is none.
+
+    Within a class durations are taken to be spread evenly; the open last class counts as twice its bound.
+    """
+    total = sum(classes.values())
+    if not total:
+        return None
+    wanted, seen = share * total, 0
+    for place in sorted(classes):
+        count = classes[place]
+        if seen + count >= wanted:
+            low = BOUNDS[place - 1] if place else 0
+            high = BOUNDS[place] if place < len(BOUNDS) else 2 * BOUNDS[-1]
+            return (low + (high - low) * (wanted - seen) / count) / 1000
+        seen += count
+    raise AssertionError("a share of a whole lies within it")

@@ -1,0 +1,54 @@
+"""Figures over time, in the width that fits the stretch that is asked for."""
+
+from datetime import timedelta
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.duration import millis
+from drumline.core.errors import Invalid
+from drumline.core.stats import STEPS, Series, series
+from drumline.ports.stats import Stats
+from drumline.ports.store import Querying
+
+LONGEST: Final = timedelta(days=8)
+SHORTEST: Final = timedelta(minutes=1)
+FINE_UNTIL: Final = timedelta(hours=6)
+"""How far back minutes are kept; longer stretches are shown in steps of ten."""
+
+
+class CountedStore(Stats, Querying, Protocol):
+    """The part of a store that is asked."""
+
+
+class Chart(Struct, frozen=True, kw_only=True):
+    """Figures of every bucket of a stretch of time."""
+
+    since: Instant
+    until: Instant
+    step: int
+    points: tuple[Series, ...]
+
+
+class Figures:
+    """What the charts show."""
+
+    def __init__(self, store: CountedStore) -> None:
+        self._store = store
+
+    async def chart(
+        self, *, last: timedelta, tenant: str | None = None, queue: str | None = None, name: str | None = None
+    ) -> Chart:
+        """Return the figures of the last minutes, hours or days."""
+        if not SHORTEST <= last <= LONGEST:
+            raise Invalid("must be from 1m to 8d", field="last")
+        step = STEPS[0] if last <= FINE_UNTIL else STEPS[1]
+        until = await self._store.now()
+        since = Instant(until - millis(last))
+        first = Instant(since - since % step)
+        stats = await self._store.read_stats(
+            since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name
+        )
+        points = tuple(series(stats, since=first, until=Instant(until + 1), step=step))
+        return Chart(since=first, until=until, step=step, points=points)

@@ -1,0 +1,55 @@
+"""Stats: count what the log of changes says, for the charts, and drop figures that nobody looks at any more."""
+
+import asyncio
+from typing import Final, Protocol
+
+from drumline.core.clock import Instant
+from drumline.core.stats import STEPS
+from drumline.ports.outbox import Outbox
+from drumline.ports.stats import Stats
+from drumline.ports.store import Querying
+
+ROWS: Final = 200
+"""Rows of the log in one transaction; a row is a batch of up to some hundred acts."""
+MOST_BATCHES: Final = 50
+STATEMENT_SECONDS: Final = 30.0
+KEPT_MS: Final = {STEPS[0]: 6 * 3_600_000, STEPS[1]: 8 * 24 * 3_600_000}
+"""How long figures of each width are kept: minutes for the charts of some hours, ten minutes for those of a week."""
+PRUNE_EVERY: Final = 300
+"""Passes from one pruning to the next."""
+
+
+class CountedStore(Stats, Outbox, Querying, Protocol):
+    """The part of a store that is counted."""
+
+
+class Statistician:
+    """Keeps the charts up to date."""
+
+    name = "stats"
+
+    def __init__(self, store: CountedStore, *, every: float = 2.0) -> None:
+        self.every = every
+        self._store = store
+        self._passes = 0
+
+    async def pass_once(self) -> int:
+        """Count what is new, and return how many rows of the log that were."""
+        counted = 0
+        for _ in range(MOST_BATCHES):
+            async with asyncio.timeout(STATEMENT_SECONDS):
+                await self._store.sequence()
+                rows = await self._store.gather_stats(limit=ROWS)
+            counted += rows
+            if rows < ROWS:
+                break
+        if self._passes % PRUNE_EVERY == 0:
+            await self._prune()
+        self._passes += 1
+        return counted
+
+    async def _prune(self) -> None:
+        async with asyncio.timeout(STATEMENT_SECONDS):
+            now = await self._store.now()
+            for step, kept in KEPT_MS.items():
+                await self._store.prune_stats(step=step, before=Instant(now - kept))

@@ -1,0 +1,75 @@
+from collections import Counter
+
+from drumline.core.clock import Instant, ManualClock
+from drumline.core.state import Act
+from drumline.core.stats import MINUTE, STEPS, Measure
+from drumline.ports.store import Store
+from tests.factories import claim_one, open_session, settle, submit
+
+
+async def counted(store: Store, clock: ManualClock, **which: str) -> Counter[Measure]:
+    await store.sequence()
+    while await store.gather_stats(limit=2):
+        pass
+    now = clock.now()
+    stats = await store.read_stats(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=MINUTE, **which)
+    found: Counter[Measure] = Counter()
+    for stat in stats:
+        found[stat.measure] += stat.count
+    return found
+
+
+async def test_every_change_is_counted_once(store: Store, clock: ManualClock) -> None:
+    for _ in range(5):
+        await submit(store)
+    ada = await open_session(store)
+    for act in (Act.COMPLETE, Act.COMPLETE, Act.FAIL, Act.BACK_OFF):
+        task = await claim_one(store, ada)
+        await settle(store, task.lease, act)
+
+    first = await counted(store, clock)
+    again = await counted(store, clock)
+
+    assert first == again
+    assert first == {
+        Measure.SUBMITTED: 5, Measure.COMPLETED: 2, Measure.FAILED: 1, Measure.RETRIED: 1, Measure.WAIT: 4,
+        Measure.RUN: 4,
+    }  # fmt: skip
+
+
+async def test_waiting_and_running_are_classed(store: Store, clock: ManualClock) -> None:
+    await submit(store)
+    clock.advance(3)
+    task = await claim_one(store, await open_session(store))
+    clock.advance(0.07)
+    await settle(store, task.lease, Act.COMPLETE)
+    await counted(store, clock)
+
+    now = clock.now()
+    stats = await store.read_stats(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=STEPS[1])
+    classes = {stat.measure: stat.duration for stat in stats}
+
+    assert classes[Measure.WAIT] == 11
+    assert classes[Measure.RUN] == 6
+
+
+async def test_figures_narrow_by_tenant_queue_and_name(store: Store, clock: ManualClock) -> None:
+    await submit(store, "a", queue="q", tenant="red")
+    await submit(store, "b", queue="r", tenant="blue")
+
+    assert (await counted(store, clock, tenant="red"))[Measure.SUBMITTED] == 1
+    assert (await counted(store, clock, queue="r"))[Measure.SUBMITTED] == 1
+    assert (await counted(store, clock, name="c"))[Measure.SUBMITTED] == 0
+
+
+async def test_old_figures_are_dropped_by_width(store: Store, clock: ManualClock) -> None:
+    await submit(store)
+    await counted(store, clock)
+    clock.advance(3600)
+
+    await store.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE))
+
+    now = clock.now()
+    whole = {"since": Instant(now - 7_200_000), "until": Instant(now + 1)}
+    assert await store.read_stats(step=STEPS[0], **whole) == []
+    assert await store.read_stats(step=STEPS[1], **whole) != []
