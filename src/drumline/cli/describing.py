@@ -27,17 +27,17 @@ ATTEMPTS = (
 
 def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: list[dict[str, Any]]) -> None:
     """Print everything about a task that is worth reading; what is as usual is left out."""
-    _line("id", task["id"])
-    _line("status", painted(task["status"], STATUS_COLOURS.get(task["status"]), bold=True) + _remark(task))
-    _line("name", tidy(task["name"]))
-    _line("queue", task["queue"] + (f", priority {task['priority']}" if task["priority"] else ""))
+    print_line("id", task["id"])
+    print_line("status", painted(task["status"], STATUS_COLOURS.get(task["status"]), bold=True) + _remark(task))
+    print_line("name", tidy(task["name"]))
+    print_line("queue", task["queue"] + (f", priority {task['priority']}" if task["priority"] else ""))
     _print_times(task)
-    _line(
+    print_line(
         "attempt", f"{task['attempt']} of {task['retries'] + 1}" + (f", on {task['worker']}" if task["worker"] else "")
     )
-    _line("timeout", None if task["timeout"] is None else span(task["timeout"]))
-    _line("tags", ", ".join(task["tags"]))
-    _line("key", task["idempotency_key"])
+    print_line("timeout", None if task["timeout"] is None else span(task["timeout"]))
+    print_line("tags", ", ".join(task["tags"]))
+    print_line("key", task["idempotency_key"])
     for name in ("payload", "result"):
         if name in task:
             _print_block(name, _json(task[name]))
@@ -45,7 +45,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
         _print_block("error", f"{task['error']['kind']}: {task['error']['message']}".rstrip())
         _print_block("", task["error"]["traceback"].rstrip())
     for artifact in artifacts:
-        _line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
+        print_line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
     if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
         typer.echo()
         is_fitted = is_terminal()
@@ -65,25 +65,28 @@ def _remark(task: dict[str, Any]) -> str:
 
 
 def _print_times(task: dict[str, Any]) -> None:
-    _line("created", _moment(task["created_at"]))
+    print_line("created", shown_moment(task["created_at"]))
     if task["due_at"] and (task["finished_at"] is None or task["due_at"] > task["created_at"]):
-        _line("due", _moment(task["due_at"]))
-    _line("started", _moment(task["started_at"]))
+        print_line("due", shown_moment(task["due_at"]))
+    print_line("started", shown_moment(task["started_at"]))
     took = between(task["started_at"], task["finished_at"])
-    _line(
-        "finished", _moment(task["finished_at"]) + (f", took {took}" if took else "") if task["finished_at"] else None
+    print_line(
+        "finished",
+        shown_moment(task["finished_at"]) + (f", took {took}" if took else "") if task["finished_at"] else None,
     )
     if task["status"] == "PROCESSING" and task["started_at"]:
-        _line("running", f"for {span(max(time.time() - since_epoch(task['started_at']), 0.0))}")
+        print_line("running", f"for {span(max(time.time() - since_epoch(task['started_at']), 0.0))}")
 
 
-def _moment(moment: str | None) -> str:
+def shown_moment(moment: str | None) -> str:
+    """Return a time as a page shows it."""
     if moment is None:
         return ""
     return f"{moment}  ({relative(moment)})" if is_terminal() else moment
 
 
-def _line(label: str, text: str | None) -> None:
+def print_line(label: str, text: str | None) -> None:
+    """Print a line with its label, if there is anything to print."""
     if text:
         typer.echo(f"{label:<{LABEL}} {text}")
 

@@ -21,11 +21,11 @@ class ExitCode(IntEnum):
     OK = 0  # done, an empty list included
     FAILED = 1  # something went wrong
     USAGE = 2  # not understood, not valid, or not confirmed
-    NOT_FOUND = 3  # no such task, queue or worker
+    NOT_FOUND = 3  # no such task, job, queue or worker
     AUTH = 4  # no key, or not one that may do this
-    TASK_FAILED = 5  # the awaited task failed
-    TASK_CANCELLED = 6  # the awaited task was cancelled or skipped
-    TIMED_OUT = 7  # the waiting ended before the task did
+    TASK_FAILED = 5  # the awaited task or job failed
+    TASK_CANCELLED = 6  # the awaited task or job was cancelled, or the task skipped
+    TIMED_OUT = 7  # the waiting ended before the task or job did
     UNREACHABLE = 8  # no answer from the server
     CONFLICT = 9  # the state does not allow it, or the key is taken
     INTERRUPTED = 130  # Ctrl-C
@@ -56,5 +56,5 @@ def exit_code_of(error: DrumlineError) -> ExitCode:
 
 
 def exit_code_for(status: str) -> ExitCode:
-    """Return the status that tells how an awaited task ended; one that has not ended was not waited for long enough."""
+    """Return the status that tells how an awaited task or job ended; one that has not was not waited for enough."""
     return _ENDINGS.get(status, ExitCode.TIMED_OUT)

@@ -40,4 +40,6 @@ Apps = Annotated[
     typer.Argument(help="Apps to serve: a file, a module or module:app.", metavar="APP", show_default=False),
 ]
 TaskIds = Annotated[list[str], typer.Argument(help="Ids of tasks.", metavar="ID", show_default=False)]
+JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="ID", show_default=False)]
+JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="ID", show_default=False)]
 TaskId = Annotated[str, typer.Argument(help="The task's id.", metavar="ID", show_default=False)]

@@ -1,0 +1,78 @@
+"""Reading a job from a file: JSON, or YAML where its parser is installed. A name that is there twice is refused."""
+
+import json
+import sys
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+from drumline.core.errors import Invalid
+
+YAML_ENDINGS = frozenset({".yaml", ".yml"})
+
+
+def read_job(file: str) -> dict[str, Any]:
+    """Return the job in a file, or on standard input for `-`; raises `Invalid` saying what is wrong with it."""
+    is_yaml = Path(file).suffix.lower() in YAML_ENDINGS
+    text = sys.stdin.read() if file == "-" else _text_of(file)
+    job = _from_yaml(text, file) if is_yaml else _from_json(text, file)
+    if not isinstance(job, dict):
+        raise Invalid(f"{_named(file)} must hold one object, with the job's name and tasks")
+    return job
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{file} cannot be read: {error}") from error
+
+
+def _from_json(text: str, file: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_doubles)
+    except ValueError as error:
+        raise Invalid(f"{_named(file)} is not JSON: {error}") from error
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Invalid(f"an object has {twice!r} twice", field=twice)
+    return found
+
+
+def _from_yaml(text: str, file: str) -> Any:
+    try:
+        import yaml
+    except ModuleNotFoundError as error:
+        raise Invalid(f"{file} needs a parser: pip install 'drumline[server]', or write it as JSON") from error
+
+    class Loader(yaml.SafeLoader):
+        """The safe one, but that a key which is there twice is no accident to pass over."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            twice = next((key for key in keys if keys.count(key) > 1), None)
+            if twice is not None:
+                raise Invalid(f"an object has {twice!r} twice, at line {node.start_mark.line + 1}", field=str(twice))
+            return super().construct_mapping(node, deep=deep)
+
+    try:
+        # As JSON and back: dates become the texts that the API takes, and what JSON has not is refused here.
+        return json.loads(json.dumps(yaml.load(text, Loader), default=_as_text))  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, TypeError) as error:
+        raise Invalid(f"{file} is not YAML that JSON can say: {error}") from error
+
+
+def _as_text(value: Any) -> str:
+    as_text = getattr(value, "isoformat", None)
+    if as_text is None:
+        raise TypeError(f"{value!r} is nothing that JSON has")
+    return str(as_text())
+
+
+def _named(file: str) -> str:
+    return "standard input" if file == "-" else file

@@ -1,0 +1,193 @@
+"""Watching a job to its end: how many tasks have ended, which run, and what came out."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from drumline.cli.exits import ExitCode, exit_code_for
+from drumline.cli.options import JobId, Json, Jsonl, Key, Url
+from drumline.cli.output import print_json, print_json_line, say
+from drumline.cli.tables import tidy
+from drumline.cli.watching import NEEDED
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
+LOOK_SECONDS: Final = 1.0
+WONDER_SECONDS: Final = 5.0
+"""How long a job may stand still before somebody asks why."""
+MOST_SHOWN: Final = 8
+"""Running tasks that are named, and last tasks whose results are printed."""
+MOST_FAILURES: Final = 5
+
+Job = dict[str, Any]
+Show = Callable[[Job], None]
+"""Shows a job as it stands now."""
+
+
+def watch(
+    id: JobId,
+    exit_status: Annotated[
+        bool, typer.Option("--exit-status", help="End as the job ends: 0 completed, 5 failed, 6 cancelled.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
+    ] = None,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Watch a job until it ends, and print what its last tasks gave back."""
+    from drumline.cli.client import connect
+
+    client = connect(url, api_key)
+    with _display(client, as_json=as_json, as_jsonl=as_jsonl) as show:
+        job = _see_to_its_end(client, id, timeout=timeout, show=show)
+    if as_json:
+        print_json(job)
+    elif not as_jsonl:
+        _print_end(client, job)
+    code = exit_code_for(job["status"])
+    if exit_status or code is ExitCode.TIMED_OUT:
+        raise typer.Exit(code)
+
+
+def wait_for_end(client: "Client", id: str, *, as_json: bool) -> None:
+    """Wait for a job's end, print what its last tasks gave back, and exit as it ended."""
+    with _display(client, as_json=as_json, as_jsonl=False) as show:
+        job = _see_to_its_end(client, id, timeout=None, show=show)
+    if as_json:
+        print_json(job)
+    elif job["status"] == "COMPLETED":
+        print_json(last_results(client, id))
+    else:
+        _print_end(client, job)
+    raise typer.Exit(exit_code_for(job["status"]))
+
+
+def last_results(client: "Client", id: str) -> dict[str, Any]:
+    """Return the results of the tasks that no other task needs, by key."""
+    nodes = client.get(f"/jobs/{id}/graph")["nodes"]
+    used = {need for node in nodes for need in node["needs"]}
+    last = {node["task_id"]: node["key"] for node in nodes if node["key"] not in used and node["status"] == "COMPLETED"}
+    if len(last) <= MOST_SHOWN:
+        return {key: client.get(f"/tasks/{task}").get("result") for task, key in last.items()}
+    tasks = client.pages("/tasks", limit=len(nodes), job=id, status="COMPLETED", payload="true")
+    found = {task["id"]: task.get("result") for task in tasks if task["id"] in last}
+    return {key: found.get(task) for task, key in last.items()}
+
+
+def progress_of(job: Job) -> str:
+    """Return in a few words how far a job is."""
+    counts = job["counts"]
+    ended = counts["completed"] + counts["failed"] + counts["cancelled"] + counts["skipped"]
+    words = [f"{ended:,}/{counts['total']:,} tasks"]
+    words += [f"{counts[word]:,} {word}" for word in ("running", "failed", "skipped", "cancelled") if counts[word]]
+    if job["waits_for"]:
+        words.append(f"waits for {job['waits_for']} other job{'s' * (job['waits_for'] > 1)}")
+    return ", ".join(words)
+
+
+def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: Show) -> Job:
+    """Show a job each time it has changed, and return it once it has ended or the time is up."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    last: Job | None = None
+    is_silent, since = True, time.monotonic()
+    while True:
+        left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
+        job: Job = client.get(f"/jobs/{id}", wait=left if last else None)
+        if job != last:
+            show(job)
+            since = time.monotonic()
+        last = job
+        if is_silent and not job["counts"]["running"] and time.monotonic() - since > WONDER_SECONDS:
+            is_silent = False
+            _tell_if_nobody_can(client, job)
+        if job["status"] in ENDED or (deadline is not None and time.monotonic() >= deadline):
+            return job
+
+
+def _tell_if_nobody_can(client: "Client", job: Job) -> None:
+    if job["waits_for"]:
+        say(f"It waits for other jobs: {', '.join(job['depends_on'])}")
+        return
+    known = {name for worker in client.get("/workers")["items"] for name in worker["types"]}
+    nodes = client.get(f"/jobs/{job['id']}/graph")["nodes"]
+    for name in sorted({node["name"] for node in nodes if node["status"] == "QUEUED"} - known):
+        how = NEEDED.get(name, "drumline worker APP")
+        say(f"No live worker has a task named {tidy(name)}; it waits for one: {how}")
+
+
+@contextmanager
+def _display(client: "Client", *, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
+    """Give what shows a job: lines of JSON, a bar on the terminal with what runs, or nothing."""
+    if as_jsonl:
+        yield print_json_line
+        return
+    if as_json or not sys.stderr.isatty():
+        yield lambda _job: None
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn())
+    bar = Progress(*columns)
+    line = bar.add_task("")
+    with Live(bar, console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+
+        def show(job: Job) -> None:
+            counts = job["counts"]
+            ended = counts["completed"] + counts["failed"] + counts["cancelled"] + counts["skipped"]
+            title = f"{tidy(job['name'])}  {job['status']}  {progress_of(job)}"
+            bar.update(line, description=title, completed=ended, total=counts["total"])
+            live.update(Group(bar, Text("\n".join(_running(client, job)))))
+
+        yield show
+
+
+def _running(client: "Client", job: Job) -> list[str]:
+    """Return a few of the tasks that run."""
+    if not job["counts"]["running"]:
+        return []
+    tasks = client.get("/tasks", job=job["id"], status="PROCESSING", limit=MOST_SHOWN + 1)["items"]
+    shown = [f"  ● {tidy(task['key'] or task['id'])}" + _again(task) for task in tasks[:MOST_SHOWN]]
+    return shown + ["  …"] * (len(tasks) > MOST_SHOWN)
+
+
+def _again(task: Job) -> str:
+    return f"  attempt {task['attempt']} of {task['retries'] + 1}" if task["attempt"] > 1 else ""
+
+
+def _print_end(client: "Client", job: Job) -> None:
+    typer.echo(f"{job['id']}  {job['status']}")
+    if job["status"] == "COMPLETED":
+        results = last_results(client, job["id"]) if sys.stdout.isatty() else {}
+        if 0 < len(results) <= MOST_SHOWN:
+            print_json(results)
+    elif job["status"] == "FAILED":
+        _say_why(client, job)
+    elif job["status"] == "CANCELLED":
+        say(job["reason"] or "")
+    else:
+        say(f"The time is up; the job lives on: {progress_of(job)}")
+
+
+def _say_why(client: "Client", job: Job) -> None:
+    failed = client.get("/tasks", job=job["id"], status="FAILED", limit=MOST_FAILURES)["items"]
+    for task in failed:
+        error = task["error"] or {"kind": "Unknown", "message": ""}
+        say(f"{tidy(task['key'])}: {error['kind']}: {tidy(error['message'].partition(chr(10))[0])}")
+    more = job["counts"]["failed"] - len(failed)
+    if more > 0:
+        say(f"… and {more:,} more failed")
+    if job["reason"]:
+        say(tidy(job["reason"]))
+    say(f"More: drumline jobs graph {job['id']}; run it again from there: drumline jobs resume {job['id']}")
