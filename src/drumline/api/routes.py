@@ -3,7 +3,7 @@
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from drumline.api import documentation, health, outputs, protocol, queues, short_paths, tasks, workers
+from drumline.api import documentation, health, outputs, protocol, queues, short_paths, stats, tasks, workers
 from drumline.api.endpoint import Endpoint
 from drumline.api.operation import Desk, Operation
 
@@ -14,6 +14,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *short_paths.OPERATIONS,
     *queues.OPERATIONS,
     *workers.OPERATIONS,
+    *stats.OPERATIONS,
     *health.OPERATIONS,
     *documentation.OPERATIONS,
 )

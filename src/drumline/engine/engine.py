@@ -15,6 +15,7 @@ from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
+from drumline.engine.stats import Figures
 from drumline.engine.submit import Submissions
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import PausedQueue, Queue
@@ -69,6 +70,7 @@ class Engine:
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
+        self.figures = Figures(store)
 
     @property
     def board(self) -> StatusBoard:

@@ -25,6 +25,7 @@ from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
+from drumline.scheduler.stats import Statistician
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
@@ -156,6 +157,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
     duties: list[Duty] = [
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
         Pruner(engine.store, retention=settings.retention),
+        Statistician(engine.store),
     ]
     if wired.sweeper is not None:
         duties.append(wired.sweeper)
