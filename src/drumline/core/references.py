@@ -13,7 +13,7 @@ filled in when the task is claimed; the stored payload keeps them, so a retry ta
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from msgspec import Raw, Struct
@@ -40,12 +40,13 @@ class Reference(Struct, frozen=True):
     path: Path = ()
 
 
-def parse_reference(text: str, parents: Sequence[str]) -> Reference:
+def parse_reference(text: str, parents: Set[str]) -> Reference:
     """Return what a text refers to, or raise `Invalid`."""
-    fitting = [key for key in parents if text == key or (text.startswith(key) and text[len(key)] in ".[")]
-    if not fitting:
+    # A key ends where the text does or a step begins. A fan-in has thousands of references to as many parents.
+    ends = [len(text), *(place for place in range(len(text) - 1, 0, -1) if text[place] in ".[")]
+    parent = next((text[:end] for end in ends if text[:end] in parents), None)
+    if parent is None:
         raise Invalid(f"{RESULT} {text!r} does not begin with one of the task's needs", field="payload")
-    parent = max(fitting, key=len)
     rest = text[len(parent) :]
     path: list[str | int] = []
     place = 0
@@ -60,7 +61,8 @@ def parse_reference(text: str, parents: Sequence[str]) -> Reference:
 
 def find_references(payload: Any, parents: Sequence[str]) -> list[Reference]:
     """Return every reference in a payload, or raise `Invalid` for one that can never be filled in."""
-    return [parse_reference(text, parents) for text in _texts(payload)]
+    keys = frozenset(parents)
+    return [parse_reference(text, keys) for text in _texts(payload)]
 
 
 def fill_in(payload: bytes, parents: Sequence[str], results: Mapping[str, Raw], limits: Limits) -> Raw:
@@ -69,7 +71,7 @@ def fill_in(payload: bytes, parents: Sequence[str], results: Mapping[str, Raw], 
     `parents` are those that the payload refers to, and `results` has what those gave back that have completed.
     """
     known = {key: decode(bytes(results[key]), object) for key in parents if key in results}
-    filled = encode(_filled(decode(payload, object), parents, known))
+    filled = encode(_filled(decode(payload, object), frozenset(parents), known))
     if len(filled) > limits.payload:
         raise Invalid(
             f"is {len(filled):,} bytes of JSON with the results in it; at most {limits.payload:,} are accepted",
@@ -100,7 +102,7 @@ def _step_into(value: Any, step: str | int) -> Any:
     raise LookupError(step)
 
 
-def _filled(value: Any, parents: Sequence[str], known: Mapping[str, Any]) -> Any:
+def _filled(value: Any, parents: Set[str], known: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [_filled(each, parents, known) for each in value]
     if not isinstance(value, dict):
