@@ -13,7 +13,7 @@ filled in when the task is claimed; the stored payload keeps them, so a retry ta
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Raw, Struct
@@ -40,7 +40,7 @@ class Reference(Struct, frozen=True):
     path: Path = ()
 
 
-def parse_reference(text: str, parents: Set[str]) -> Reference:
+def parse_reference(text: str, parents: Container[str]) -> Reference:
     """Return what a text refers to, or raise `Invalid`."""
     # A key ends where the text does or a step begins. A fan-in has thousands of references to as many parents.
     ends = [len(text), *(place for place in range(len(text) - 1, 0, -1) if text[place] in ".[")]
@@ -102,7 +102,7 @@ def _step_into(value: Any, step: str | int) -> Any:
     raise LookupError(step)
 
 
-def _filled(value: Any, parents: Set[str], known: Mapping[str, Any]) -> Any:
+def _filled(value: Any, parents: Container[str], known: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [_filled(each, parents, known) for each in value]
     if not isinstance(value, dict):
