@@ -34,6 +34,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/tasks/{id}/status": _READ,
         "GET /api/v1/tasks/{id}/attempts": _READ,
         "GET /api/v1/tasks/{id}/log": _READ,
+        "GET /api/v1/tasks/{id}/why": _READ,
         "GET /api/v1/tasks/{id}/artifacts": _READ,
         "GET /api/v1/tasks/{id}/artifacts/{name}": _READ,
         "PATCH /api/v1/tasks/{id}": Rule(Permission.TASKS_CONTROL, "task.reschedule"),
@@ -49,6 +50,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/queues/{name}/pause": Rule(Permission.QUEUES_CONTROL, "queue.pause"),
         "POST /api/v1/queues/{name}/resume": Rule(Permission.QUEUES_CONTROL, "queue.resume"),
         "GET /api/v1/workers": Rule(Permission.WORKERS_READ),
+        "GET /api/v1/stats": Rule(Permission.METRICS_READ),
         "POST /api/v1/workers/{id}/drain": Rule(Permission.WORKERS_CONTROL, "worker.drain"),
         # What workers themselves say.
         "POST /api/v1/worker/sessions": _WORK,
