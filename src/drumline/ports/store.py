@@ -22,6 +22,7 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State, Status
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
 from drumline.ports.access import AccessStore
+from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given on, like hints
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.hint import NO_EFFECTS, Effects
@@ -373,6 +374,7 @@ class Store(
     Controlling,
     Querying,
     DeadLetters,
+    Bulks,
     Housekeeping,
     Outbox,
     Notifications,

@@ -1,6 +1,7 @@
 """Dead letters: writing them with the end of their task, finding them, resolving them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
@@ -29,6 +30,8 @@ from drumline.ports.store import Changed
 ABOVE_ALL: Final = Mark(Instant(LATEST + 1), TaskId("00000000-0000-0000-0000-000000000000"))
 MOST_CAUSES: Final = 50
 """Causes whose dead letters are looked up one by one; more are looked for in the list of all."""
+
+NO_CHOICE: Final[Mapping[TaskId, int]] = MappingProxyType({})
 
 Answer = Changed | NotFound | Conflict
 
@@ -115,10 +118,16 @@ class DeadLetters(Access):
         return [PayloadEdit(epoch=epoch, at=Instant(at), payload=Raw(payload)) for epoch, at, payload in rows]
 
     async def _discard(
-        self, transaction: Transaction, tasks: Sequence[TaskId], tenant: str | None
+        self,
+        transaction: Transaction,
+        tasks: Sequence[TaskId],
+        tenant: str | None,
+        chosen: Mapping[TaskId, int] = NO_CHOICE,
     ) -> dict[TaskId, Answer]:
+        """Discard dead letters; where one was chosen, by its epoch, only that one."""
         await transaction.fetch("lock_dead_letters", ids=list(tasks))
-        found = await self._found(await transaction.fetch("get_dead_letters", ids=list(tasks)), tenant)
+        present = await self._found(await transaction.fetch("get_dead_letters", ids=list(tasks)), tenant)
+        found = {task: letter for task, letter in present.items() if chosen.get(task, letter.epoch) == letter.epoch}
         await drop_dead_letters(transaction, list(found))
         await tell_facts(transaction, [discarded(letter) for letter in found.values()], now=self._now())
         answers: dict[TaskId, Answer] = {task: Changed(task, State.FAILED) for task in found}

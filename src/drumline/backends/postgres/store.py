@@ -3,10 +3,10 @@
 from typing import Self
 
 from drumline.backends.postgres.auditing import Auditing
+from drumline.backends.postgres.bulk import Bulks
 from drumline.backends.postgres.claiming import Claiming
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.delivering import Delivering
-from drumline.backends.postgres.editing import Editing
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.listing import Listing
@@ -27,7 +27,7 @@ class PostgresStore(
     Settling,
     Outputs,
     Sessions,
-    Editing,
+    Bulks,
     Listing,
     Sweeping,
     Housekeeping,

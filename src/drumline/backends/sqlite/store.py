@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Self
 
 from drumline.backends.sqlite.auditing import Auditing
+from drumline.backends.sqlite.bulk import Bulks
 from drumline.backends.sqlite.claiming import Claiming
 from drumline.backends.sqlite.database import Database
 from drumline.backends.sqlite.delivering import Delivering
-from drumline.backends.sqlite.editing import Editing
 from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
@@ -31,7 +31,7 @@ class SqliteStore(
     Settling,
     Outputs,
     Sessions,
-    Editing,
+    Bulks,
     SubmittingJobs,
     QueryingJobs,
     Querying,

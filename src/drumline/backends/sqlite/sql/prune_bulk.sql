@@ -1,0 +1,2 @@
+-- prune: forget a bulk operation whose tasks are forgotten.
+DELETE FROM bulk WHERE id = :id
