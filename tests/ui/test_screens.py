@@ -7,7 +7,7 @@ from tests.ui.conftest import Visit
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services]
 
-SCREENS = ["/tasks", "/tasks?status=failed", "/queues", "/workers"]
+SCREENS = ["/overview", "/tasks", "/tasks?status=failed", "/queues", "/workers"]
 LOOKS = [("light", 1440), ("dark", 1440), ("light", 360), ("dark", 360)]
 
 

@@ -26,8 +26,15 @@ const home = createRoute({
   getParentRoute: () => root,
   path: "/",
   beforeLoad: () => {
-    throw redirect({ to: "/tasks" });
+    throw redirect({ to: "/overview" });
   },
+});
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: "/overview",
+  validateSearch: (given: Record<string, unknown>): { last?: string } => texts(given, ["last"]),
+  component: lazyRouteComponent(() => import("@/screens/overview/Overview"), "Overview"),
 });
 
 const tasks = createRoute({
@@ -57,7 +64,7 @@ const workers = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, tasks, task, queues, workers]),
+  routeTree: root.addChildren([home, overview, tasks, task, queues, workers]),
   basepath: UI_PATH || "/",
   defaultPreload: "intent",
   defaultPendingComponent: Loading,

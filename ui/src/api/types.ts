@@ -201,6 +201,21 @@ export type PauseRequest = {
   reason?: string | null | undefined;
 };
 
+/** What happened in one bucket of time. Durations are seconds, as exact as their classes: within a factor of two. */
+export type PointBody = {
+  at: string;
+  submitted: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  skipped: number;
+  retried: number;
+  wait_p50: number | null;
+  wait_p95: number | null;
+  run_p50: number | null;
+  run_p95: number | null;
+};
+
 /** Why a request was refused. `code` is stable; `field` names the input at fault, where there is one. */
 export type Problem = {
   type: string;
@@ -277,6 +292,14 @@ export type SnoozedReport = {
   seconds: number;
 };
 
+/** Figures of every bucket of a stretch of time, `step` seconds wide; the last one is still being filled. */
+export type StatsBody = {
+  since: string;
+  until: string;
+  step: number;
+  points: PointBody[];
+};
+
 /** What people are shown. Delayed and due tasks are one stored state with two names. */
 export type Status = "PENDING" | "QUEUED" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED" | "SKIPPED";
 
@@ -307,7 +330,7 @@ export type SucceededReport = {
   result?: unknown | undefined;
 };
 
-/** A task as it stands. Times are UTC, durations seconds. */
+/** A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one. */
 export type TaskBody = {
   id: string;
   name: string;
@@ -328,6 +351,8 @@ export type TaskBody = {
   idempotency_key: string | null;
   worker: string | null;
   cancel_requested: boolean;
+  job_id: string | null;
+  key: string | null;
   result?: unknown | undefined;
   error: ErrorBody | null;
 };
@@ -573,6 +598,12 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: WorkerBody;
+  };
+  "GET /api/v1/stats": {
+    params: Record<never, never>;
+    query: { last?: string | undefined; queue?: string | undefined; name?: string | undefined };
+    body: undefined;
+    answer: StatsBody;
   };
   "GET /actuator/health": {
     params: Record<never, never>;
