@@ -31,6 +31,8 @@ class State(IntEnum):
 class Act(StrEnum):
     """What can be done to a task."""
 
+    __hash__ = str.__hash__  # an enumeration's own is written in Python, and acts are looked up for every task
+
     UNBLOCK = "unblock"  # its last parent is done
     SKIP = "skip"  # a parent failed, so it will not run
     CLAIM = "claim"  # a worker takes it

@@ -9,9 +9,10 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+
+from msgspec import Struct
 
 from drumline.core.ids import TaskId
 from drumline.sdk.signals import Cancelled
@@ -34,8 +35,7 @@ def _never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context(Generic[StateT]):
+class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     """One attempt of a task, from the inside.
 
     Only `id` and `state` must be given, so that a test can call a task with a context of its own.
@@ -51,12 +51,15 @@ class Context(Generic[StateT]):
     """When this attempt will be stopped, if it has a timeout."""
     log: logging.Logger = TASK_LOG
 
-    on_progress: Callable[[float, float | None], None] = field(default=_ignore_progress, repr=False)
+    on_progress: Callable[[float, float | None], None] = _ignore_progress
     """The worker's callback behind `progress`."""
-    on_artifact: Callable[[str, bytes, str], None] = field(default=_ignore_artifact, repr=False)
+    on_artifact: Callable[[str, bytes, str], None] = _ignore_artifact
     """The worker's callback behind `put_artifact`: takes the data over without blocking."""
-    on_look: Callable[[], bool] = field(default=_never, repr=False)
+    on_look: Callable[[], bool] = _never
     """The worker's callback behind `is_cancelled`."""
+
+    def __repr__(self) -> str:
+        return f"<Context of task {self.id}, attempt {self.attempt}>"
 
     def progress(self, done: float, total: float | None = None) -> None:
         """Say how far the attempt is; cheap enough to be called in every round of a loop."""

@@ -62,7 +62,7 @@ class Attempt:
     def start(self) -> None:
         """Begin; from here on the attempt ends by itself."""
         self._desk.holdings.add(self)
-        self._running = asyncio.get_running_loop().create_task(self._live())
+        self._running = asyncio.get_running_loop().create_task(self._live(), name=self.lease.task)
 
     def stop(self, reason: StopReason) -> None:
         """Make the attempt end, for the first reason given; being lost beats every other."""

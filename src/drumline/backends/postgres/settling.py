@@ -138,7 +138,7 @@ class Settling(Access):
 
     def _end_columns(self, ending: list[Ended]) -> dict[str, Any]:
         # Sorted, so that no two settlements can wait for each other's tasks.
-        ending = sorted(ending, key=lambda each: each[0].lease.task)
+        ending = sorted(ending, key=_task_of)
         results = [None if (result := each.result) is None else bytes(result) for each, _ in ending]
         return {
             "ids": [settlement.lease.task for settlement, _ in ending],
@@ -150,6 +150,10 @@ class Settling(Access):
             **column("errors", [error_text(settlement.error) for settlement, _ in ending]),
             "now": self._now(),
         }
+
+
+def _task_of(ended: Ended) -> TaskId:
+    return ended[0].lease.task
 
 
 def _lease_columns(leases: Sequence[Lease]) -> dict[str, Any]:

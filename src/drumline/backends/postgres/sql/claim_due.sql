@@ -26,11 +26,14 @@ takers AS MATERIALIZED (
 ),
 
 slot AS MATERIALIZED (
-    SELECT coalesce(array_agg(s.request ORDER BY s.place), '{}') AS requests, count(*) AS total
+    -- How many tasks are wanted in all, and which of them is the first for each request.
+    SELECT array_agg(s.upto - s.wanted + 1 ORDER BY s.request) AS firsts, sum(s.wanted)::int8 AS total
     FROM (
-        SELECT r.request, row_number() OVER (ORDER BY r.request) AS place
-        FROM unnest(:limits::int4 []) WITH ORDINALITY AS r (wanted, request), takers, generate_series(1, r.wanted)
-        WHERE takers.beats[r.request] IS NOT NULL
+        SELECT w.request, w.wanted, sum(w.wanted) OVER (ORDER BY w.request) AS upto
+        FROM (
+            SELECT r.request, CASE WHEN takers.beats[r.request] IS NULL THEN 0 ELSE r.wanted END AS wanted
+            FROM unnest(:limits::int4 []) WITH ORDINALITY AS r (wanted, request), takers
+        ) AS w
     ) AS s
 ),
 
@@ -100,13 +103,12 @@ locked AS MATERIALIZED (
     ) AS due
 ),
 
-picked AS MATERIALIZED (
-    SELECT locked.id, (SELECT slot.requests FROM slot)[locked.place] AS request FROM locked
-),
-
 packed AS MATERIALIZED (
-    SELECT array_agg(picked.id ORDER BY picked.id) AS ids, array_agg(picked.request ORDER BY picked.id) AS requests
-    FROM picked
+    SELECT
+        array_agg(locked.id ORDER BY locked.id) AS ids,
+        array_agg(width_bucket(locked.place, (SELECT slot.firsts FROM slot)) ORDER BY locked.id)
+        FILTER (WHERE cardinality(:sessions) > 1) AS requests
+    FROM locked
 ),
 
 taken AS (
@@ -116,16 +118,22 @@ taken AS (
         epoch = live.epoch + 1,
         attempt = live.attempt + 1,
         nonce = (:nonces::int8 [])[
-            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+            CASE WHEN cardinality(:sessions) = 1 THEN 1 ELSE (SELECT p.requests FROM packed AS p)[
+                width_bucket(live.id, (SELECT p.ids FROM packed AS p))
+            ] END
         ],
         session = (:sessions)[
-            (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))]
+            CASE WHEN cardinality(:sessions) = 1 THEN 1 ELSE (SELECT p.requests FROM packed AS p)[
+                width_bucket(live.id, (SELECT p.ids FROM packed AS p))
+            ] END
         ],
         started_at = (SELECT clock.now FROM clock)
     WHERE live.id = any((SELECT p.ids FROM packed AS p)::uuid [])
     RETURNING
         live.id, live.lane, live.due_at, live.epoch, live.attempt,
-        (SELECT p.requests FROM packed AS p)[width_bucket(live.id, (SELECT p.ids FROM packed AS p))] AS request
+        CASE WHEN cardinality(:sessions) = 1 THEN 1 ELSE (SELECT p.requests FROM packed AS p)[
+            width_bucket(live.id, (SELECT p.ids FROM packed AS p))
+        ] END AS request
 ),
 
 noted AS (
