@@ -9,6 +9,7 @@ from drumline.backends.sqlite.bulk import Bulks
 from drumline.backends.sqlite.claiming import Claiming
 from drumline.backends.sqlite.database import Database
 from drumline.backends.sqlite.delivering import Delivering
+from drumline.backends.sqlite.firing import Firing
 from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
@@ -26,6 +27,7 @@ from drumline.core.clock import Clock, SystemClock
 
 
 class SqliteStore(
+    Firing,
     Submitting,
     Claiming,
     Settling,

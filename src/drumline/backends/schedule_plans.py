@@ -1,0 +1,180 @@
+"""From what is due to what is written: the steps of a firing that are the same in every store."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from drumline.backends.schedule_rows import KINDS, NUMBER_OF, DueRow, Maker, WaitingRow, run_facts
+from drumline.core.clock import Instant
+from drumline.core.errors import Invalid
+from drumline.core.event import Fact
+from drumline.core.firing import Firing, Run, fire
+from drumline.core.ids import JobId, ScheduleId, TaskId
+from drumline.core.job import NewJob
+from drumline.core.schedule import Overlap, RunState, RunView
+from drumline.core.task import NewTask
+from drumline.ports.hint import NO_EFFECTS, Effects
+from drumline.ports.schedules import FireOrder, NewRun
+
+RUNS_AT_ONCE: Final = 2
+"""How many runs there may be for each schedule in one transaction, on the whole, before the rest has to wait."""
+
+
+Key = tuple[str, int]
+"""What makes a run unique: its schedule and its fire time."""
+
+
+class Planned(NamedTuple):
+    """A run, and the task or job that it starts."""
+
+    run: RunView
+    made: NewTask | NewJob | None = None
+
+    @property
+    def key(self) -> Key:
+        """What makes it unique."""
+        return self.run.schedule, self.run.fire_time
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """What is stored of it, in the order of insert_runs.sql."""
+        run = self.run
+        kind, state = NUMBER_OF[run.kind], NUMBER_OF[run.state]
+        return run.schedule, run.fire_time, kind, state, run.start_at, run.task, run.job, run.reason
+
+    def refused(self, error: Invalid) -> "Planned":
+        """Return it as one that does not take place, because what it would have made was not accepted."""
+        skipped = replace(self.run, state=RunState.SKIPPED, task=None, job=None, reason=str(error))
+        return Planned(skipped)
+
+
+class Due(NamedTuple):
+    """A schedule whose time has come, and what was decided."""
+
+    row: DueRow
+    firing: Firing
+    planned: tuple[Planned, ...]
+
+    @property
+    def cancels(self) -> bool:
+        """Whether its previous run is to be cancelled."""
+        return self.firing.starts and bool(self.row.is_busy) and self.row.due.policy.overlap is Overlap.CANCEL_PREVIOUS
+
+    def kept(self, runs: "Mapping[Key, Planned]") -> "Due":
+        """Return it with those runs that came about, as they did."""
+        return self._replace(planned=tuple(runs[one.key] for one in self.planned if one.key in runs))
+
+
+class Made(NamedTuple):
+    """What came about: runs by key, tasks with their due times, and what followed in jobs."""
+
+    runs: dict[Key, Planned]
+    tasks: tuple[tuple[NewTask, Instant], ...]
+    effects: Effects
+
+
+class Stopped(NamedTuple):
+    """What cancelling a previous run led to: tasks that ended at once, and what followed in jobs."""
+
+    tasks: tuple[TaskId, ...] = ()
+    effects: Effects = NO_EFFECTS
+
+
+def plan_firings(rows: Sequence[DueRow], order: FireOrder, now: Instant) -> list[Due]:
+    """Decide about schedules, in their order, until that makes as many runs as one transaction should have."""
+    maker = Maker(order.new_id, order.limits)
+    plans: list[Due] = []
+    room = order.limit * RUNS_AT_ONCE
+    for row in rows:
+        if room <= 0:
+            break
+        firing = fire(row.due, now=now, absence=order.absence, limits=order.limits)
+        planned = tuple(_planned(row, run, maker, now) for run in firing.runs)
+        room -= len(planned)
+        plans.append(Due(row, firing, planned))
+    return plans
+
+
+def plan_starts(rows: Iterable[WaitingRow], order: FireOrder, now: Instant) -> list[Planned]:
+    """Return runs that have waited, as they start now."""
+    maker = Maker(order.new_id, order.limits)
+    return [_planned(row, Run(Instant(row.fire_time), KINDS[row.kind], RunState.STARTED), maker, now) for row in rows]
+
+
+def plan_runs(row: WaitingRow, runs: Iterable[NewRun], order: FireOrder, now: Instant) -> list[Planned]:
+    """Return runs that somebody asks for, of the schedule in `row`."""
+    maker = Maker(order.new_id, order.limits)
+    planned = []
+    for run in runs:
+        state = RunState.STARTED if run.start_at is None else RunState.WAITING
+        one = _planned(row, Run(run.fire_time, run.kind, state), maker, now)
+        planned.append(one._replace(run=replace(one.run, start_at=run.start_at)))
+    return planned
+
+
+def _planned(row: DueRow | WaitingRow, run: Run, maker: Maker, now: Instant) -> Planned:
+    schedule = row.id if isinstance(row, DueRow) else row.schedule
+    view = RunView(
+        schedule=ScheduleId(str(schedule)),
+        fire_time=run.fire_time,
+        kind=run.kind,
+        state=run.state,
+        created_at=now,
+        reason=run.reason,
+    )
+    if run.state is not RunState.STARTED:
+        return Planned(view)
+    try:
+        made = maker.make(row.target, schedule=view.schedule, tenant=row.tenant, fire_time=run.fire_time)
+    except Invalid as error:
+        return Planned(view).refused(error)
+    is_task = isinstance(made, NewTask)
+    task, job = (TaskId(made.id), None) if is_task else (None, JobId(made.id))
+    return Planned(replace(view, task=task, job=job), made)
+
+
+def tasks_of(planned: Iterable[Planned]) -> list[NewTask]:
+    """Return the tasks that runs make."""
+    return [one.made for one in planned if isinstance(one.made, NewTask)]
+
+
+class Advance(NamedTuple):
+    """How a schedule goes on; counts are what is to be added. The order is that of advance_schedules.sql."""
+
+    id: str
+    fire_at: int | None
+    due_at: int | None
+    is_finished: bool
+    runs: int
+    skipped: int
+    missed: int
+    waiting: int
+    last_fire_time: int | None
+    last_task: str | None
+    last_job: str | None
+
+
+def advance_of(due: Due) -> Advance:
+    """Return how a schedule goes on after a firing."""
+    states = [one.run.state for one in due.planned]
+    last = next((one.run for one in reversed(due.planned) if one.run.state is RunState.STARTED), None)
+    turn = due.firing.turn
+    return Advance(
+        id=due.row.id,
+        fire_at=None if turn is None else turn.fire_at,
+        due_at=None if turn is None else turn.due_at,
+        is_finished=turn is None,
+        runs=len(states) - states.count(RunState.SKIPPED),
+        skipped=states.count(RunState.SKIPPED),
+        missed=due.firing.missed,
+        waiting=states.count(RunState.WAITING),
+        last_fire_time=None if last is None else last.fire_time,
+        last_task=None if last is None else last.task,
+        last_job=None if last is None else last.job,
+    )
+
+
+def facts_of(plans: Iterable[Due]) -> list[Fact]:
+    """Return the facts about firings."""
+    return [fact for due in plans for fact in run_facts(due.row, [one.run for one in due.planned], due.firing)]

@@ -1,0 +1,255 @@
+"""Schedules as both stores keep them: numbers for words, rows for people, and what firings become."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from drumline.core.accept_job import accept_job
+from drumline.core.clock import Instant, moment_of
+from drumline.core.codec import decode, encode
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.event import Fact
+from drumline.core.firing import DueSchedule, Firing
+from drumline.core.ids import JobId, ScheduleId, TaskId
+from drumline.core.job import NewJob
+from drumline.core.limits import Limits
+from drumline.core.schedule import (
+    Origin,
+    Policy,
+    RunKind,
+    RunState,
+    RunView,
+    ScheduleState,
+    ScheduleView,
+    Target,
+    Turn,
+)
+from drumline.core.task import NewTask, accept
+from drumline.core.timetable import Rule
+
+STATES: Final = (ScheduleState.ACTIVE, ScheduleState.PAUSED, ScheduleState.FINISHED)
+KINDS: Final = (RunKind.SCHEDULED, RunKind.MISFIRE, RunKind.TRIGGER, RunKind.BACKFILL)
+RUN_STATES: Final = (RunState.STARTED, RunState.WAITING, RunState.SKIPPED)
+"""Each at the number that is stored for it: never reuse one."""
+
+NUMBER_OF: Final[Mapping[object, int]] = MappingProxyType(
+    {word: number for words in (STATES, KINDS, RUN_STATES) for number, word in enumerate(words)}
+)
+
+_LARGEST_KEPT: Final = 4096
+"""Characters of a target that is kept in memory once it has been read."""
+_NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
+
+
+class ScheduleRow(NamedTuple):
+    """A schedule's row; the order is that of every statement that gives one."""
+
+    id: str
+    tenant: str
+    name: str
+    rule: str
+    policy: str
+    target: str
+    state: int
+    fire_at: int | None
+    due_at: int | None
+    version: int
+    created_at: int
+    changed_at: int
+    app: str | None
+    module: str | None
+    reason: str | None
+    runs: int
+    skipped: int
+    missed: int
+    waiting: int
+    last_fire_time: int | None
+    last_task: str | None
+    last_job: str | None
+
+
+class DueRow(NamedTuple):
+    """A schedule whose time has come; the order is that of the statements that give one."""
+
+    id: str
+    tenant: str
+    name: str
+    rule: str
+    policy: str
+    target: str
+    fire_at: int
+    runs: int
+    waiting: int
+    last_task: str | None
+    last_job: str | None
+    is_busy: bool
+
+    @property
+    def due(self) -> DueSchedule:
+        """What is to be decided about."""
+        return DueSchedule(
+            id=ScheduleId(self.id),
+            rule=rule_of(self.rule),
+            policy=policy_of(self.policy),
+            fire_at=Instant(self.fire_at),
+            runs=self.runs,
+            waiting=self.waiting,
+            is_busy=bool(self.is_busy),
+        )
+
+
+class WaitingRow(NamedTuple):
+    """A run that may start now; the order is that of the statements that give one."""
+
+    schedule: str
+    tenant: str
+    name: str
+    target: str
+    fire_time: int = 0
+    kind: int = 0
+    is_queued: bool = False
+    """Whether it waited for the one before it, as against for its time."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What makes it unique."""
+        return str(self.schedule), self.fire_time
+
+
+class Maker(NamedTuple):
+    """Makes tasks and jobs of schedules."""
+
+    new_id: Callable[[], TaskId]
+    limits: Limits
+
+    def make(self, target: str, *, schedule: str, tenant: str, fire_time: Instant) -> NewTask | NewJob:
+        """Return the task or job of one firing, or raise `Invalid` if it is not accepted any more."""
+        if len(target) <= _LARGEST_KEPT:
+            made = _pattern(target, tenant, self.limits)
+        else:
+            made = _pattern.__wrapped__(target, tenant, self.limits)
+        if isinstance(made, NewTask):
+            return replace(made, id=self.new_id())
+        job = accept_job(made, id=JobId(self.new_id()), new_id=self.new_id, tenant=tenant, limits=self.limits)
+        return replace(job, schedule_id=schedule, fire_time=fire_time)
+
+
+@lru_cache(maxsize=16_384)
+def _pattern(target: str, tenant: str, limits: Limits) -> Any:
+    """Return the task that a target makes, but for its id; or the job as it was asked for."""
+    wanted = decode(target, Target)
+    return wanted.job if wanted.task is None else accept(wanted.task, id=_NO_ID, tenant=tenant, limits=limits)
+
+
+@lru_cache(maxsize=16_384)
+def rule_of(text: str) -> Rule:
+    """Return a stored rule."""
+    return decode(text, Rule)
+
+
+@lru_cache(maxsize=1024)
+def policy_of(text: str) -> Policy:
+    """Return a stored policy."""
+    return decode(text, Policy)
+
+
+def text_of(value: Rule | Policy | Target) -> str:
+    """Return a part of a schedule as it is stored. An empty object stands for all defaults."""
+    return encode(value).decode()
+
+
+def schedule_view(values: Iterable[Any]) -> ScheduleView:
+    """Return a schedule's row for people."""
+    row = ScheduleRow(*values)
+    return ScheduleView(
+        id=ScheduleId(str(row.id)),
+        tenant=row.tenant,
+        name=row.name,
+        rule=rule_of(row.rule),
+        policy=policy_of(row.policy),
+        target=decode(row.target, Target),
+        state=STATES[row.state],
+        turn=None if row.fire_at is None or row.due_at is None else Turn(Instant(row.fire_at), Instant(row.due_at)),
+        version=row.version,
+        created_at=Instant(row.created_at),
+        changed_at=Instant(row.changed_at),
+        origin=None if row.app is None or row.module is None else Origin(row.app, row.module),
+        reason=row.reason,
+        runs=row.runs,
+        skipped=row.skipped,
+        missed=row.missed,
+        waiting=row.waiting,
+        last_fire_time=None if row.last_fire_time is None else Instant(row.last_fire_time),
+        last_task=None if row.last_task is None else TaskId(str(row.last_task)),
+        last_job=None if row.last_job is None else JobId(str(row.last_job)),
+    )
+
+
+def run_view(values: Iterable[Any]) -> RunView:
+    """Return a run's row for people."""
+    schedule, fire_time, kind, state, created_at, start_at, task, job, reason = values
+    return RunView(
+        schedule=ScheduleId(str(schedule)),
+        fire_time=Instant(fire_time),
+        kind=KINDS[kind],
+        state=RUN_STATES[state],
+        created_at=Instant(created_at),
+        start_at=None if start_at is None else Instant(start_at),
+        task=None if task is None else TaskId(str(task)),
+        job=None if job is None else JobId(str(job)),
+        reason=reason,
+    )
+
+
+def missing(schedule: ScheduleId) -> NotFound:
+    """Return the error for a schedule that there is not."""
+    return NotFound(f"there is no schedule {schedule}", field="id")
+
+
+def taken(name: str) -> Conflict:
+    """Return the error for a name that another schedule has."""
+    return Conflict(f"there is a schedule named {name!r} already", field="name")
+
+
+def outdated(schedule: ScheduleId) -> Conflict:
+    """Return the error for a change of something that has changed meanwhile."""
+    return Conflict(f"schedule {schedule} has been changed meanwhile", field="version")
+
+
+def schedule_fact(word: str, view: ScheduleView) -> Fact:
+    """Return the fact that something was done to a schedule."""
+    data = {
+        "name": view.name,
+        "state": view.state.value,
+        "next_fire_at": None if view.turn is None else moment_of(view.turn.fire_at),
+        "reason": view.reason,
+    }
+    return Fact(f"drumline.schedule.{word}", view.id, view.tenant, data)
+
+
+def run_facts(row: DueRow | WaitingRow, runs: Iterable[RunView], firing: Firing | None = None) -> list[Fact]:
+    """Return the facts about runs of a schedule, and that it has finished if it has."""
+    facts = [
+        Fact(f"drumline.schedule.{_WORD_OF[run.state]}", run.schedule, row.tenant, _run_data(row.name, run))
+        for run in runs
+    ]
+    if firing is not None and firing.turn is None:
+        facts.append(Fact("drumline.schedule.finished", str(row[0]), row.tenant, {"name": row.name}))
+    return facts
+
+
+_WORD_OF: Final = {RunState.STARTED: "fired", RunState.WAITING: "queued", RunState.SKIPPED: "skipped"}
+
+
+def _run_data(name: str, run: RunView) -> dict[str, Any]:
+    return {
+        "name": name,
+        "fire_time": moment_of(run.fire_time),
+        "kind": run.kind.value,
+        "task_id": run.task,
+        "job_id": run.job,
+        "reason": run.reason,
+    }

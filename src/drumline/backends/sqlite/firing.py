@@ -1,0 +1,154 @@
+"""Firing schedules: runs, their tasks and jobs, and the next fire times, in one transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from drumline.backends.schedule_plans import (
+    Made,
+    Planned,
+    Stopped,
+    advance_of,
+    facts_of,
+    plan_firings,
+    plan_runs,
+    plan_starts,
+    tasks_of,
+)
+from drumline.backends.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, text_of
+from drumline.backends.sqlite.access import batch_of, rows_of, tell_facts
+from drumline.backends.sqlite.controlling import Controlling, Standing
+from drumline.backends.sqlite.following import jobs_in
+from drumline.backends.sqlite.schedules import Schedules, views_in
+from drumline.backends.sqlite.statements import SQL
+from drumline.backends.sqlite.submitting import Submitting
+from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
+from drumline.core.clock import Instant
+from drumline.core.errors import Invalid
+from drumline.core.firing import OVERTAKEN
+from drumline.core.ids import JobId, ScheduleId, TaskId
+from drumline.core.job import NewJob
+from drumline.core.schedule import RunState
+from drumline.core.state import Act, State
+from drumline.core.task import Submitted
+from drumline.ports.hint import NO_EFFECTS
+from drumline.ports.jobs import SubmittedJob
+from drumline.ports.schedules import Fired, FireOrder, NewRun
+from drumline.ports.store import Changed
+
+
+class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
+    """The firing part of `ports.schedules.Schedules` on SQLite."""
+
+    async def fire(self, order: FireOrder) -> Fired:
+        """Make the runs of schedules that are due, and find their next fire times."""
+        return await self._database.write(lambda connection: self._fire(connection, order))
+
+    async def start_runs(self, order: FireOrder) -> Fired:
+        """Start waiting runs whose time has come, and those before which no run goes on any more."""
+        return await self._database.write(lambda connection: self._start_runs(connection, order))
+
+    async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder) -> Fired:
+        """Start runs, or let them wait for their time; one whose fire time has a run already is left out."""
+        return await self._database.write(lambda connection: self._add_runs(connection, schedule, runs, order))
+
+    def _fire(self, connection: sqlite3.Connection, order: FireOrder) -> Fired:
+        now = self._now()
+        rows = [DueRow(*row) for row in rows_of(connection, "due_schedules", {"now": now, "limit": order.limit})]
+        if not rows:
+            return Fired()
+        plans = plan_firings(rows, order, now)
+        made = self._make_runs(
+            connection, self._insert_runs(connection, now, [one for due in plans for one in due.planned])
+        )
+        plans = [due.kept(made.runs) for due in plans]
+        stopped = [self._stop_previous(connection, due.row.last_task, due.row.last_job) for due in plans if due.cancels]
+        connection.execute(SQL["advance_schedules"], {"batch": batch_of([advance_of(due) for due in plans])})
+        tell_facts(connection, now, facts_of(plans))
+        return Fired(
+            schedules=len(plans),
+            runs=tuple(one.run for one in made.runs.values()),
+            missed=sum(due.firing.missed for due in plans),
+            tasks=made.tasks,
+            cancelled=tuple(task for stop in stopped for task in stop.tasks),
+            effects=sum((stop.effects for stop in stopped), made.effects),
+        )
+
+    def _start_runs(self, connection: sqlite3.Connection, order: FireOrder) -> Fired:
+        now = self._now()
+        wanted = {"now": now, "limit": order.limit}
+        found = connection.execute(SQL["runs_to_start"], wanted).fetchall()
+        found += connection.execute(SQL["queued_runs"], {"limit": order.limit}).fetchall()
+        rows = [WaitingRow(*row) for row in found]
+        made = self._make_runs(connection, plan_starts(rows, order, now))
+        for row in rows:
+            run = made.runs[row.key].run
+            told = {"schedule": run.schedule, "fire_time": run.fire_time, "task": run.task, "job": run.job}
+            noted = {"state": NUMBER_OF[run.state], "reason": run.reason, "now": now}
+            connection.execute(SQL["start_run"], told | noted)
+            if row.is_queued:
+                connection.execute(SQL["take_queued"], told)
+        tell_facts(connection, now, [fact for row in rows for fact in run_facts(row, [made.runs[row.key].run])])
+        return _fired(len(rows), made)
+
+    def _add_runs(
+        self, connection: sqlite3.Connection, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder
+    ) -> Fired:
+        view = views_in(connection, [schedule]).get(schedule)
+        if view is None:
+            raise missing(schedule)
+        now = self._now()
+        row = WaitingRow(view.id, view.tenant, view.name, text_of(view.target))
+        made = self._make_runs(connection, self._insert_runs(connection, now, plan_runs(row, runs, order, now)))
+        for run in (one.run for one in made.runs.values() if one.run.state is RunState.STARTED):
+            told = {"schedule": run.schedule, "fire_time": run.fire_time, "task": run.task, "job": run.job}
+            connection.execute(SQL["last_run"], told)
+        tell_facts(connection, now, run_facts(row, [one.run for one in made.runs.values()]))
+        return _fired(len(runs), made)
+
+    def _insert_runs(self, connection: sqlite3.Connection, now: Instant, planned: Sequence[Planned]) -> list[Planned]:
+        """Store runs, and return those that came about: a fire time that has one keeps it."""
+        batch = batch_of([one.columns for one in planned])
+        new = set(connection.execute(SQL["insert_runs"], {"batch": batch, "now": now}).fetchall())
+        return [one for one in planned if one.key in new]
+
+    def _make_runs(self, connection: sqlite3.Connection, planned: Sequence[Planned]) -> Made:
+        """Store the tasks and jobs of runs."""
+        tasks = tasks_of(planned)
+        due = [answer.due_at for answer in self._submit(connection, tasks) if isinstance(answer, Submitted)]
+        runs = {one.key: one for one in planned}
+        effects = NO_EFFECTS
+        for one in planned:
+            if isinstance(one.made, NewJob):
+                answer = self._submit_job(connection, one.made)
+                if isinstance(answer, Invalid):
+                    runs[one.key] = self._refuse_run(connection, one, answer)
+                elif isinstance(answer, SubmittedJob):
+                    effects += answer.effects
+        return Made(runs, tuple(zip(tasks, due, strict=True)), effects)
+
+    def _refuse_run(self, connection: sqlite3.Connection, planned: Planned, error: Invalid) -> Planned:
+        refused = planned.refused(error)
+        run = refused.run
+        told = {"schedule": run.schedule, "fire_time": run.fire_time, "task": None, "job": None}
+        noted = {"state": NUMBER_OF[run.state], "reason": run.reason, "now": run.created_at}
+        connection.execute(SQL["start_run"], told | noted)
+        return refused
+
+    def _stop_previous(self, connection: sqlite3.Connection, task: str | None, job: str | None) -> Stopped:
+        """Cancel what a previous run made."""
+        if task is not None:
+            answer = self._act(connection, TaskId(task), None, self._cancel_previous)
+            has_ended = isinstance(answer, Changed) and answer.state is not State.RUNNING
+            return Stopped((TaskId(task),) if has_ended else ())
+        row = None if job is None else jobs_in(connection, [JobId(job)]).get(JobId(job))
+        if row is None or row.has_ended:
+            return Stopped()
+        return Stopped(effects=self._cancel_job(connection, row, False, OVERTAKEN))
+
+    def _cancel_previous(self, connection: sqlite3.Connection, task: TaskId, at: Standing) -> Changed:
+        return self._cancel(connection, task, at, Act.CANCEL)
+
+
+def _fired(looked_at: int, made: Made) -> Fired:
+    runs = tuple(one.run for one in made.runs.values())
+    return Fired(schedules=looked_at, runs=runs, tasks=made.tasks, effects=made.effects)

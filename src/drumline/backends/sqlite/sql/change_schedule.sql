@@ -1,0 +1,2 @@
+-- change schedules: what it is.
+UPDATE schedule SET name = :name, rule = :rule, policy = :policy, target = :target WHERE id = :id

@@ -1,0 +1,2 @@
+-- delete schedules: what it was.
+DELETE FROM schedule WHERE id = :id

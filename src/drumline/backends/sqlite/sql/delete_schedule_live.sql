@@ -1,0 +1,2 @@
+-- delete schedules: where it stood.
+DELETE FROM schedule_live WHERE id = :id

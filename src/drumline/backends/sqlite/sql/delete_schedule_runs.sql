@@ -1,0 +1,2 @@
+-- delete schedules: the notes of its runs.
+DELETE FROM schedule_run WHERE schedule_id = :id

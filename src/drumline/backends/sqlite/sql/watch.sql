@@ -1,0 +1,6 @@
+-- watch: when a scheduler was last here, what is due next, and whether some run waits for another.
+SELECT
+    (SELECT seen_at FROM schedule_watch),
+    (SELECT min(due_at) FROM schedule_live WHERE due_at IS NOT NULL),
+    (SELECT min(start_at) FROM schedule_run WHERE state = 1 AND start_at IS NOT NULL),
+    EXISTS (SELECT 1 FROM schedule_live WHERE waiting > 0)

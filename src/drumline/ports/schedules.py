@@ -1,0 +1,188 @@
+"""Schedules, as the store keeps them: part of the store, with its general promises (`ports/store.py`).
+
+Every fire time of a schedule gives at most one run, whoever fires: the schedule's row is locked, and the run's key is
+(schedule, fire time). A run, its task or job, and the schedule's next fire time are one transaction.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from drumline.core.clock import Instant
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.firing import Absence
+from drumline.core.ids import ScheduleId, TaskId
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.schedule import (
+    NewSchedule,
+    Policy,
+    RunKind,
+    RunView,
+    ScheduleState,
+    ScheduleView,
+    Target,
+    Turn,
+)
+from drumline.core.task import NewTask
+from drumline.core.timetable import Rule
+from drumline.ports.hint import NO_EFFECTS, Effects
+
+
+class ScheduleFilter(Struct, frozen=True, kw_only=True):
+    """Which schedules to list; what is None does not narrow."""
+
+    tenant: str | None = None
+    name: str | None = None
+    state: ScheduleState | None = None
+    app: str | None = None
+
+
+class Definition(Struct, frozen=True, kw_only=True):
+    """What a schedule is, as against where it stands."""
+
+    name: str
+    rule: Rule
+    policy: Policy
+    target: Target
+
+
+class Placing(Struct, frozen=True, kw_only=True):
+    """Where a schedule is to stand."""
+
+    state: ScheduleState
+    turn: Turn | None = None
+    reason: str | None = None
+
+
+class ScheduleChange(Struct, frozen=True, kw_only=True):
+    """A change of a schedule that is still at `version`; what is None stays as it is."""
+
+    id: ScheduleId
+    version: int
+    word: str
+    """What was done, for the events: edited, paused, resumed."""
+    definition: Definition | None = None
+    placing: Placing | None = None
+
+
+class NewRun(Struct, frozen=True, kw_only=True):
+    """A run that somebody asks for: at once, or waiting until `start_at`."""
+
+    fire_time: Instant
+    kind: RunKind
+    start_at: Instant | None = None
+
+
+class FireOrder(Struct, frozen=True, kw_only=True):
+    """How to fire: at most so many schedules in one transaction, and what to take for missed."""
+
+    limit: int
+    new_id: Callable[[], TaskId]
+    absence: Absence | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
+class Fired(Struct, frozen=True, kw_only=True):
+    """What firing or starting runs did. It is committed."""
+
+    schedules: int = 0
+    """How many schedules, or waiting runs, were looked at; fewer than the limit means that no more were to be had."""
+    runs: tuple[RunView, ...] = ()
+    missed: int = 0
+    tasks: tuple[tuple[NewTask, Instant], ...] = ()
+    """The tasks that were made, and when each is due."""
+    cancelled: tuple[TaskId, ...] = ()
+    """Previous tasks that were waiting, and ended because of it."""
+    effects: Effects = NO_EFFECTS
+    """What jobs that were made, or cancelled, led to."""
+
+
+class Watch(Struct, frozen=True, kw_only=True):
+    """What a scheduler has to know before it fires."""
+
+    now: Instant
+    seen_at: Instant | None
+    """When a scheduler last had nothing left to fire; None if there never was one."""
+    next_due: Instant | None
+    """When the next firing is due, or the next run of a backfill."""
+    has_waiting: bool
+    """Whether some run waits for the one before it to end."""
+
+
+class Schedules(Protocol):
+    """What can be done with schedules. A `tenant` of None means every tenant's."""
+
+    async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict]:
+        """Store schedules. A name that its tenant has given already is a `Conflict`, unless it is the very same one."""
+        ...
+
+    async def get_schedules(
+        self, schedules: Sequence[ScheduleId], *, tenant: str | None = None
+    ) -> list[ScheduleView | None]:
+        """Return schedules as they stand; None for those that do not exist."""
+        ...
+
+    async def list_schedules(
+        self, which: ScheduleFilter, *, limit: int, before: ScheduleId | None = None
+    ) -> list[ScheduleView]:
+        """Return schedules, newest first, starting below `before`."""
+        ...
+
+    async def change_schedules(
+        self, changes: Sequence[ScheduleChange], *, tenant: str | None = None
+    ) -> list[ScheduleView | NotFound | Conflict]:
+        """Change schedules. One that is not at the version given any more is a `Conflict`, as is a name taken."""
+        ...
+
+    async def delete_schedules(
+        self, schedules: Sequence[ScheduleId], *, tenant: str | None = None
+    ) -> list[ScheduleView | NotFound]:
+        """Delete schedules with the notes of their runs, and return them as they last stood; tasks and jobs stay."""
+        ...
+
+    async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder) -> Fired:
+        """Start runs, or let them wait for their time; one whose fire time has a run already is left out.
+
+        A skipped run does not count as one: it is made up for. A run that starts at once becomes the previous run.
+        Raises `NotFound`.
+        """
+        ...
+
+    async def drop_runs(self, schedule: ScheduleId, *, kind: RunKind) -> int:
+        """Forget the runs of a kind that have not started, and return how many there were."""
+        ...
+
+    async def list_runs(self, schedule: ScheduleId, *, limit: int, before: Instant | None = None) -> list[RunView]:
+        """Return the runs of a schedule, latest fire time first, starting below `before`."""
+        ...
+
+    async def fire_times(self, schedule: ScheduleId, *, after: Instant, until: Instant) -> frozenset[Instant]:
+        """Return the fire times in a span that have a run which was not skipped."""
+        ...
+
+    async def watch(self) -> Watch:
+        """Tell what there is to fire, and when. Changes nothing."""
+        ...
+
+    async def note_watch(self) -> None:
+        """Note that a scheduler is here and has nothing left to fire."""
+        ...
+
+    async def fire(self, order: FireOrder) -> Fired:
+        """Make the runs of schedules that are due, and find their next fire times.
+
+        What is due is decided by `core.firing`. Schedules that another scheduler is firing just now are passed over.
+        """
+        ...
+
+    async def start_runs(self, order: FireOrder) -> Fired:
+        """Start waiting runs: those of backfills whose time has come, and those before which no run goes on any more.
+
+        At most one of the latter for each schedule, the oldest; none while the schedule is paused.
+        """
+        ...
+
+    async def prune_runs(self, *, before: Instant, limit: int) -> int:
+        """Delete up to `limit` notes of runs that were made before a time, but for those that wait; return how many."""
+        ...
