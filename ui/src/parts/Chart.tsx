@@ -120,6 +120,8 @@ function path(values: (number | null)[], x: (place: number) => number, y: (value
       continue;
     }
     d += `${isDown ? "L" : "M"}${x(place).toFixed(1)},${y(value).toFixed(1)}`;
+    // A value without neighbours would be a line without length.
+    if (!isDown && (values[place + 1] ?? null) === null) d += `h${place + 1 === values.length ? -6 : 6}`;
     isDown = true;
   }
   return d;

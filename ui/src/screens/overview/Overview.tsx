@@ -92,7 +92,10 @@ function Figure({ to, label, value }: { to: { status: string }; label: string; v
 
 function Charts({ stats }: { stats: StatsBody }) {
   const times = stats.points.map((point) => point.at);
-  const rate = (count: number) => count / stats.step;
+  // The last bucket is still being filled: what is in it came in less time.
+  const filled = (Date.parse(stats.until) - Date.parse(times.at(-1) ?? stats.until)) / 1000;
+  const rate = (count: number, place: number) =>
+    count / (place === times.length - 1 ? Math.max(1, filled) : stats.step);
   const ended = stats.points.map((point) => point.completed + point.failed);
   return (
     <div className={css.charts}>
@@ -102,8 +105,12 @@ function Charts({ stats }: { stats: StatsBody }) {
         stacked
         format={(value) => (value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(value < 1 ? 2 : 1))}
         lines={[
-          { name: "completed", tone: "completed", values: stats.points.map((point) => rate(point.completed)) },
-          { name: "failed", tone: "failed", values: stats.points.map((point) => rate(point.failed)) },
+          {
+            name: "completed",
+            tone: "completed",
+            values: stats.points.map((point, place) => rate(point.completed, place)),
+          },
+          { name: "failed", tone: "failed", values: stats.points.map((point, place) => rate(point.failed, place)) },
         ]}
       />
       <Chart
