@@ -4,6 +4,7 @@ import asyncio
 
 from starlette.types import ASGIApp
 
+from drumline.api.door import Door
 from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Desk, Info
@@ -18,12 +19,14 @@ def create_app(engine: Engine, *, keys: KeyRing, info: Info, stop: asyncio.Event
 
     `stop` ends long polls and followed logs when it is set; set it when the server begins to stop.
     """
+    door = Door(keys, engine.access, clock=engine.clock)
     desk = Desk(
         engine=engine,
         gateway=LocalGateway(engine),
         info=info,
         limits=engine.limits,
         stop=stop or asyncio.Event(),
+        door=door,
         operations=OPERATIONS,
     )
-    return WithUi(Front(Paths(desk, otherwise=no_such_path), keys=keys, open_paths=OPEN_PATHS))
+    return WithUi(Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=OPEN_PATHS))

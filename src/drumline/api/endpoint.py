@@ -2,14 +2,19 @@
 
 import asyncio
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reply, Stream
+from drumline.api.auditing import entry_of, recorded
+from drumline.api.door import DIGEST, TURNS
+from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reply, Stream, Trail
 from drumline.api.problems import Headers, Refused
 from drumline.api.reading import check_media, decode_body, read_body, read_query
+from drumline.api.stopping import each_while
+from drumline.core.rules import rule_of
 
 CALLER = "drumline.caller"
 REQUEST_ID = "drumline.request_id"
@@ -17,6 +22,8 @@ STARTED = "drumline.started"
 
 BODY_PATIENCE = 60.0
 """Seconds in which a body must have come."""
+LONG_SECONDS = 1.0
+"""After so long a key is checked once more before the answer goes out: it may have been revoked meanwhile."""
 
 SECURITY: Headers = (
     (b"x-content-type-options", b"nosniff"),
@@ -43,10 +50,15 @@ class Endpoint:
                 code="method_not_allowed",
                 headers=((b"allow", self._allow),),
             )
+        if steps.permission is not None:
+            scope[CALLER].check(steps.permission)
         call = await steps.read(scope, receive)
-        reply = await steps.operation.handler(call)
+        began = monotonic()
+        reply = await (steps.operation.handler(call) if steps.act is None else steps.recorded(call, scope))
+        if DIGEST in scope and monotonic() - began > LONG_SECONDS:
+            await steps.desk.door.check_again(scope)
         if isinstance(reply, Stream):
-            await send_stream(reply, scope, send)
+            await send_stream(steps.watched(reply, scope), scope, send)
         else:
             await send_reply(reply, scope, send)
 
@@ -56,7 +68,10 @@ class _Steps:
 
     def __init__(self, desk: Desk, operation: Operation) -> None:
         self.operation = operation
-        self._desk = desk
+        self.desk = desk
+        rule = None if operation.is_open else rule_of(operation.method, operation.path)
+        self.permission = None if rule is None else rule.permission
+        self.act = None if rule is None else rule.act
         self._largest = operation.largest(desk.limits)
         self._is_json = operation.body not in (None, bytes)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.body if self._is_json else object)
@@ -68,14 +83,27 @@ class _Steps:
         query = read_query(scope["query_string"], operation.query)
         body = None if operation.body is None else await self._body(headers, receive)
         return Call(
-            desk=self._desk,
+            desk=self.desk,
             caller=scope[CALLER],
             params=scope["path_params"],
             query=query,
             body=body,
             headers=headers,
             receive=receive,
+            trail=None if self.act is None else Trail(),
         )
+
+    async def recorded(self, call: Call[Any, Any], scope: Scope) -> Reply | Stream:
+        """Do an act between the two rows that the audit log gets of it."""
+        address = self.desk.door.addresses.of(scope)
+        entry = entry_of(call, self.act or "", path=scope["path"], address=address, request_id=scope[REQUEST_ID])
+        return await recorded(call, entry, self.operation.handler)
+
+    def watched(self, reply: Stream, scope: Scope) -> Stream:
+        """Return a stream that ends when its caller's key does."""
+        if DIGEST not in scope:
+            return reply
+        return Stream(each_while(reply.chunks, lambda: self.desk.door.check_again(scope)), reply.media)
 
     async def _body(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> Any:
         length = media = None
@@ -107,6 +135,7 @@ async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
         (b"x-request-id", scope[REQUEST_ID]),
         *SECURITY,
         *reply.headers,
+        *scope.get(TURNS, ()),
     ]
     if reply.status == 204:
         del headers[:2]
@@ -123,6 +152,7 @@ async def send_stream(reply: Stream, scope: Scope, send: Send) -> None:
         (b"x-request-id", scope[REQUEST_ID]),
         (b"x-accel-buffering", b"no"),
         *SECURITY,
+        *scope.get(TURNS, ()),
     ]
     scope[STARTED] = True
     await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -7,13 +7,13 @@ import secrets
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from drumline.api.door import Door
 from drumline.api.endpoint import CALLER, REQUEST_ID, STARTED, send_reply
-from drumline.api.keys import KeyRing, presented_key
 from drumline.api.operation import Reply
 from drumline.api.problems import Refused, headers_of, to_problem
 from drumline.api.reading import ClientGone
 from drumline.core.codec import encode
-from drumline.core.errors import DrumlineError, Unauthorized
+from drumline.core.errors import DrumlineError
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -23,9 +23,9 @@ PROBLEM = b"application/problem+json"
 class Front:
     """The outermost ASGI application. Query strings are never logged: a start URL may carry a key."""
 
-    def __init__(self, inner: ASGIApp, *, keys: KeyRing, open_paths: frozenset[str]) -> None:
+    def __init__(self, inner: ASGIApp, *, door: Door, open_paths: frozenset[str]) -> None:
         self._inner = inner
-        self._keys = keys
+        self._door = door
         self._open = open_paths
         self._prefix = secrets.token_hex(4).encode()
         self._numbers = itertools.count(1)
@@ -42,7 +42,7 @@ class Front:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[REQUEST_ID] = b"%b-%x" % (self._prefix, next(self._numbers))
         try:
-            self._admit(scope)
+            scope[CALLER] = await (self._door.visitor if scope["path"] in self._open else self._door.admit)(scope)
             await self._inner(scope, receive, send)
         except ClientGone:
             return
@@ -51,17 +51,6 @@ class Front:
                 await _break_off(error, scope)
             else:
                 await send_reply(_error_reply(error, scope), scope, send)
-
-    def _admit(self, scope: Scope) -> None:
-        key = presented_key(scope["headers"])
-        caller = None if key is None else self._keys.caller(key)
-        if caller is None and scope["path"] not in self._open:
-            raise Unauthorized(
-                "send your API key as the header X-API-Key or Authorization: Bearer"
-                if key is None
-                else "the API key is not valid"
-            )
-        scope[CALLER] = caller
 
 
 async def no_such_path(scope: Scope, _receive: Receive, _send: Send) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from starlette.types import Receive
 
-from drumline.api.keys import Caller
+from drumline.api.door import Door
 from drumline.api.problems import Headers
+from drumline.core.access import Caller
 from drumline.core.errors import Invalid, Unauthorized
 from drumline.core.limits import Limits
 from drumline.engine.engine import Engine
@@ -38,6 +39,9 @@ class Tag(StrEnum):
     TASKS = "tasks"
     QUEUES = "queues"
     WORKERS = "workers"
+    KEYS = "keys"
+    TENANTS = "tenants"
+    AUDIT = "audit log"
     PROTOCOL = "worker protocol"
     SHORT = "short paths"
     HEALTH = "health"
@@ -65,7 +69,16 @@ class Desk:
     info: Info
     limits: Limits
     stop: asyncio.Event
+    door: Door
     operations: "tuple[Operation, ...]" = ()
+
+
+@dataclass(slots=True)
+class Trail:
+    """What a handler notes of an act for the audit log: how things were before it and after."""
+
+    before: Any = None
+    after: Any = None
 
 
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +96,8 @@ class Call(Generic[Body, Query]):
     body: Body
     headers: list[tuple[bytes, bytes]]
     receive: Receive
+    trail: Trail | None = None
+    """There for acts that the audit log has."""
 
     @property
     def engine(self) -> Engine:
@@ -92,14 +107,25 @@ class Call(Generic[Body, Query]):
     @property
     def tenant(self) -> str | None:
         """The tenant whose tasks the caller may see; None is everybody's."""
-        return None if self.caller is None else self.caller.tenant
+        return self.by.tenant
 
     @property
     def home(self) -> str:
         """The tenant under which the caller's own tasks and queues are kept."""
+        return self.by.home
+
+    @property
+    def by(self) -> Caller:
+        """The caller, of whom there is one unless the path is open."""
         if self.caller is None:
             raise Unauthorized("this needs an API key")
-        return self.caller.home
+        return self.caller
+
+    def note(self, *, before: Any = None, after: Any = None) -> None:
+        """Note for the audit log what an act changed: only what is worth reading, and never a secret."""
+        if self.trail is not None:
+            self.trail.before = self.trail.before if before is None else before
+            self.trail.after = self.trail.after if after is None else after
 
     def wait(self, seconds: float) -> float:
         """Return how long the caller wants to wait, or raise `Invalid` if that is too long."""

@@ -30,12 +30,13 @@ from drumline.api.wire import (
     outcome_of,
     without_nul,
 )
+from drumline.core.access import Caller, are_within
 from drumline.core.codec import check_json, encode
-from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
+from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, parse_task_id, session_text
 from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_queue, check_text
-from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec
+from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.ports.gateway import Report
 from drumline.ports.store import Artifact, LogChunk
@@ -57,12 +58,13 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
     for field, word in (("host", body.host), ("version", body.version), ("label", body.label)):
         if word:
             check_text(word, field=field, longest=LONGEST_WORD)
+    queues = tuple(check_queue(queue, field=f"queues[{number}]") for number, queue in enumerate(body.queues))
     spec = SessionSpec(
         host=body.host,
         pid=body.pid,
         version=body.version,
-        queues=tuple(check_queue(queue, field=f"queues[{number}]") for number, queue in enumerate(body.queues)),
-        types=body.types,
+        queues=call.by.narrow_queues(queues),
+        types=_allowed_types(body.types, call.by),
         capacity=body.capacity,
         tenant=call.tenant,
         label=body.label,
@@ -74,12 +76,12 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
 async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     """Lease up to `limit` tasks to a session, waiting for the first."""
     session = _session(call)
+    spec = await _own_spec(call, session)
     wanted = call.body
     wait = call.wait(wanted.wait)
     nonce = None if wanted.claim_id is None else nonce_of(wanted.claim_id, field="claim_id")
     if wanted.again and nonce is None:
         raise Invalid("needs the claim_id of the claim to repeat", field="again")
-    spec = await call.engine.sessions.spec(session)
     claiming = call.engine.claims.claim(session, spec, limit=wanted.limit, wait=wait, nonce=nonce, again=wanted.again)
     if wait == 0:
         tasks = await claiming
@@ -95,7 +97,12 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
 async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
     """Note a sign of life, and tell what was lost and what should stop."""
     held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
-    reply = await call.desk.gateway.beat(Beat(session=_session(call), held=held))
+    session = _session(call)
+    if call.tenant is not None and not await _is_own(call, session):
+        # Nobody's, or another tenant's: there is no telling which.
+        lost = tuple(lease.task for lease in held)
+        return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
+    reply = await call.desk.gateway.beat(Beat(session=session, held=held))
     body = BeatBody(is_open=reply.is_open, lost=reply.lost, cancelled=reply.cancelled, should_drain=reply.should_drain)
     return Reply(encode(body))
 
@@ -121,6 +128,9 @@ async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
         task = parse_task_id(chunk.task, field=f"chunks[{number}].task")
         chunks.append(LogChunk(task=task, epoch=chunk.epoch, seq=chunk.seq, text=without_nul(chunk.text)))
+    if call.tenant is not None:
+        own = await call.engine.queries.own([chunk.task for chunk in chunks], tenant=call.tenant)
+        chunks = [chunk for chunk in chunks if chunk.task in own]
     if chunks:
         await call.desk.gateway.append_log(chunks)
     return Reply(b"", 204)
@@ -146,12 +156,42 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
 
 async def close_session(call: Call[None, NoQuery]) -> Reply:
     """Note that a worker has left in order."""
-    await call.desk.gateway.close_session(_session(call))
+    session = _session(call)
+    if call.tenant is None or await _is_own(call, session):
+        await call.desk.gateway.close_session(session)
     return Reply(b"", 204)
 
 
 def _session(call: Call[Any, Any]) -> SessionId:
     return parse_session_id(call.params["session"], field="session")
+
+
+async def _own_spec(call: Call[Any, Any], session: SessionId) -> SessionSpec:
+    """Return what a session can run; `NotFound` unless it is open and the caller's key could have opened it."""
+    spec = await call.engine.sessions.spec(session)
+    by = call.by
+    is_own = by.tenant is None or spec.tenant == by.tenant
+    if is_own and by.is_narrowed:
+        is_own = are_within(spec.queues, by.queues) and all(map(by.may_run, spec.names))
+    if not is_own:
+        raise NotFound(f"worker {session_text(session)} has no open session", field="session")
+    return spec
+
+
+async def _is_own(call: Call[Any, Any], session: SessionId) -> bool:
+    try:
+        await _own_spec(call, session)
+    except NotFound:
+        return False
+    return True
+
+
+def _allowed_types(types: tuple[TaskType, ...], by: Caller) -> tuple[TaskType, ...]:
+    """Return the types that a worker may run with its key, of those that it can; some must be left."""
+    allowed = tuple(type_ for type_ in types if by.may_run(type_.name))
+    if types and not allowed:
+        raise Forbidden(f"this key may only run tasks named {' or '.join(by.names)}", field="types")
+    return allowed
 
 
 def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | Invalid:

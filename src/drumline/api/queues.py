@@ -30,6 +30,7 @@ async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
     if reason is not None:
         check_text(reason, field="reason", longest=LONGEST_REASON)
     await call.engine.control.pause_queue(queue, tenant=call.home, reason=reason)
+    call.note(after={"queue": queue, "is_paused": True})
     return await _queue_reply(call, queue)
 
 
@@ -37,6 +38,7 @@ async def resume_queue(call: Call[None, NoQuery]) -> Reply:
     """Hand out a paused queue's tasks again."""
     queue = check_queue(call.params["name"], field="name")
     await call.engine.control.resume_queue(queue, tenant=call.home)
+    call.note(after={"queue": queue, "is_paused": False})
     return await _queue_reply(call, queue)
 
 

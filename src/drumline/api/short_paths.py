@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
+from drumline.api.standing import note_before, standing_of
 from drumline.api.tasks import SubmittedBody, cancelled, submit_request, task_limit, with_header_key
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -85,6 +86,7 @@ async def schedule_task(call: Call[ScheduleRequest, NoQuery]) -> Reply:
     request = TaskRequest(
         name=wanted.task_name, run_at=wanted.execution_time, priority=wanted.priority, payload=wanted.payload
     )
+    call.by.check_submission(request.name, request.queue)
     try:
         stored = await call.engine.submissions.submit(request, tenant=call.home)
     except Invalid as error:
@@ -105,7 +107,9 @@ async def task_status(call: Call[None, NoQuery]) -> Reply:
 async def cancel_task(call: Call[None, NoQuery]) -> Reply:
     """Cancel a task now, running or not: the answer says that it is cancelled, so it must be."""
     task = parse_task_id(call.params["task_id"], field="task_id")
+    await note_before(call, task)
     view = await cancelled(call, task, force=True)
+    call.note(after=standing_of(view, call.engine.clock.now()))
     return Reply(encode(ScheduledBody(view.id, WORDS[view.state])))
 
 

@@ -1,10 +1,12 @@
 """Waiting that ends early: when the server stops, or when the client has hung up."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from starlette.types import Receive
+
+from drumline.core.errors import DrumlineError
 
 T = TypeVar("T")
 
@@ -32,6 +34,38 @@ async def unless_stopped(work: Coroutine[Any, Any, T], *, stop: asyncio.Event, r
         for task in (working, *others):
             task.cancel()
         await asyncio.gather(working, *others, return_exceptions=True)
+
+
+async def each_while(
+    items: AsyncIterator[T], check: Callable[[], Awaitable[None]], *, every: float = 1.0
+) -> AsyncIterator[T]:
+    """Yield what `items` yields, until it ends or `check`, made each second, raises a refusal."""
+    loop = asyncio.get_running_loop()
+    ended = object()
+    check_at = loop.time() + every
+    following: asyncio.Task[T | object] | None = None
+
+    async def next_one() -> T | object:
+        return await anext(items, ended)
+
+    try:
+        while True:
+            following = following or asyncio.create_task(next_one(), name="followed answer")
+            await asyncio.wait({following}, timeout=max(check_at - loop.time(), 0))
+            if loop.time() >= check_at:
+                await check()
+                check_at = loop.time() + every
+            if following.done():
+                item, following = following.result(), None
+                if item is ended:
+                    return
+                yield item  # type: ignore[misc]  # whatever is not the end came from `items`
+    except DrumlineError:
+        return
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
 
 
 async def each_unless_stopped(items: AsyncIterator[T], *, stop: asyncio.Event, receive: Receive) -> AsyncIterator[T]:

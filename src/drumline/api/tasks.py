@@ -21,10 +21,12 @@ from drumline.api.shapes import (
     attempt_body,
     task_body,
 )
+from drumline.api.standing import note_before, standing_of
 from drumline.api.stopping import unless_stopped
+from drumline.core.access import Caller
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
-from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
+from drumline.core.errors import Conflict, DrumlineError, Forbidden, Invalid, KeyReused
 from drumline.core.ids import TaskId, parse_session_id, parse_task_id
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
@@ -128,6 +130,7 @@ async def submit(call: Call[TaskRequest, NoQuery]) -> Reply:
 
 async def submit_request(call: Call[Any, Any], request: TaskRequest) -> Reply:
     """Store a task, however it was written, and answer 201; 200 if its key brought back an earlier one."""
+    call.by.check_submission(request.name, request.queue)
     stored = await call.engine.submissions.submit(request, tenant=call.home)
     location = ((b"location", f"/api/v1/tasks/{stored.id}".encode()),)
     if stored.created:
@@ -160,19 +163,23 @@ async def submit_batch(call: Call[BatchRequest, NoQuery]) -> Reply:
     if len(raws) > call.desk.limits.batch:
         most = call.desk.limits.batch
         raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks")
-    requests: list[TaskRequest | Invalid] = []
+    requests: list[TaskRequest | DrumlineError] = []
     for start in range(0, len(raws), _SLICE):
-        requests += [_decoded(raw) for raw in raws[start : start + _SLICE]]
+        requests += [_decoded(raw, call.by) for raw in raws[start : start + _SLICE]]
         await asyncio.sleep(0)
     answers = await call.engine.submissions.submit_many(requests, tenant=call.home)
     return Reply(encode(BatchBody([_batch_item(answer, number) for number, answer in enumerate(answers)])))
 
 
-def _decoded(raw: Raw) -> TaskRequest | Invalid:
+def _decoded(raw: Raw, by: Caller) -> TaskRequest | DrumlineError:
     try:
-        return decode_body(_TASK, bytes(raw))
+        request = decode_body(_TASK, bytes(raw))
+        by.check_submission(request.name, request.queue)
+    except Forbidden as error:
+        return error
     except Invalid as error:
         return Invalid(error.message, field=None if error.field == "body" else error.field, code=error.code)
+    return request
 
 
 def _batch_item(answer: Submitted | DrumlineError, number: int) -> BatchItem:
@@ -216,6 +223,7 @@ async def reschedule(call: Call[RescheduleRequest, NoQuery]) -> Reply:
     """Change when a waiting task is due, or its priority."""
     task = task_of(call)
     change = call.body
+    await note_before(call, task)
     await call.engine.control.reschedule(
         task, run_at=change.run_at, delay=change.delay, priority=change.priority, tenant=call.tenant
     )
@@ -225,6 +233,7 @@ async def reschedule(call: Call[RescheduleRequest, NoQuery]) -> Reply:
 async def cancel(call: Call[CancelRequest, CancelQuery]) -> Reply:
     """Cancel a waiting task at once; ask a running one to stop, or with force end it now."""
     task = task_of(call)
+    await note_before(call, task)
     view = await cancelled(call, task, force=call.body.force or call.query.force)
     return await task_reply(call, task, view)
 
@@ -244,6 +253,7 @@ async def cancelled(call: Call[Any, Any], task: TaskId, *, force: bool) -> TaskV
 async def retry(call: Call[None, NoQuery]) -> Reply:
     """Run a failed, cancelled or skipped task again."""
     task = task_of(call)
+    await note_before(call, task)
     await call.engine.control.retry(task, tenant=call.tenant)
     return await task_reply(call, task)
 
@@ -269,6 +279,8 @@ async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None =
     """Answer with a task as it stands."""
     if view is None:
         view = await call.engine.queries.get(task, tenant=call.tenant)
+    if call.trail is not None:
+        call.note(after=standing_of(view, call.engine.clock.now()))
     return Reply(encode(task_body(view, now=call.engine.clock.now())))
 
 

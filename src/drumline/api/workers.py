@@ -17,16 +17,17 @@ class WorkersQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def list_workers(call: Call[None, WorkersQuery]) -> Reply:
     """Return the workers there are."""
-    views = await call.engine.sessions.list(closed=call.query.closed)
+    views = await call.engine.sessions.list(closed=call.query.closed, tenant=call.tenant)
     return Reply(encode(WorkerList(tuple(worker_body(view) for view in views))))
 
 
 async def drain_worker(call: Call[None, NoQuery]) -> Reply:
     """Ask a worker to finish what it holds and take nothing more; it hears of it at its next beat."""
     session = parse_session_id(call.params["id"])
-    await call.engine.sessions.drain(session)
-    for view in await call.engine.sessions.list(closed=True):
+    await call.engine.sessions.drain(session, tenant=call.tenant)
+    for view in await call.engine.sessions.list(closed=True, tenant=call.tenant):
         if view.id == session:
+            call.note(after={"id": call.params["id"], "should_drain": True})
             return Reply(encode(worker_body(view)))
     raise NotFound(f"there is no worker {call.params['id']}", field="id")
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from drumline.core.errors import Forbidden
@@ -127,6 +128,10 @@ class Caller(Struct, frozen=True):
     def is_narrowed(self) -> bool:
         """Whether it may submit and run some tasks only."""
         return bool(self.names or self.queues)
+
+    def acting_for(self, tenant: str) -> "Caller":
+        """Return the caller as one of a tenant, and nothing more."""
+        return msgspec.structs.replace(self, tenant=tenant, permissions=self.permissions - INSTALLATION)
 
     def check(self, permission: Permission) -> None:
         """Raise `Forbidden` with the reason if it may not do this."""

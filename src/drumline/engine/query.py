@@ -1,6 +1,6 @@
 """Looking at tasks, logs, artifacts and queues."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Final
 
 from msgspec import Struct
@@ -125,6 +125,16 @@ class Queries:
         if found is None:
             raise NotFound(f"task {task} has no artifact {name!r}", field="name")
         return found
+
+    async def own(self, tasks: Collection[TaskId], *, tenant: str | None = None) -> frozenset[TaskId]:
+        """Return which of some tasks are a tenant's; what it was shown once is not asked for again."""
+        unknown = [task for task in dict.fromkeys(tasks) if not self._noting.has_seen(task, tenant)]
+        alien = set(unknown)
+        for view in await self._store.get(unknown, tenant=tenant, payload=False) if unknown else ():
+            if view is not None:
+                self._noting.seen(view, tenant)
+                alien.discard(view.id)
+        return frozenset(task for task in tasks if task not in alien)
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues there are."""

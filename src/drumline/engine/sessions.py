@@ -3,7 +3,9 @@
 from collections import OrderedDict
 from collections.abc import Callable
 
-from drumline.core.errors import NotFound
+import msgspec
+
+from drumline.core.errors import Forbidden, NotFound
 from drumline.core.ids import SessionId, session_text
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.ports.store import Sessions as SessionStore
@@ -39,7 +41,7 @@ class SessionDesk:
             return known
         spec = await self._questions.join(session)
         if spec is None:
-            raise NotFound(f"worker {session_text(session)} has no open session", field="session")
+            raise _not_open(session)
         self._remember(session, spec)
         return spec
 
@@ -55,15 +57,34 @@ class SessionDesk:
         self._specs.pop(session, None)
         await self._store.close_session(session)
 
-    async def drain(self, session: SessionId) -> None:
-        """Ask a worker to finish what it holds and leave."""
+    async def drain(self, session: SessionId, *, tenant: str | None = None) -> None:
+        """Ask a worker to finish what it holds and leave; a tenant can ask only its own."""
+        if tenant is not None:
+            spec = await self.spec(session)
+            if spec.tenant is None:
+                raise Forbidden(f"worker {session_text(session)} serves every tenant", field="id")
+            if spec.tenant != tenant:
+                raise _not_open(session)
         await self._store.drain_session(session)
 
-    async def list(self, *, closed: bool = False) -> list[SessionView]:
-        """Return the workers there are."""
-        return await self._store.sessions(closed=closed)
+    async def list(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
+        """Return the workers there are; a tenant sees its own, and of those that serve everybody what they can run."""
+        views = await self._store.sessions(closed=closed)
+        if tenant is None:
+            return views
+        return [view if view.spec.tenant else _blurred(view) for view in views if view.spec.tenant in {None, tenant}]
 
     def _remember(self, session: SessionId, spec: SessionSpec) -> None:
         self._specs[session] = spec
         if len(self._specs) > MOST_CACHED:
             self._specs.popitem(last=False)
+
+
+def _not_open(session: SessionId) -> NotFound:
+    return NotFound(f"worker {session_text(session)} has no open session", field="session")
+
+
+def _blurred(view: SessionView) -> SessionView:
+    """Return a worker that serves everybody as a tenant may see it: not where it is, nor how busy others keep it."""
+    spec = msgspec.structs.replace(view.spec, host="", pid=0, label="")
+    return msgspec.structs.replace(view, spec=spec, held=0)

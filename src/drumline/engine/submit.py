@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from drumline.core.errors import DrumlineError, Invalid, KeyReused
+from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
@@ -60,11 +60,11 @@ class Submissions:
         return answer
 
     async def submit_many(
-        self, requests: Sequence[TaskRequest | Invalid], *, tenant: str = DEFAULT_TENANT
+        self, requests: Sequence[TaskRequest | DrumlineError], *, tenant: str = DEFAULT_TENANT
     ) -> list[Submitted | DrumlineError]:
         """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others.
 
-        What could not even be read stands in the list as the `Invalid` that says why, and is answered with it. If the
+        What could not be read or is not allowed stands in the list as the error that says so, its answer. If the
         store goes away in the middle of a long list, what was stored before has its id, and only the rest the error.
         """
         if len(requests) > self._limits.batch:
@@ -88,10 +88,10 @@ class Submissions:
             for number, task in enumerate(checked)
         ]
 
-    def _accept(self, request: TaskRequest | Invalid, number: int, tenant: str) -> NewTask | Invalid:
+    def _accept(self, request: TaskRequest | DrumlineError, number: int, tenant: str) -> NewTask | DrumlineError:
+        if isinstance(request, DrumlineError):
+            return _placed(request, number)
         try:
-            if isinstance(request, Invalid):
-                raise request
             return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
         except Invalid as error:
             return _placed(error, number)
@@ -109,10 +109,11 @@ class Submissions:
         return answers
 
 
-def _placed(error: E, number: int) -> E | Invalid:
+def _placed(error: E, number: int) -> E | Invalid | Forbidden:
     """Return an error about a task with the place that the task has in its list."""
-    if not isinstance(error, Invalid):
-        return error
-    return Invalid(
-        error.message, field=f"tasks[{number}]" + (f".{error.field}" if error.field else ""), code=error.code
-    )
+    where = f"tasks[{number}]"
+    if isinstance(error, Invalid):
+        return Invalid(error.message, field=f"{where}.{error.field}" if error.field else where, code=error.code)
+    if isinstance(error, Forbidden):
+        return Forbidden(error.message, field=f"{where}.{error.field}" if error.field else where)
+    return error

@@ -1,0 +1,75 @@
+"""Where a request came from: the peer, or through proxies that are trusted, the address that they pass on."""
+
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Final
+
+from starlette.types import Scope
+
+from drumline.core.errors import Invalid
+
+UNKNOWN: Final = "unknown"
+
+Network = IPv4Network | IPv6Network
+
+
+def parse_networks(texts: tuple[str, ...], *, field: str) -> tuple[Network, ...]:
+    """Return networks such as `10.0.0.0/8`, or raise `Invalid` naming `field`."""
+    try:
+        return tuple(ip_network(text, strict=False) for text in texts)
+    except ValueError as error:
+        raise Invalid(f"must be networks such as 10.0.0.0/8: {error}", field=field) from error
+
+
+class Addresses:
+    """Tells where requests came from."""
+
+    def __init__(self, proxies: tuple[str, ...]) -> None:
+        self._proxies = parse_networks(proxies, field="proxies")
+
+    def of(self, scope: Scope) -> str:
+        """Return the nearest address that is no trusted proxy's; whatever lies behind it may be invented."""
+        client = scope.get("client")
+        address: str = client[0] if client else UNKNOWN
+        if not self._proxies or not _is_within(address, self._proxies):
+            return address
+        passed = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+        for each in reversed(passed.decode("latin-1").split(",")):
+            nearer = _plain(each.strip())
+            if nearer is None:
+                break
+            address = nearer
+            if not _is_within(address, self._proxies):
+                break
+        return address
+
+
+def group_of(address: str) -> str:
+    """Return whom to hold responsible for an address: of IPv6, everybody in the same /64, since one has all of it."""
+    if ":" not in address:
+        return address
+    try:
+        return str(ip_network(f"{address.partition('%')[0]}/64", strict=False))
+    except ValueError:
+        return address
+
+
+def _plain(text: str) -> str | None:
+    """Return an address without port and brackets; None if it is none."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _is_within(address: str, networks: tuple[Network, ...]) -> bool:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed.version == network.version and parsed in network for network in networks)

@@ -1,0 +1,134 @@
+"""The door: who a request comes from, for whom it acts, and whether it is its turn.
+
+A key is looked for on the ring of the server's own keys, then in memory, then in the store. One that cannot be a key,
+since its checksum is wrong, is refused without a look anywhere.
+"""
+
+from math import ceil
+from typing import Final
+
+import msgspec
+from starlette.types import Scope
+
+from drumline.api.addresses import Addresses
+from drumline.api.guard import Guard
+from drumline.api.keys import FIRST, KeyRing, presented
+from drumline.api.problems import Headers
+from drumline.core.access import Caller
+from drumline.core.api_key import digest_of, is_mistyped
+from drumline.core.clock import Clock
+from drumline.core.errors import DrumlineError, Forbidden, NotFound, RateLimited, Unauthorized
+from drumline.core.rate import Rate
+from drumline.core.tenant import check_tenant
+from drumline.engine.access import Access
+from drumline.engine.identities import Identity
+from drumline.ports.limiter import Taken
+
+DIGEST: Final = "drumline.digest"
+"""Where a request keeps the digest of its key, if that is one of the store's."""
+TURNS: Final = "drumline.turns"
+"""Where a request keeps the headers that tell how many more its key may make."""
+
+NO_KEY: Final = "send your API key as the header X-API-Key or Authorization: Bearer"
+NOT_VALID: Final = "the API key is not valid"
+MISTYPED: Final = "the API key is mistyped: its checksum does not fit"
+
+
+class Door:
+    """Lets requests in that carry a key."""
+
+    def __init__(self, ring: KeyRing, access: Access, *, clock: Clock) -> None:
+        self._ring = ring
+        self._access = access
+        self._clock = clock
+        self._first = msgspec.structs.replace(FIRST, rate=access.policy.first_rate)
+        self._guard = Guard(clock)
+        self.addresses = Addresses(access.policy.proxies)
+
+    async def admit(self, scope: Scope) -> Caller:
+        """Return who a request comes from, or raise why it is not let in."""
+        key, tenant = presented(scope["headers"])
+        if key is None:
+            raise Unauthorized(NO_KEY)
+        digest = digest_of(key)
+        caller = self._first if self._ring.has(digest) else await self._holder(key, digest, scope)
+        if tenant is not None:
+            caller = await self._acting_for(caller, tenant)
+        if caller.rate is not None:
+            await self._take_turn(caller, caller.rate, scope)
+        return caller
+
+    async def visitor(self, scope: Scope) -> Caller | None:
+        """Return who a request to an open path comes from; nobody if it has no key that is known to be good."""
+        key, _ = presented(scope["headers"])
+        if key is None:
+            return None
+        digest = digest_of(key)
+        if self._ring.has(digest):
+            return self._first
+        try:
+            return await self._holder(key, digest, scope)
+        except DrumlineError:
+            return None
+
+    async def check_again(self, scope: Scope) -> None:
+        """Raise `Unauthorized` if the key of a request that took long does not open any more."""
+        digest = scope.get(DIGEST)
+        if digest is not None:
+            self._check(await self._identity(digest))
+
+    async def _holder(self, key: bytes, digest: bytes, scope: Scope) -> Caller:
+        """Return whose key it is, if it is one of the store's and opens."""
+        memory = self._access.identities.recall(digest)
+        identity = None if memory is None else memory.value
+        if identity is None:
+            identity = await self._found(key, digest, scope)
+        self._check(identity)
+        scope[DIGEST] = digest
+        self._access.identities.used(identity.key.id)
+        return identity.caller
+
+    async def _found(self, key: bytes, digest: bytes, scope: Scope) -> Identity:
+        """Look for a key that is not known to be good; whoever tries many that are not has to wait."""
+        address = self.addresses.of(scope)
+        self._guard.check(address)
+        identity = None if is_mistyped(key) else await self._identity(digest)
+        if identity is None:
+            self._guard.failed(address)
+            raise Unauthorized(MISTYPED if is_mistyped(key) else NOT_VALID)
+        return identity
+
+    async def _identity(self, digest: bytes) -> Identity | None:
+        memory = self._access.identities.recall(digest)
+        return await self._access.identities.find(digest) if memory is None else memory.value
+
+    def _check(self, identity: Identity | None) -> None:
+        reason = NOT_VALID if identity is None else identity.key.refusal(self._clock.now())
+        if reason is not None:
+            raise Unauthorized(reason)
+
+    async def _acting_for(self, caller: Caller, header: bytes) -> Caller:
+        """Return the caller as one of the tenant that it names, which must be its own unless it is for every tenant."""
+        tenant = check_tenant(header.decode("latin-1"), field="X-Tenant")
+        if caller.tenant is None and await self._access.tenants.find(tenant) is None:
+            raise NotFound(f"there is no tenant {tenant}", field="X-Tenant")
+        if caller.tenant not in {None, tenant}:
+            raise Forbidden("this key is for another tenant", field="X-Tenant")
+        return caller.acting_for(tenant)
+
+    async def _take_turn(self, caller: Caller, rate: Rate, scope: Scope) -> None:
+        limiter = self._access.limiter
+        taken = limiter.take_now(caller.id, rate) or await limiter.take(caller.id, rate)
+        scope[TURNS] = turns_headers(rate, taken)
+        if not taken.is_allowed:
+            raise RateLimited(
+                f"this key may ask {rate.requests} times in {rate.seconds:g} seconds", retry_after=taken.seconds
+            )
+
+
+def turns_headers(rate: Rate, taken: Taken) -> Headers:
+    """Return what tells a client how often it may ask, and how often it still may right now."""
+    return (
+        (b"ratelimit-policy", b'"key";q=%d;w=%d' % (rate.requests, ceil(rate.seconds))),
+        (b"ratelimit", b'"key";r=%d;t=%d' % (taken.remaining, ceil(taken.seconds))),
+    )
