@@ -14,6 +14,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How deep a payload or result may nest."""
     batch: int = 10_000
     """Tasks in one bulk submission."""
+    bulk: int = 500_000
+    """Tasks in one bulk operation."""
     job_tasks: int = 10_000
     """Tasks in one job."""
     missed_runs: int = 1000

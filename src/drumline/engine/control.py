@@ -64,12 +64,14 @@ class Control:
         await self._store.resume_queue(check_queue(queue, field="queue"), tenant=tenant)
         self._waiters.wake_all()
 
+    def follow(self, changes: Sequence[Changed]) -> None:
+        """Offer what acts have queued, and tell those who wait for what they have ended."""
+        self._offers.move([changed.hint for changed in changes if changed.hint is not None])
+        self._endings.ended([changed.task for changed in changes if changed.state in TERMINAL])
+
     def _done(self, answers: Sequence[Changed | DrumlineError]) -> Changed:
         (answer,) = answers
         if isinstance(answer, DrumlineError):
             raise answer
-        if answer.hint is not None:
-            self._offers.move(answer.hint)
-        elif answer.state in TERMINAL:
-            self._endings.ended([answer.task])
+        self.follow([answer])
         return answer

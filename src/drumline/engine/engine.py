@@ -7,8 +7,10 @@ from drumline.core.clock import Clock, SystemClock
 from drumline.core.ids import IdSource, SessionId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.engine.access import Access
+from drumline.engine.bulk import BulkDesk
 from drumline.engine.claim import Claims
 from drumline.engine.control import Control
+from drumline.engine.dead_letters import DeadLetterDesk
 from drumline.engine.endings import Endings
 from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
@@ -48,10 +50,11 @@ class Engine:
         self._endings = Endings()
         self._offers = Offers(queue, self._waiters)
         self._noting = Noting(store, clock)
+        new_id = IdSource(clock.now, random).next
         self.submissions = Submissions(
             self._noting,
             self._offers,
-            new_id=IdSource(clock.now, random).next,
+            new_id=new_id,
             limits=limits,
             quotas=self.access.quotas,
             parallel=parallel,
@@ -69,6 +72,8 @@ class Engine:
         )
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings)
+        self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits)
+        self.bulk = BulkDesk(store, self._noting, self.control, new_id=new_id, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
         self.figures = Figures(store)
 

@@ -6,6 +6,9 @@ Notes are made from iterators, so that a board which has no room for them costs 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
+from msgspec import Raw
+
+from drumline.core.bulk import BulkAct, BulkId
 from drumline.core.clock import Clock, Instant
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
@@ -13,6 +16,7 @@ from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import TERMINAL, State, status_of
 from drumline.core.task import NewTask, Submitted, TaskView, decode_options
+from drumline.ports.bulk import Advanced
 from drumline.ports.queue import PausedQueue
 from drumline.ports.readmodel import Facts, Moment, NoBoard, Note, StatusBoard
 from drumline.ports.store import (
@@ -89,6 +93,25 @@ class Noting:
     async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Changed | NotFound | Conflict]:
         """Queue ended tasks again."""
         return self._renewed(await self._store.retry(tasks, tenant=tenant))
+
+    async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
+        """Queue an ended task again with another payload."""
+        changed = await self._store.retry_edited(task, payload, tenant=tenant)
+        self._renewed([changed])
+        return changed
+
+    async def discard(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None
+    ) -> list[Changed | NotFound | Conflict]:
+        """Resolve dead letters and leave their tasks failed."""
+        return await self._store.discard(tasks, tenant=tenant)
+
+    async def advance_bulk(self, bulk: BulkId, *, limit: int) -> Advanced | None:
+        """Deal with the next tasks of a bulk operation."""
+        advanced = await self._store.advance_bulk(bulk, limit=limit)
+        if advanced is not None and advanced.view.act is not BulkAct.DISCARD:
+            self._renewed(list(advanced.changed))
+        return advanced
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
         """Hand out no more tasks of a queue."""

@@ -23,9 +23,10 @@ class Offers:
             return
         self._start(self._push(hints))
 
-    def move(self, hint: Hint) -> None:
-        """Offer a task that may have been offered in another lane before. Returns at once."""
-        self._start(self._move(hint))
+    def move(self, hints: Sequence[Hint]) -> None:
+        """Offer tasks that may have been offered in another lane before. Returns at once."""
+        if hints:
+            self._start(self._move(hints))
 
     async def drained(self) -> None:
         """Wait for the pushes under way."""
@@ -37,9 +38,9 @@ class Offers:
         self._pushes.add(push)
         push.add_done_callback(self._pushes.discard)
 
-    async def _move(self, hint: Hint) -> None:
-        await self._queue.drop([hint.task])
-        await self._push([hint])
+    async def _move(self, hints: Sequence[Hint]) -> None:
+        await self._queue.drop([hint.task for hint in hints])
+        await self._push(hints)
 
     async def _push(self, hints: Sequence[Hint]) -> None:
         await self._queue.push(hints)

@@ -22,6 +22,7 @@ from drumline.lifecycle.lending import lend
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
@@ -157,6 +158,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
     duties: list[Duty] = [
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
         Pruner(engine.store, retention=settings.retention),
+        BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store),
     ]
     if wired.sweeper is not None:

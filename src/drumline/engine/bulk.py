@@ -1,0 +1,213 @@
+"""Bulk operations: asked for here, frozen by the store, carried out by the scheduler's duty of the same name."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.bulk import (
+    BulkAct,
+    BulkFilter,
+    BulkId,
+    BulkItem,
+    BulkRequest,
+    BulkState,
+    BulkView,
+    ItemOutcome,
+    check_bulk,
+    chooses_letters,
+    ids_of,
+)
+from drumline.core.clock import Instant, to_instant
+from drumline.core.errors import Invalid
+from drumline.core.ids import TaskId, parse_job_id, parse_session_id, parse_task_id
+from drumline.core.limits import Limits
+from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_queue, check_text
+from drumline.core.state import Status
+from drumline.engine.control import Control
+from drumline.engine.noting import Noting
+from drumline.ports.bulk import Advanced, too_many
+from drumline.ports.dead_letters import DeadLetterFilter
+from drumline.ports.store import Store, TaskFilter
+
+SAMPLE: Final = 5
+PAGE: Final = 1000
+"""Tasks looked at in one go while they are chosen."""
+NOT_ENDED: Final = frozenset({Status.PENDING, Status.QUEUED, Status.PROCESSING})
+WAITING: Final = frozenset({Status.PENDING, Status.QUEUED})
+
+
+class Prospect(Struct, frozen=True, kw_only=True):
+    """What a bulk operation would be about, had it been asked for in earnest."""
+
+    act: BulkAct
+    total: int
+    sample: tuple[TaskId, ...]
+    oldest_at: Instant | None = None
+    newest_at: Instant | None = None
+
+
+class BulkPage(Struct, frozen=True):
+    """A stretch of the list of bulk operations, and the cursor that continues it."""
+
+    items: tuple[BulkView, ...]
+    next_cursor: str | None
+
+
+class ItemPage(Struct, frozen=True):
+    """A stretch of an operation's tasks, and the cursor that continues it."""
+
+    items: tuple[BulkItem, ...]
+    next_cursor: str | None
+
+
+class BulkDesk:
+    """Where acts on many tasks are asked for and looked at. A `tenant` of None is everybody's."""
+
+    def __init__(
+        self, store: Store, noting: Noting, control: Control, *, new_id: Callable[[], TaskId], limits: Limits
+    ) -> None:
+        self._store = store
+        self._noting = noting
+        self._control = control
+        self._new_id = new_id
+        self._limits = limits
+
+    async def begin(self, request: BulkRequest, *, tenant: str | None = None) -> BulkView:
+        """Freeze the tasks that a request is about, and let them be dealt with; raises `Invalid`."""
+        new = check_bulk(request, id=BulkId(self._new_id()), tenant=tenant)
+        if not request.ids and chooses_letters(request):
+            which = letters_of(request.filter, tenant=tenant)
+            return await self._store.begin_bulk(new, which=which, most=self._limits.bulk)
+        return await self._store.begin_bulk(new, tasks=await self._chosen(request, tenant), most=self._limits.bulk)
+
+    async def survey(self, request: BulkRequest, *, tenant: str | None = None) -> Prospect:
+        """Return what a request would be about, and change nothing; raises `Invalid` as `begin` does."""
+        check_bulk(request, id=BulkId(""), tenant=tenant)
+        if request.ids or not chooses_letters(request):
+            tasks = await self._chosen(request, tenant)
+            return Prospect(act=request.act, total=len(tasks), sample=tuple(tasks[:SAMPLE]))
+        which = letters_of(request.filter, tenant=tenant)
+        found = await self._store.survey(which, most=self._limits.bulk)
+        if found.count > self._limits.bulk:
+            raise too_many(self._limits.bulk)
+        sample = await self._store.dead_letters(which, limit=SAMPLE)
+        return Prospect(
+            act=request.act,
+            total=found.count,
+            sample=tuple(letter.task for letter in sample),
+            oldest_at=found.oldest_at,
+            newest_at=found.newest_at,
+        )
+
+    async def get(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
+        """Return an operation as it stands, or raise `NotFound`."""
+        return await self._store.get_bulk(bulk, tenant=tenant)
+
+    async def abort(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
+        """Deal with no more tasks of an operation."""
+        return await self._store.abort_bulk(bulk, tenant=tenant)
+
+    async def items(
+        self,
+        bulk: BulkId,
+        *,
+        outcomes: frozenset[ItemOutcome] = frozenset(),
+        limit: int = 100,
+        after: int = 0,
+        tenant: str | None = None,
+    ) -> ItemPage:
+        """Return a page of an operation's tasks, in their order."""
+        self._check_limit(limit)
+        await self._store.get_bulk(bulk, tenant=tenant)
+        items = await self._store.bulk_items(bulk, outcomes=outcomes, limit=limit + 1, after=after)
+        return ItemPage(tuple(items[:limit]), str(items[limit - 1].seq) if len(items) > limit else None)
+
+    async def advance(self, bulk: BulkId, *, limit: int) -> Advanced | None:
+        """Deal with the next tasks of an operation, and let workers know of those that wait for them now."""
+        advanced = await self._noting.advance_bulk(bulk, limit=limit)
+        if advanced is not None:
+            self._control.follow(advanced.changed)
+        return advanced
+
+    async def _chosen(self, request: BulkRequest, tenant: str | None) -> list[TaskId]:
+        """Return the tasks that a request names, or finds by where they stand, the oldest first.
+
+        They are looked for from the newest down, so that none is found which comes in meanwhile.
+        """
+        if request.ids:
+            ids = ids_of(request)
+            if len(ids) > self._limits.batch:
+                raise Invalid(f"has {len(ids):,} tasks; at most {self._limits.batch:,} are accepted", field="ids")
+            return ids
+        which = tasks_of(request, tenant=tenant)
+        chosen: list[TaskId] = []
+        while True:
+            before = chosen[-1] if chosen else None
+            views = await self._store.list_tasks(which, limit=PAGE, before=before)
+            chosen += [view.id for view in views]
+            if len(chosen) > self._limits.bulk:
+                raise too_many(self._limits.bulk)
+            if len(views) < PAGE:
+                return chosen[::-1]
+
+    async def list(
+        self,
+        *,
+        states: frozenset[BulkState] = frozenset(),
+        limit: int = 100,
+        cursor: str | None = None,
+        tenant: str | None = None,
+    ) -> BulkPage:
+        """Return a page of operations, newest first."""
+        self._check_limit(limit)
+        before = None if cursor is None else BulkId(parse_task_id(cursor, field="cursor"))
+        views = await self._store.bulks(tenant=tenant, states=states, limit=limit + 1, before=before)
+        return BulkPage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+
+    def _check_limit(self, limit: int) -> None:
+        if not 1 <= limit <= self._limits.page:
+            raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
+
+
+def letters_of(wanted: BulkFilter | None, *, tenant: str | None, field: str = "filter.") -> DeadLetterFilter:
+    """Return a filter as the store takes it, or raise `Invalid` naming the field at fault; `field` goes before it."""
+    if wanted is None:
+        return DeadLetterFilter(tenant=tenant)
+    return DeadLetterFilter(
+        tenant=tenant,
+        queue=None if wanted.queue is None else check_queue(wanted.queue, field=f"{field}queue"),
+        name=None if wanted.name is None else check_name(wanted.name, field=f"{field}name"),
+        fingerprint=_line(wanted.fingerprint, f"{field}fingerprint"),
+        kind=_line(wanted.kind, f"{field}kind"),
+        reason=wanted.reason,
+        since=_instant(wanted.since, f"{field}since"),
+        until=_instant(wanted.until, f"{field}until"),
+        tag=None if wanted.tag is None else check_text(wanted.tag, field=f"{field}tag", longest=LONGEST_TAG),
+        job=None if wanted.job is None else parse_job_id(wanted.job, field=f"{field}job"),
+    )
+
+
+def tasks_of(request: BulkRequest, *, tenant: str | None) -> TaskFilter:
+    """Return which tasks a request is about that is not about dead letters."""
+    wanted = request.filter or BulkFilter()
+    usual = WAITING if request.act is BulkAct.RESCHEDULE else NOT_ENDED
+    key, worker = wanted.idempotency_key, wanted.worker
+    return TaskFilter(
+        tenant=tenant,
+        statuses=frozenset(wanted.status) or usual,
+        queue=None if wanted.queue is None else check_queue(wanted.queue, field="filter.queue"),
+        name=None if wanted.name is None else check_name(wanted.name, field="filter.name"),
+        tag=None if wanted.tag is None else check_text(wanted.tag, field="filter.tag", longest=LONGEST_TAG),
+        idempotency_key=None if key is None else check_key(key, field="filter.idempotency_key"),
+        worker=None if worker is None else parse_session_id(worker, field="filter.worker"),
+    )
+
+
+def _line(text: str | None, field: str) -> str | None:
+    return None if text is None else check_text(text, field=field, longest=LONGEST_NAME)
+
+
+def _instant(moment: datetime | None, field: str) -> Instant | None:
+    return None if moment is None else to_instant(moment, field=field)

@@ -1,0 +1,153 @@
+"""Dead letters: looking at them, and resolving them one by one. Many at once: `bulk.py`."""
+
+from msgspec import Raw, Struct
+
+from drumline.core.attempt import AttemptView
+from drumline.core.clock import Instant
+from drumline.core.codec import check_json
+from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.core.ids import TaskId, parse_task_id
+from drumline.core.limits import Limits
+from drumline.core.references import MARK, find_references
+from drumline.core.task import TaskView
+from drumline.engine.control import Control
+from drumline.engine.noting import Noting
+from drumline.ports.changed import Changed
+from drumline.ports.dead_letters import (
+    DeadLetter,
+    DeadLetterFilter,
+    DeadLetterGroup,
+    GroupMark,
+    GroupOrder,
+    Mark,
+    PayloadEdit,
+)
+from drumline.ports.store import Store
+
+
+class LetterPage(Struct, frozen=True):
+    """A stretch of the list of dead letters, and the cursor that continues it."""
+
+    items: tuple[DeadLetter, ...]
+    next_cursor: str | None
+
+
+class GroupPage(Struct, frozen=True):
+    """A stretch of the list of groups, and the cursor that continues it."""
+
+    items: tuple[DeadLetterGroup, ...]
+    next_cursor: str | None
+
+
+class LetterFile(Struct, frozen=True, kw_only=True):
+    """All that is known about one dead letter."""
+
+    letter: DeadLetter
+    task: TaskView
+    attempts: tuple[AttemptView, ...]
+    edits: tuple[PayloadEdit, ...]
+
+
+class DeadLetterDesk:
+    """What people do about tasks that failed for good. A `tenant` of None sees every tenant's."""
+
+    def __init__(self, store: Store, noting: Noting, control: Control, *, limits: Limits) -> None:
+        self._store = store
+        self._noting = noting
+        self._control = control
+        self._limits = limits
+
+    async def list(self, which: DeadLetterFilter, *, limit: int = 100, cursor: str | None = None) -> LetterPage:
+        """Return a page of dead letters, the latest first."""
+        self._check_limit(limit)
+        before = None if cursor is None else _mark(cursor)
+        letters = await self._store.dead_letters(which, limit=limit + 1, before=before)
+        last = letters[limit - 1] if len(letters) > limit else None
+        return LetterPage(tuple(letters[:limit]), None if last is None else f"{last.at}.{last.task}")
+
+    async def groups(
+        self,
+        which: DeadLetterFilter,
+        *,
+        order: GroupOrder = GroupOrder.LAST_SEEN,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Return a page of groups: what was seen last, or is the most, first."""
+        self._check_limit(limit)
+        before = None if cursor is None else _group_mark(cursor)
+        groups = await self._store.dead_letter_groups(which, limit=limit + 1, order=order, before=before)
+        last = groups[limit - 1] if len(groups) > limit else None
+        if last is None:
+            return GroupPage(tuple(groups), None)
+        value = last.count if order is GroupOrder.COUNT else last.last_at
+        return GroupPage(tuple(groups[:limit]), f"{value}.{last.fingerprint}")
+
+    async def group(self, fingerprint: str, *, tenant: str | None = None) -> DeadLetterGroup:
+        """Return one group, or raise `NotFound`."""
+        which = DeadLetterFilter(tenant=tenant, fingerprint=fingerprint)
+        groups = await self._store.dead_letter_groups(which, limit=1)
+        if not groups:
+            raise NotFound(f"no dead letter has the fingerprint {fingerprint}", field="fingerprint")
+        return groups[0]
+
+    async def get(self, task: TaskId, *, tenant: str | None = None) -> LetterFile:
+        """Return a dead letter with its task, or raise `NotFound`."""
+        (letter,) = await self._store.get_dead_letters([task], tenant=tenant)
+        (view,) = await self._store.get([task], tenant=tenant)
+        if letter is None or view is None:
+            raise await self._absence(task, tenant)
+        attempts = await self._store.attempts(task)
+        return LetterFile(
+            letter=letter, task=view, attempts=tuple(attempts), edits=tuple(await self._store.payload_edits(task))
+        )
+
+    async def retry(self, task: TaskId, *, payload: Raw | None = None, tenant: str | None = None) -> Changed:
+        """Run the task of a dead letter again, with another payload if one is given."""
+        (letter,) = await self._store.get_dead_letters([task], tenant=tenant)
+        if letter is None:
+            raise await self._absence(task, tenant)
+        if payload is None:
+            return await self._control.retry(task, tenant=tenant)
+        await self._check_payload(task, payload)
+        changed = await self._noting.retry_edited(task, payload, tenant=tenant)
+        self._control.follow([changed])
+        return changed
+
+    async def discard(self, task: TaskId, *, tenant: str | None = None) -> None:
+        """Resolve a dead letter and leave its task failed; raises `NotFound`."""
+        (answer,) = await self._noting.discard([task], tenant=tenant)
+        if isinstance(answer, NotFound | Conflict):
+            raise await self._absence(task, tenant)
+
+    def _check_limit(self, limit: int) -> None:
+        if not 1 <= limit <= self._limits.page:
+            raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
+
+    async def _check_payload(self, task: TaskId, payload: Raw) -> None:
+        value = check_json(bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting)
+        (view,) = await self._store.get([task], payload=False)
+        if view is not None and view.options.takes and MARK in bytes(payload):
+            find_references(value, view.options.takes)
+
+    async def _absence(self, task: TaskId, tenant: str | None) -> NotFound:
+        (view,) = await self._store.get([task], tenant=tenant, payload=False)
+        if view is None:
+            return NotFound(f"there is no task {task}", field="id")
+        return NotFound(f"task {task} is {view.state.name.lower()} and has no dead letter", field="id")
+
+
+def _mark(cursor: str) -> Mark:
+    at, _, task = cursor.partition(".")
+    return Mark(Instant(_number(at)), parse_task_id(task, field="cursor"))
+
+
+def _group_mark(cursor: str) -> GroupMark:
+    value, _, fingerprint = cursor.partition(".")
+    return GroupMark(_number(value), fingerprint)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise Invalid("is not a cursor of this list", field="cursor")
+    return int(text)
