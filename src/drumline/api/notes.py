@@ -146,6 +146,7 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "ListQuery.tag": _line(LONGEST_TAG),
         "ListQuery.idempotency_key": _line(LONGEST_NAME),
         "ListQuery.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
+        "ListQuery.job": {"type": "string", "format": "uuid", "description": "Only the tasks of this job."},
         "ListQuery.payload": {"description": "Whether to include payloads."},
         "GetQuery.wait": {**wait, "description": "Seconds to wait for the task to end."},
         "ClaimRequestBody.wait": {**wait, "description": "Seconds to wait for the first task."},

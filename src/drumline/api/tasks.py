@@ -27,7 +27,7 @@ from drumline.core.access import Caller
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Forbidden, Invalid, KeyReused
-from drumline.core.ids import TaskId, parse_session_id, parse_task_id
+from drumline.core.ids import TaskId, parse_job_id, parse_session_id, parse_task_id
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
@@ -92,6 +92,7 @@ class ListQuery(Struct, frozen=True, forbid_unknown_fields=True):
     tag: str | None = None
     idempotency_key: str | None = None
     worker: str | None = None
+    job: str | None = None
     limit: Annotated[int, Meta(ge=1)] = 100
     cursor: str | None = None
     payload: bool = False
@@ -202,6 +203,7 @@ async def list_tasks(call: Call[None, ListQuery]) -> Reply:
         tag=None if query.tag is None else check_text(query.tag, field="tag", longest=LONGEST_TAG),
         idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
         worker=None if query.worker is None else parse_session_id(query.worker, field="worker"),
+        job=None if query.job is None else parse_job_id(query.job, field="job"),
     )
     page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
     now = call.engine.clock.now()

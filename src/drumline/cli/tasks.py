@@ -50,6 +50,7 @@ def list_tasks(
     tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
     worker: Annotated[str | None, typer.Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")] = None,
     limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
@@ -65,6 +66,7 @@ def list_tasks(
     filters: dict[str, Any] = {
         "status": [_checked_status(one) for one in status or ()] or None,
         "queue": queue, "name": name, "tag": tag, "idempotency_key": key, "worker": worker,
+        "job": job,
     }  # fmt: skip
     shown = "true" if "payload" in form.names else None
     tasks = connect(url, api_key).pages("/tasks", limit=limit, payload=shown, **filters)

@@ -15,7 +15,7 @@ from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.dead_letter import Cause
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
-from drumline.core.ids import SessionId, TaskId
+from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
@@ -105,6 +105,7 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     idempotency_key: str | None = None
     worker: SessionId | None = None
+    job: JobId | None = None
 
 
 class QueueView(Struct, frozen=True, kw_only=True):

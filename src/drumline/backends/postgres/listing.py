@@ -50,6 +50,8 @@ class Listing(Querying):
     def _finder(self, which: TaskFilter, lanes: list[int] | None) -> Finder:
         if which.idempotency_key is not None:
             return "find_by_key", {"key": which.idempotency_key}
+        if which.job is not None:
+            return "find_by_job", {"job": which.job}
         if which.tag is not None:
             return "find_by_tag", {"tag": which.tag, "lanes": lanes}
         if which.worker is not None:
@@ -76,6 +78,7 @@ def _matches(view: TaskView, which: TaskFilter, now: Instant) -> bool:
         (which.name, view.lane.name),
         (which.idempotency_key, view.idempotency_key),
         (which.worker, view.worker),
+        (which.job, view.options.job),
     )
     return (
         all(want is None or want == has for want, has in wanted)

@@ -16,6 +16,7 @@ WHERE
     AND (:name IS NULL OR name = :name)
     AND (:worker IS NULL OR session = :worker)
     AND (:key IS NULL OR idempotency_key = :key)
+    AND (:job IS NULL OR id IN (SELECT task_id FROM job_task WHERE job_id = :job))
     AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(options, '$.tags') WHERE value = :tag))
     AND (
         :states IS NULL
