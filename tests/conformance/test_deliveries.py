@@ -15,7 +15,7 @@ from drumline.core.state import Act, State
 from drumline.core.subscription import SubscriptionChange, SubscriptionId
 from drumline.core.target import Channel, Target
 from drumline.core.task import NotifyTarget
-from drumline.ports.notifications import CursorMove, DeliveryFilter, MailClaim, Picked, WebhookClaim
+from drumline.ports.notifications import CursorMove, DeliveryFilter, MailClaim, Picked, Span, WebhookClaim
 from drumline.ports.store import Store
 from tests.conformance.test_subscriptions import ADA, HOOK, SECRETS, subscribe
 from tests.factories import claim_one, new_id, open_session, settle, submit
@@ -46,11 +46,11 @@ async def end(store: Store, act: Act, **fields: Any) -> TaskId:
     return task
 
 
-async def pick(store: Store, *, after: int = 0, states: frozenset[State] = NOBODY, **fields: Any) -> Picked:
+async def pick(store: Store, *, states: frozenset[State] = NOBODY, **span: int) -> Picked:
     await store.sequence()
-    return await store.pick_events(
-        after=after, states=states, **{"has_targets": (await store.listening()).has_targets, "limit": 100, **fields}
-    )
+    has_targets = (await store.listening()).has_targets
+    whole = {"after": 0, "until": (await store.log_span()).last, "limit": 100}
+    return await store.pick_events(Span(**{**whole, **span}), states=states, has_targets=has_targets)
 
 
 def ends(picked: Picked) -> list[Event]:
@@ -125,6 +125,14 @@ async def test_picking_goes_on_where_it_stopped(store: Store) -> None:
         after, is_full = picked.position, picked.is_full
 
     assert seen == tasks
+
+
+async def test_picking_does_not_go_further_than_asked(store: Store) -> None:
+    first = await end(store, Act.COMPLETE)
+    until = (await pick(store)).position
+    await end(store, Act.COMPLETE)
+
+    assert [event.subject for event in ends(await pick(store, states=ALL_ENDS, until=until))] == [first]
 
 
 async def test_deliveries_and_cursor_move_together_or_not_at_all(store: Store) -> None:

@@ -83,7 +83,7 @@ def delivery_columns(deliveries: Sequence[NewDelivery]) -> dict[str, list[Any]]:
 def claimed_of(row: Iterable[Any]) -> ClaimedDelivery:
     """Return a row of claim_webhooks.sql or claim_mail.sql."""
     (
-        id_, tenant, event_id, event_type, channel, address, event, attempt, created_at, now, subscription, secrets,
+        id_, tenant, event_id, event_type, channel, address, event, attempt, now, subscription, secrets,
     ) = row  # fmt: skip
     return ClaimedDelivery(
         id=DeliveryId(str(id_)),
@@ -93,7 +93,6 @@ def claimed_of(row: Iterable[Any]) -> ClaimedDelivery:
         target=Target(Channel(channel), address),
         event=event.encode(),
         attempt=attempt,
-        created_at=Instant(created_at),
         now=Instant(now),
         subscription=None if subscription is None else SubscriptionId(str(subscription)),
         secrets=secrets_of(secrets),

@@ -53,7 +53,6 @@ class ClaimedDelivery(Struct, frozen=True, kw_only=True):
     event: bytes
     attempt: int
     """The number of this try, from 1."""
-    created_at: Instant
     now: Instant
     """The store's time of the claim."""
     subscription: SubscriptionId | None = None

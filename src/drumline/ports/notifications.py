@@ -35,6 +35,14 @@ class Listening(Struct, frozen=True):
     """Whether there is any task that names targets itself."""
 
 
+class Span(Struct, frozen=True, kw_only=True):
+    """A stretch of the log: behind one position, up to another, and at most so many rows."""
+
+    after: int
+    until: int
+    limit: int
+
+
 class Picked(Struct, frozen=True):
     """Events that somebody may want to be told of, and how far the log was looked through."""
 
@@ -136,8 +144,8 @@ class Delivering(Protocol):
         """Return who wants to be told of anything."""
         ...
 
-    async def pick_events(self, *, after: int, states: frozenset[State], has_targets: bool, limit: int) -> Picked:
-        """Look through up to `limit` rows of the log behind a position.
+    async def pick_events(self, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+        """Look through a stretch of the log.
 
         Picked are the ends of tasks in one of `states`; with `has_targets` the ends of those that name targets too;
         and every fact. Looking through rows with none of them costs next to nothing.

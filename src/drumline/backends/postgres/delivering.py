@@ -19,7 +19,7 @@ from drumline.core.clock import Instant
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
 from drumline.core.ids import id_above
 from drumline.core.state import TERMINAL, State
-from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, Picked, WebhookClaim
+from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, Picked, Span, WebhookClaim
 
 EVERY_END: Final = sorted(map(int, TERMINAL))
 EVERYTHING: Final = DeliveryFilter()
@@ -38,16 +38,16 @@ class Delivering(Outbox):
         ((has_targets,),) = await self._database.fetch(Line.EVENTS, "has_targets", repeat=True)
         return Listening(tuple(subscription_of(row) for row in rows), has_targets)
 
-    async def pick_events(self, *, after: int, states: frozenset[State], has_targets: bool, limit: int) -> Picked:
-        """Look through up to `limit` rows of the log behind a position."""
+    async def pick_events(self, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+        """Look through a stretch of the log."""
         log = await self._log()
         wanted = sorted(map(int, states))
         looked = EVERY_END if has_targets else wanted
         rows = await self._database.fetch(
-            Line.EVENTS, "pick_rows", repeat=True, after=after, states=looked, limit=limit
+            Line.EVENTS, "pick_rows", repeat=True, after=span.after, until=span.until, limit=span.limit, states=looked
         )
         if not rows:
-            return Picked((), after, is_full=False)
+            return Picked((), span.after, is_full=False)
         events = [
             event
             for position, at, _, facts in rows
@@ -60,7 +60,7 @@ class Delivering(Outbox):
                 Line.EVENTS, "pick_acts", repeat=True, positions=positions, looked=looked, wanted=wanted
             )
             events = sorted(events + await self._events_of(log, acts), key=lambda event: event.place)
-        return Picked(tuple(events), rows[-1][0], is_full=len(rows) == limit)
+        return Picked(tuple(events), rows[-1][0], is_full=len(rows) == span.limit)
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
         """Keep deliveries and move the cursor, both or neither; tell whether that was done."""

@@ -16,7 +16,7 @@ from drumline.core.event import Event
 from drumline.core.ids import id_above
 from drumline.core.state import TERMINAL, State
 from drumline.core.target import Channel
-from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, Picked, WebhookClaim
+from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, Picked, Span, WebhookClaim
 
 
 class Delivering(Subscribing, Outbox):
@@ -31,10 +31,10 @@ class Delivering(Subscribing, Outbox):
 
         return await self._database.read(look)
 
-    async def pick_events(self, *, after: int, states: frozenset[State], has_targets: bool, limit: int) -> Picked:
-        """Look through up to `limit` rows of the log behind a position."""
+    async def pick_events(self, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+        """Look through a stretch of the log."""
         return await self._database.read(
-            lambda connection: _pick(connection, after=after, states=states, has_targets=has_targets, limit=limit)
+            lambda connection: _pick(connection, span, states=states, has_targets=has_targets)
         )
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
@@ -150,13 +150,11 @@ class Delivering(Subscribing, Outbox):
         return True
 
 
-def _pick(
-    connection: sqlite3.Connection, *, after: int, states: frozenset[State], has_targets: bool, limit: int
-) -> Picked:
+def _pick(connection: sqlite3.Connection, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
     log, _, _ = connection.execute(SQL["log_span"]).fetchone()
     looked = TERMINAL if has_targets else states
-    span = {"after": after, "limit": limit, "looks": bool(looked)}
-    rows = [Row(*row) for row in connection.execute(SQL["pick_rows"], span)]
+    wish = {"after": span.after, "until": span.until, "limit": span.limit, "looks": bool(looked)}
+    rows = [Row(*row) for row in connection.execute(SQL["pick_rows"], wish)]
     ends = [told for row in rows for told in told_in(row, states=looked)]
     others = [told for told in ends if told.state not in states]
     named = _with_targets(connection, others) if others else frozenset[str]()
@@ -166,7 +164,7 @@ def _pick(
         if row.facts is not None:
             events += fact_events(log, row.position, row.at, row.facts)
     events.sort(key=lambda event: event.place)
-    return Picked(tuple(events), rows[-1].position if rows else after, is_full=len(rows) == limit)
+    return Picked(tuple(events), rows[-1].position if rows else span.after, is_full=len(rows) == span.limit)
 
 
 def _with_targets(connection: sqlite3.Connection, ends: Sequence[Told]) -> frozenset[str]:

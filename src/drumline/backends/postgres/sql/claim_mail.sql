@@ -15,5 +15,5 @@ WHERE
         )
     )
 RETURNING
-    d.id, d.tenant, d.event_id, d.event_type, d.channel, d.address, d.event, d.attempts, d.created_at, :now AS now,
-    d.subscription, NULL AS secrets
+    d.id, d.tenant, d.event_id, d.event_type, d.channel, d.address, d.event, d.attempts, :now AS now, d.subscription,
+    NULL AS secrets

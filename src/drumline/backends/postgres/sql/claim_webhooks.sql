@@ -43,8 +43,7 @@ SET holder = :holder::int8, attempts = d.attempts + 1, next_at = clock.now + :le
 FROM clock
 WHERE d.id = any(ARRAY(SELECT due.id FROM due))
 RETURNING
-    d.id, d.tenant, d.event_id, d.event_type, d.channel, d.address, d.event, d.attempts, d.created_at, clock.now,
-    d.subscription,
+    d.id, d.tenant, d.event_id, d.event_type, d.channel, d.address, d.event, d.attempts, clock.now, d.subscription,
     CASE
         WHEN d.subscription IS NULL
             THEN (SELECT own.secrets FROM drumline.signing_secret AS own WHERE own.tenant = d.tenant)

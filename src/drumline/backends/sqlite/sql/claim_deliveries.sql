@@ -10,7 +10,7 @@ WHERE id IN (
     LIMIT :each
 )
 RETURNING
-    id, tenant, event_id, event_type, channel, address, event, attempts, created_at, :now, subscription,
+    id, tenant, event_id, event_type, channel, address, event, attempts, :now, subscription,
     CASE
         WHEN subscription IS NULL
             THEN (SELECT own.secrets FROM signing_secret AS own WHERE own.tenant = delivery.tenant)

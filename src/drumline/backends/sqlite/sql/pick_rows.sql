@@ -14,6 +14,6 @@ SELECT
     END AS events,
     facts
 FROM outbox
-WHERE seq > :after
+WHERE seq > :after AND seq <= :until
 ORDER BY seq
 LIMIT :limit

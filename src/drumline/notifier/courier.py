@@ -1,0 +1,120 @@
+"""The courier: calls webhooks, many at once, of one target a few, and writes down what became of each."""
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+import structlog
+
+from drumline.core.clock import Clock
+from drumline.core.delivery import ClaimedDelivery, DeliveryReport, DeliveryState
+from drumline.core.signing import active
+from drumline.notifier.patience import Patience
+from drumline.notifier.recording import Recorder
+from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
+from drumline.ports.notifications import Notifications, WebhookClaim
+
+EACH: Final = 4
+"""Tries under way to one target: a receiver that hangs holds up nobody but itself."""
+LEASE_SPARE: Final = 30.0
+"""Seconds that a try is given besides its own timeout, before another notifier takes it for lost."""
+CLAIM_SECONDS: Final = 15.0
+BREATH: Final = 0.05
+"""Seconds between two claims while there is more to do than hands."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Courier:
+    """Delivers webhooks."""
+
+    name = "deliver webhooks"
+    every = 0.5
+
+    def __init__(
+        self,
+        store: Notifications,
+        sender: WebhookSender,
+        recorder: Recorder,
+        patience: Patience,
+        *,
+        clock: Clock,
+        concurrency: int = 32,
+    ) -> None:
+        self._store = store
+        self._sender = sender
+        self._recorder = recorder
+        self._patience = patience
+        self._clock = clock
+        self._lease_ms = round((sender.timeout + LEASE_SPARE) * 1000)
+        self._concurrency = concurrency
+        self._tries: dict[asyncio.Task[None], str] = {}
+        """The target of each try under way."""
+
+    async def pass_once(self) -> int:
+        """Start every try that is due, as far as there are hands, and return how many were started."""
+        started = 0
+        while True:
+            free = self._concurrency - len(self._tries)
+            claimed = await self._claim(free) if free else []
+            for delivery in claimed:
+                self._start(delivery)
+            started += len(claimed)
+            if len(claimed) < free:
+                return started
+            await asyncio.wait(self._tries, timeout=BREATH)
+
+    async def drained(self) -> None:
+        """Wait for the tries under way."""
+        while self._tries:
+            await asyncio.wait(self._tries)
+
+    async def _claim(self, limit: int) -> list[ClaimedDelivery]:
+        busy = tuple(target for target, count in Counter(self._tries.values()).items() if count >= EACH)
+        claim = WebhookClaim(holder=self._recorder.holder, limit=limit, each=EACH, lease_ms=self._lease_ms, busy=busy)
+        async with asyncio.timeout(CLAIM_SECONDS):
+            return await self._store.claim_webhooks(claim)
+
+    def _start(self, delivery: ClaimedDelivery) -> None:
+        name = f"delivery {delivery.id}"
+        task = asyncio.get_running_loop().create_task(self._try(delivery), name=name)
+        self._tries[task] = delivery.target.address
+        task.add_done_callback(self._tries.pop)
+
+    async def _try(self, delivery: ClaimedDelivery) -> None:
+        began = self._clock.monotonic()
+        message = Message(id=delivery.id, body=delivery.event, secrets=active(delivery.secrets, delivery.now))
+        try:
+            answer = await self._sender.send(delivery.target.address, message)
+        except WebhookFailed as error:
+            report = self._failed(delivery, error, self._since(began))
+        else:
+            report = DeliveryReport(
+                id=delivery.id,
+                state=DeliveryState.DELIVERED,
+                status=answer.status,
+                response=answer.response,
+                latency_ms=self._since(began),
+            )
+        await self._recorder.record([report])
+
+    def _failed(self, delivery: ClaimedDelivery, error: WebhookFailed, latency_ms: int) -> DeliveryReport:
+        delay = self._patience.delay_ms(delivery.attempt, at_least=error.retry_after or 0.0)
+        if error.permanent:
+            delay = None
+        log.info(
+            "webhook.failed", delivery=delivery.id, attempt=delivery.attempt, error=str(error), is_last=delay is None
+        )
+        return DeliveryReport(
+            id=delivery.id,
+            state=DeliveryState.FAILED if delay is None else DeliveryState.PENDING,
+            delay_ms=delay or 0,
+            status=error.status,
+            response=error.response,
+            error=str(error),
+            latency_ms=latency_ms,
+            disables=f"its receiver {error}" if error.is_gone else None,
+        )
+
+    def _since(self, began: float) -> int:
+        return round((self._clock.monotonic() - began) * 1000)

@@ -1,0 +1,45 @@
+"""Writing down what became of tries, together where several end at once, and again when the store was away."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from drumline.core.delivery import DeliveryReport
+from drumline.core.errors import DrumlineError
+from drumline.ports.notifications import Notifications
+from drumline.sdk.batcher import Batcher
+
+PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before a report is written again. All together less than a lease has to spare."""
+RECORD_SECONDS: Final = 15.0
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Recorder:
+    """Writes reports under one holder's name."""
+
+    def __init__(self, store: Notifications, *, holder: int) -> None:
+        self.holder = holder
+        self._store = store
+        self._batcher: Batcher[DeliveryReport, None] = Batcher(self._write, name="delivery reports", largest=200)
+
+    async def record(self, reports: Sequence[DeliveryReport]) -> None:
+        """Write reports. If the store stays away they are lost, and the deliveries are tried again."""
+        for pause in (*PAUSES, None):
+            try:
+                await self._batcher.join_many(reports)
+            except (DrumlineError, TimeoutError) as error:
+                if pause is None:
+                    log.warning("delivery.unrecorded", deliveries=len(reports), error=str(error))
+                    return
+                await asyncio.sleep(pause)
+            else:
+                return
+
+    async def _write(self, reports: list[DeliveryReport]) -> list[None]:
+        async with asyncio.timeout(RECORD_SECONDS):
+            await self._store.record_deliveries(reports, holder=self.holder)
+        return [None] * len(reports)

@@ -1,0 +1,180 @@
+"""Calling webhooks as Standard Webhooks has it: signed, under a deadline, behind the guard."""
+
+import asyncio
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
+
+from msgspec import Struct
+
+from drumline._version import __version__
+from drumline.core.clock import Clock
+from drumline.core.errors import Invalid
+from drumline.core.signing import signature
+from drumline.outbound.guard import Guard, Refused
+
+if TYPE_CHECKING:
+    import httpx
+
+KEPT_RESPONSE: Final = 1000
+"""Bytes of an answer that are kept."""
+MOST_REDIRECTS: Final = 3
+SENT_ON: Final = frozenset({307, 308})
+"""Redirects that mean the same request again; the others would turn it into a GET."""
+GONE: Final = 410
+LONGEST_RETRY_AFTER: Final = 6 * 3600.0
+LONGEST_LOCATION: Final = 200
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """What is sent; id and body are the same at every try."""
+
+    id: str
+    body: bytes
+    secrets: tuple[str, ...]
+
+
+class Answer(Struct, frozen=True):
+    """What a receiver said to a message that it accepted."""
+
+    status: int
+    response: str
+
+
+class WebhookFailed(Exception):
+    """The message was not accepted; `permanent` tells whether trying again is of any use."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        permanent: bool = False,
+        status: int | None = None,
+        response: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.permanent = permanent
+        self.status = status
+        self.response = response
+        self.retry_after = retry_after
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the receiver wants to hear nothing more, ever."""
+        return self.status == GONE
+
+
+class WebhookSender:
+    """Calls receivers. Redirects are not followed unless an operator wants it, and then the guard judges each one."""
+
+    def __init__(self, guard: Guard, *, clock: Clock, timeout: float, follow_redirects: bool = False) -> None:
+        self._guard = guard
+        self._clock = clock
+        self.timeout = timeout
+        """Seconds for the whole exchange."""
+        self._redirects = MOST_REDIRECTS if follow_redirects else 0
+        self._client: httpx.AsyncClient | None = None
+        self._opening = asyncio.Lock()
+
+    async def send(self, url: str, message: Message) -> Answer:
+        """Send a message and return the answer of a receiver that accepted it, or raise `WebhookFailed`."""
+        client = await self._open()
+        import httpx  # noqa: PLC0415 - imported with the client
+
+        try:
+            self._guard.check_url(url, field="url")
+            async with asyncio.timeout(self.timeout):
+                return await self._post(client, url, message)
+        except TimeoutError as error:
+            raise WebhookFailed(f"did not answer in {self.timeout:g} s") from error
+        except (Refused, Invalid) as error:
+            raise WebhookFailed(f"refused: {error}", permanent=True) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise WebhookFailed(f"{type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def _open(self) -> "httpx.AsyncClient":
+        async with self._opening:
+            if self._client is None:
+                # In a thread: importing the library and reading certificates takes the loop's time otherwise.
+                self._client = await asyncio.to_thread(_new_client, self._guard)
+            return self._client
+
+    async def _post(self, client: "httpx.AsyncClient", url: str, message: Message) -> Answer:
+        hops = 0
+        while True:
+            async with client.stream("POST", url, content=message.body, headers=self._headers(message)) as reply:
+                response = await _excerpt(reply)
+            location = urljoin(url, reply.headers.get("location", ""))
+            if reply.status_code not in SENT_ON or hops == self._redirects:
+                return _judged(reply, response, location)
+            self._guard.check_url(location, field="location")
+            url, hops = location, hops + 1
+
+    def _headers(self, message: Message) -> dict[str, str]:
+        seconds = self._clock.now() // 1000
+        return {
+            "content-type": "application/json",
+            "user-agent": f"drumline/{__version__}",
+            "accept-encoding": "identity",
+            "webhook-id": message.id,
+            "webhook-timestamp": str(seconds),
+            "webhook-signature": signature(message.secrets, id=message.id, seconds=seconds, body=message.body),
+        }
+
+
+def _new_client(guard: Guard) -> "httpx.AsyncClient":
+    client: Any = import_module("drumline.outbound.client")
+    made: httpx.AsyncClient = client.guarded_client(guard)
+    return made
+
+
+async def _excerpt(reply: "httpx.Response") -> str:
+    """Return the beginning of an answer; nobody can fill the notifier's memory."""
+    kept = bytearray()
+    async for part in reply.aiter_raw():
+        kept += part
+        if len(kept) >= KEPT_RESPONSE:
+            break
+    return bytes(kept[:KEPT_RESPONSE]).decode("utf-8", "replace")
+
+
+def _judged(reply: "httpx.Response", response: str, location: str) -> Answer:
+    status = reply.status_code
+    if 200 <= status < 300:
+        return Answer(status, response)
+    words = f"answered {status} {reply.reason_phrase}".strip()
+    if reply.is_redirect:
+        words += f" and sends on to {location[:LONGEST_LOCATION]}, which is not followed"
+    raise WebhookFailed(
+        words,
+        permanent=status == GONE,
+        status=status,
+        response=response,
+        retry_after=_retry_after(reply.headers.get("retry-after")),
+    )
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Return the seconds that a receiver asks for, as a number or a date."""
+    if header is None:
+        return None
+    try:
+        seconds = float(header) if header.strip().isdigit() else _seconds_until(header)
+    except (TypeError, ValueError):
+        return None
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+
+
+def _seconds_until(date: str) -> float:
+    moment = parsedate_to_datetime(date)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - datetime.now(UTC)).total_seconds()

@@ -1,0 +1,100 @@
+"""The parts of a notifier put together on a store, passed by hand instead of in rounds."""
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+from drumline.core.clock import ManualClock, SystemClock
+from drumline.core.delivery import Delivery
+from drumline.core.ids import IdSource, TaskId
+from drumline.core.outcome import ErrorInfo
+from drumline.core.retry import Backoff
+from drumline.core.signing import Secret
+from drumline.core.state import Act
+from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionId
+from drumline.core.target import target_of
+from drumline.notifier.courier import Courier
+from drumline.notifier.letters import Letterhead
+from drumline.notifier.patience import Patience
+from drumline.notifier.postman import Pace, Postman, PostOffice
+from drumline.notifier.reader import Reader
+from drumline.notifier.recording import Recorder
+from drumline.outbound.guard import Guard, Resolve, parse_allowed, resolve
+from drumline.outbound.smtp import SmtpSettings
+from drumline.outbound.webhook import WebhookSender
+from drumline.ports.notifications import DeliveryFilter
+from drumline.ports.store import LogChunk, Store
+from tests.factories import claim_one, new_id, open_session, settle, submit
+
+SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU="
+BACKOFF = Backoff(base=10, factor=2, cap=3600)
+
+
+class Office:
+    """A notifier; `allow` is what its operator allows."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: ManualClock,
+        *,
+        smtp: SmtpSettings | None = None,
+        allow: tuple[str, ...] = ("127.0.0.1",),
+        resolver: Resolve = resolve,
+        follow_redirects: bool = False,
+        timeout: float = 0.5,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        holder = Random().getrandbits(62)
+        patience = Patience(give_up_after=timedelta(hours=2), backoff=BACKOFF, random=lambda: 0.0)
+        recorder = Recorder(store, holder=holder)
+        guard = Guard(parse_allowed(allow, field="allow"), resolve=resolver)
+        # Receivers check the time of a message by their own clock, which is the machine's.
+        self.sender = WebhookSender(guard, clock=SystemClock(), timeout=timeout, follow_redirects=follow_redirects)
+        self.reader = Reader(store, holder=holder, new_id=IdSource(clock.now, Random()).next, source="/tests")
+        self.courier = Courier(store, self.sender, recorder, patience, clock=SystemClock())
+        head = Letterhead(public_url="https://drumline.example/ui/", domain="example.org")
+        self.postman = Postman(
+            store, PostOffice(smtp=smtp, pace=Pace(), head=head), recorder, patience, clock=SystemClock()
+        )
+
+    async def close(self) -> None:
+        await self.courier.drained()
+        await self.sender.close()
+
+    async def deliver(self) -> None:
+        """Read what happened and try everything that is due, once."""
+        await self.reader.pass_once()
+        await self.courier.pass_once()
+        await self.courier.drained()
+        await self.postman.pass_once()
+
+    async def subscribe(self, *, webhook: str | None = None, email: str | None = None, **wanted: Any) -> Subscription:
+        return await self.store.create_subscription(
+            NewSubscription(
+                id=SubscriptionId(new_id()),
+                tenant="default",
+                name=new_id(),
+                filter=EventFilter(**wanted),
+                target=target_of(webhook, email),
+                secrets=(Secret(SECRET),),
+            )
+        )
+
+    async def deliveries(self) -> list[Delivery]:
+        """Return the deliveries, oldest first."""
+        return (await self.store.deliveries(DeliveryFilter(), limit=1000))[::-1]
+
+    async def only(self) -> Delivery:
+        (delivery,) = await self.deliveries()
+        return delivery
+
+    async def run(self, act: Act, name: str = "work", *, error: ErrorInfo | None = None, **fields: Any) -> TaskId:
+        """Let a task end."""
+        task = await submit(self.store, name, **fields)
+        claimed = await claim_one(self.store, await open_session(self.store, name), name)
+        await self.store.append_log([LogChunk(task=task, epoch=1, seq=0, text="starting\ncharging 7 \u20ac\n")])
+        self.clock.advance(2.5)
+        await settle(self.store, claimed.lease, act, **({} if error is None else {"error": error}))
+        return task

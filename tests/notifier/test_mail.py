@@ -1,0 +1,199 @@
+"""From the end of a task to somebody's mailbox: readable, harmless, never a storm."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from drumline.core.clock import ManualClock
+from drumline.core.delivery import DeliveryState
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import Act
+from drumline.core.task import NotifyTarget
+from drumline.ports.store import Store
+from tests.notifier.office import Office
+from tests.notifier.postbox import Postbox, texts
+
+ADA = "ada@example.org"
+REFUSED = ErrorInfo("PaymentError", "card refused", 'File "shop.py", line 7, in charge\n    raise PaymentError')
+
+
+async def test_a_failure_is_told_with_all_that_helps(office: Office, postbox: Postbox) -> None:
+    task = await office.run(
+        Act.FAIL, "charge card", error=REFUSED, queue="billing", notify=(NotifyTarget(email=ADA),), tags=("vip",)
+    )
+
+    await office.deliver()
+
+    message = postbox.only()
+    assert (message["subject"], message["to"]) == ("Failed: charge card", ADA)
+    assert message["from"] == "Drumline <drumline@example.org>"
+    delivery = await office.only()
+    assert message["message-id"] == f"<{delivery.id}@example.org>"
+    for text in texts(message):
+        for word in (
+            task,
+            "billing",
+            "vip",
+            "Attempt",
+            "2.5s",
+            "PaymentError: card refused",
+            "charging 7 \u20ac",
+            "line 7",
+        ):
+            assert word in text
+        assert f"https://drumline.example/ui/tasks/{task}" in text
+        assert "2023-11-14T22:13:22.500Z" in text
+    assert (delivery.state, delivery.status) == (DeliveryState.DELIVERED, 250)
+
+
+async def test_a_success_is_told_too(office: Office, postbox: Postbox) -> None:
+    await office.subscribe(email=ADA, events=("drumline.task.*",), task="report")
+    await office.run(Act.COMPLETE, "other")
+    await office.run(Act.COMPLETE, "report")
+
+    await office.deliver()
+
+    assert postbox.only()["subject"] == "Completed: report"
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "attempts"),
+    [("451 try later", DeliveryState.PENDING, 1), ("550 no such user", DeliveryState.FAILED, 1)],
+)
+async def test_a_refusal_is_retried_if_it_is_temporary(
+    office: Office, postbox: Postbox, answer: str, state: DeliveryState, attempts: int
+) -> None:
+    postbox.answers = [answer]
+    await office.run(Act.FAIL, notify=(NotifyTarget(email=ADA),))
+
+    await office.deliver()
+
+    delivery = await office.only()
+    assert (delivery.state, delivery.attempts, delivery.status) == (state, attempts, int(answer[:3]))
+    assert answer in (delivery.error or "")
+
+
+async def test_mail_that_was_refused_for_a_while_arrives_once(
+    office: Office, postbox: Postbox, clock: ManualClock
+) -> None:
+    postbox.answers = ["451 try later", "451 try later", "250 OK"]
+    await office.run(Act.FAIL, notify=(NotifyTarget(email=ADA),))
+
+    for _ in range(10):
+        await office.deliver()
+        clock.advance(60)
+
+    assert postbox.only()["subject"] == "Failed: work"
+    assert (await office.only()).attempts == 3
+
+
+async def test_without_a_mail_server_mail_waits_and_says_so(store: Store, clock: ManualClock) -> None:
+    office = Office(store, clock, smtp=None)
+    await office.run(Act.FAIL, notify=(NotifyTarget(email=ADA),))
+
+    await office.deliver()
+
+    delivery = await office.only()
+    assert (delivery.state, delivery.error) == (DeliveryState.PENDING, "there is no mail server: set smtp.host")
+
+
+async def test_five_hundred_failures_in_a_minute_are_a_few_letters(
+    office: Office, postbox: Postbox, clock: ManualClock
+) -> None:
+    await office.subscribe(email=ADA)
+    for number in range(500):
+        await office.run(Act.FAIL, f"task {number % 7}")
+        clock.advance(0.12 - 2.5)
+        if number % 20 == 19:
+            await office.deliver()
+    for _ in range(10):
+        clock.advance(60)
+        await office.deliver()
+
+    assert 2 <= len(postbox.messages) <= 5
+    told = sum(int((message["subject"]).partition(" ")[0]) for message in postbox.messages)
+    assert told == 500
+    largest = postbox.messages[-1]
+    text, html = texts(largest)
+    assert largest["subject"].endswith(" and 4 more")
+    assert " more." in text
+    assert len(html) < 100_000
+    assert {each.state for each in await office.deliveries()} == {DeliveryState.DELIVERED}
+
+
+async def test_a_digest_tells_the_worst_first(office: Office, postbox: Postbox) -> None:
+    await office.subscribe(email=ADA, events=("drumline.task.*",))
+    await office.run(Act.COMPLETE, "calm")
+    await office.run(Act.FAIL, "storm", error=REFUSED)
+
+    await office.deliver()
+
+    message = postbox.only()
+    assert message["subject"] == "1 failed, 1 completed: calm, storm"
+    text, _ = texts(message)
+    assert text.index("Failed: storm") < text.index("Completed: calm")
+    assert "PaymentError: card refused" in text
+
+
+class Tags(HTMLParser):
+    """Collects the elements and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.links: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.seen.update(name for name, _ in attrs)
+        self.links.update(value or "" for name, value in attrs if name in {"href", "src"})
+
+
+OURS = {
+    "html", "lang", "head", "meta", "charset", "name", "content", "title", "body", "style", "div", "h1", "h2", "p", "a",
+    "href", "table", "tr", "td", "pre",
+}  # fmt: skip
+EVIL = '<script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover="x" </pre><a href="javascript:x">'
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_no_word_of_others_becomes_html_or_a_header(office: Office, postbox: Postbox, count: int) -> None:
+    await office.subscribe(email=ADA)
+    error = ErrorInfo(f"Evil\r\nBcc: eve@example.org {EVIL}", f"a\nBcc: eve@example.org\n\n{EVIL}", EVIL)
+    for _ in range(count):
+        await office.run(Act.FAIL, EVIL, error=error, tags=(EVIL[:60],))
+
+    await office.deliver()
+
+    message = postbox.only()
+    assert message["bcc"] is None
+    assert {name.lower() for name in message} <= {
+        "subject", "from", "to", "date", "message-id", "mime-version", "content-type", "x-peer", "x-mailfrom",
+        "x-rcptto",
+    }  # fmt: skip
+    _, html = texts(message)
+    tags = Tags()
+    tags.feed(html)
+    assert tags.seen <= OURS
+    assert all(link.startswith("https://drumline.example/ui/") for link in tags.links)
+
+
+async def test_a_letter_fits_a_phone_and_loads_nothing(office: Office, postbox: Postbox) -> None:
+    await office.run(Act.FAIL, error=REFUSED, notify=(NotifyTarget(email=ADA),))
+
+    await office.deliver()
+
+    _, html = texts(postbox.only())
+    assert 'name="viewport" content="width=device-width,initial-scale=1"' in html
+    assert "max-width:600px" in html
+    assert "white-space:pre-wrap" in html
+    assert "src=" not in html
+    assert "@import" not in html
+
+
+async def test_a_long_name_does_not_make_a_long_subject(office: Office, postbox: Postbox) -> None:
+    await office.run(Act.FAIL, "n" * 255, notify=(NotifyTarget(email=ADA),))
+
+    await office.deliver()
+
+    assert len(postbox.only()["subject"]) == 150
