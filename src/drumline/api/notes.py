@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from drumline.api.access_notes import TENANT, access_notes
 from drumline.api.operation import Info
 from drumline.api.schema import Schema
 from drumline.core.limits import Limits
@@ -159,6 +160,7 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "OpenRequest.host": word,
         "OpenRequest.version": word,
         "OpenRequest.label": word,
+        **access_notes(limits),
         "ClaimRequestBody": {"anyOf": [{"properties": {"again": {"const": False}}}, _given("claim_id")]},
     }
 
@@ -177,5 +179,6 @@ PATH_PARAMETERS: dict[str, Schema] = {
         "pattern": r"^[A-Za-z0-9 _.+-]*[A-Za-z0-9_+-][A-Za-z0-9 _.+-]*$",
     },
     "code": {"type": "string"},
+    "tenant": TENANT,
 }
 """What stands in the braces of a path, by its name."""

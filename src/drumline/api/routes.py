@@ -3,7 +3,20 @@
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from drumline.api import documentation, health, outputs, protocol, queues, short_paths, stats, tasks, workers
+from drumline.api import (
+    access,
+    audit,
+    documentation,
+    health,
+    outputs,
+    protocol,
+    queues,
+    short_paths,
+    stats,
+    tasks,
+    tenants,
+    workers,
+)
 from drumline.api.endpoint import Endpoint
 from drumline.api.operation import Desk, Operation
 
@@ -15,6 +28,9 @@ OPERATIONS: tuple[Operation, ...] = (
     *queues.OPERATIONS,
     *workers.OPERATIONS,
     *stats.OPERATIONS,
+    *access.OPERATIONS,
+    *tenants.OPERATIONS,
+    *audit.OPERATIONS,
     *health.OPERATIONS,
     *documentation.OPERATIONS,
 )
