@@ -40,7 +40,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
 
 
 class SmtpSettings(Struct, frozen=True, kw_only=True):
-    """The mail server of the `send-email` task."""
+    """The mail server of the `send-email` task and of notifications."""
 
     host: str | None = None
     """Its address. Without one workers do not offer `send-email`; `drumline dev` then tries port 25 of this machine."""
@@ -98,6 +98,25 @@ class BusSettings(Struct, frozen=True, kw_only=True):
 
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What Drumline says of itself, on standard error."""
+class NotifySettings(Struct, frozen=True, kw_only=True):
+    """How people are told what happened, by webhook and by mail. Mail goes through the server of `smtp`."""
+
+    allow: tuple[str, ...] = ()
+    """What webhooks may reach besides the public Internet: networks, hosts, `*` for everything."""
+    timeout: timedelta = timedelta(seconds=15)
+    """How long a receiver may take to answer."""
+    give_up_after: timedelta = timedelta(days=1)
+    """How long a delivery is tried, at growing intervals, before it has failed."""
+    follow_redirects: bool = False
+    """Whether a webhook that sends on (307 or 308) is followed, as far as it leads to where webhooks may go."""
+    concurrency: Count = 32
+    """How many webhooks a notifier calls at once."""
+    mail_burst: Count = 3
+    """How many mails somebody gets at once, before what follows is gathered."""
+    mail_every: timedelta = timedelta(minutes=5)
+    """How often somebody gets mail then: one for all that has happened."""
+
+
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The least important events that are written."""
@@ -118,6 +137,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The server that commands and remote workers talk to; found through the data folder when not set."""
     api_key: Secret | None = None
     """For the server the first administrator's key, for clients the key to use; made at the first start if not set."""
+    public_url: str | None = None
+    """Where people reach the web interface, for links in mails; without it mails have none."""
     store_url: Secret | None = None
     """Where tasks are kept: `sqlite:///path` or `postgresql://…`; a SQLite file in the data folder when not set."""
     queue_url: Secret | None = None
@@ -141,6 +162,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     bus: BusSettings = field(default_factory=BusSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
+    notify: NotifySettings = field(default_factory=NotifySettings)
 
     @property
     def sqlite_path(self) -> Path | None:

@@ -28,6 +28,7 @@ _SCHEMES = {
     "queue_url": ("redis://", "rediss://", "redis+cluster://", "rediss+cluster://", "unix://"),
     "bus_url": ("kafka://",),
     "url": ("http://", "https://"),
+    "public_url": ("http://", "https://"),
 }
 _FLAGS = {
     "worker.concurrency": "concurrency",
