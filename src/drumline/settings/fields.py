@@ -96,8 +96,6 @@ class BusSettings(Struct, frozen=True, kw_only=True):
     """The password of that user."""
 
 
-class LogSettings(Struct, frozen=True, kw_only=True):
-    """What Drumline says of itself, on standard error."""
 class NotifySettings(Struct, frozen=True, kw_only=True):
     """How people are told what happened, by webhook and by mail. Mail goes through the server of `smtp`."""
 
@@ -117,6 +115,8 @@ class NotifySettings(Struct, frozen=True, kw_only=True):
     """How often somebody gets mail then: one for all that has happened."""
 
 
+class LogSettings(Struct, frozen=True, kw_only=True):
+    """What Drumline says of itself, on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The least important events that are written."""
@@ -135,10 +135,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The port that the API listens on; 0 takes a free one."""
     url: str | None = None
     """The server that commands and remote workers talk to; found through the data folder when not set."""
-    api_key: Secret | None = None
-    """For the server the first administrator's key, for clients the key to use; made at the first start if not set."""
     public_url: str | None = None
     """Where people reach the web interface, for links in mails; without it mails have none."""
+    api_key: Secret | None = None
+    """For the server the first administrator's key, for clients the key to use; made at the first start if not set."""
     store_url: Secret | None = None
     """Where tasks are kept: `sqlite:///path` or `postgresql://…`; a SQLite file in the data folder when not set."""
     queue_url: Secret | None = None
@@ -160,9 +160,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
     events: EventSettings = field(default_factory=EventSettings)
     bus: BusSettings = field(default_factory=BusSettings)
+    notify: NotifySettings = field(default_factory=NotifySettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
-    notify: NotifySettings = field(default_factory=NotifySettings)
 
     @property
     def sqlite_path(self) -> Path | None:
