@@ -30,6 +30,7 @@ class Line(StrEnum):
     SUBMIT = "submit"
     CLAIM = "claim"
     SETTLE = "settle"  # and beats: a slow claim must not let a lease run out
+    FIRE = "fire"  # schedules, which people set their watches by
     DESK = "desk"  # what people ask and do, logs and files
     EVENTS = "events"  # the log of what changed: long pages for those who pass it on
     BROAD = "broad"  # what looks at much: reap, prune, counts, lists

@@ -1,0 +1,6 @@
+-- list runs: the latest fire time first.
+SELECT schedule_id, fire_time, kind, state, created_at, start_at, task_id, job_id, reason
+FROM drumline.schedule_run
+WHERE schedule_id = :schedule::uuid AND fire_time < :before::int8
+ORDER BY fire_time DESC
+LIMIT :limit::int4

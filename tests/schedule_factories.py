@@ -1,0 +1,77 @@
+"""Schedules as tests need them."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from drumline.core.accept_schedule import accept_schedule
+from drumline.core.clock import Instant, ManualClock
+from drumline.core.codec import encode
+from drumline.core.firing import Absence
+from drumline.core.ids import ScheduleId
+from drumline.core.job import JobRequest, JobTaskRequest
+from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.schedule import NewSchedule, RunState, RunView, ScheduleRequest, ScheduleView
+from drumline.core.task import TaskRequest
+from drumline.ports.jobs import Jobs
+from drumline.ports.schedules import Fired, FireOrder, Schedules
+from drumline.ports.store import Store
+from tests.factories import new_id
+
+START = Instant(1_699_999_980_000)
+"""The minute in which `ManualClock` starts, 20 seconds before its time."""
+MINUTE = 60_000
+
+
+class ScheduleStore(Store, Jobs, Schedules, Protocol):
+    """A store that keeps schedules too."""
+
+
+def schedule_request(name: str = "nightly", **fields: Any) -> ScheduleRequest:
+    if not {"cron", "interval", "run_at"} & fields.keys():
+        fields["cron"] = "* * * * *"
+    if not {"task", "job"} & fields.keys():
+        fields["task"] = TaskRequest(name="work", payload=Raw(encode({})))
+    return ScheduleRequest(name=name, **fields)
+
+
+def job_request(name: str = "report") -> JobRequest:
+    return JobRequest(
+        name=name,
+        tasks={"extract": JobTaskRequest(name="work"), "load": JobTaskRequest(name="work", needs=("extract",))},
+    )
+
+
+def new_schedule(now: Instant, name: str = "nightly", *, tenant: str = "default", **fields: Any) -> NewSchedule:
+    return accept_schedule(schedule_request(name, **fields), id=ScheduleId(new_id()), now=now, tenant=tenant)
+
+
+async def add(store: Schedules, clock: ManualClock, name: str = "nightly", **fields: Any) -> ScheduleView:
+    (answer,) = await store.add_schedules([new_schedule(clock.now(), name, **fields)])
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def order(*, limit: int = 100, absence: Absence | None = None, limits: Limits = DEFAULT_LIMITS) -> FireOrder:
+    return FireOrder(limit=limit, new_id=new_id, absence=absence, limits=limits)
+
+
+async def fire(store: Schedules, **how: Any) -> Fired:
+    return await store.fire(order(**how))
+
+
+async def get(store: Schedules, schedule: ScheduleId) -> ScheduleView:
+    (view,) = await store.get_schedules([schedule])
+    assert view is not None
+    return view
+
+
+async def runs_of(store: Schedules, schedule: ScheduleId) -> list[RunView]:
+    return list(reversed(await store.list_runs(schedule, limit=1000)))
+
+
+def times_of(runs: Sequence[RunView], *, state: RunState | None = None) -> list[int]:
+    """Return the fire times of runs, in minutes after `START`."""
+    return [(run.fire_time - START) // MINUTE for run in runs if state in {None, run.state}]
