@@ -72,10 +72,13 @@ def wait_for_end(client: "Client", id: str, *, as_json: bool) -> None:
 
 
 def last_results(client: "Client", id: str) -> dict[str, Any]:
-    """Return the results of the tasks that no other task needs, by key."""
+    """Return the results of the last tasks, those that no other needs, by key."""
+    from drumline.core.graph import last_keys
+
     nodes = client.get(f"/jobs/{id}/graph")["nodes"]
-    used = {need for node in nodes for need in node["needs"]}
-    last = {node["task_id"]: node["key"] for node in nodes if node["key"] not in used and node["status"] == "COMPLETED"}
+    aside = {node["key"] for node in nodes if node["run_if"] != "all_succeeded"}
+    meant = set(last_keys({node["key"]: node["needs"] for node in nodes}, aside))
+    last = {node["task_id"]: node["key"] for node in nodes if node["key"] in meant and node["status"] == "COMPLETED"}
     if len(last) <= MOST_SHOWN:
         return {key: client.get(f"/tasks/{task}").get("result") for task, key in last.items()}
     tasks = client.pages("/tasks", limit=len(nodes), job=id, status="COMPLETED", payload="true")

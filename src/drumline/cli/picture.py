@@ -105,11 +105,12 @@ def counted(statuses: Mapping[str, int], size: int) -> str:
 
 def _lines_of(one: Fold, nodes: dict[str, Graph]) -> tuple[str, ...]:
     took = _took(nodes[one.keys[0]]) if len(one.keys) == 1 and one.keys[0] in nodes else None
-    lines = [
-        f"{MARKS.get(_worst(one), ' ')} {cut(one.label, LONGEST_LABEL)}",
+    lines = (
+        f"{MARKS.get(_worst(one), '')} {cut(one.label, LONGEST_LABEL)}".lstrip(),
         " ".join(filter(None, (counted(one.statuses, len(one.keys)), took))),
-    ]
-    return (*lines, f"if {one.run_if}") if one.run_if else tuple(lines)
+        f"if {one.run_if}" if one.run_if else "",
+    )
+    return tuple(line for line in lines if line)
 
 
 def _took(node: Graph) -> str | None:

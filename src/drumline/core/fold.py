@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from drumline.core.graph import children_among, layers
+
 FEWEST: Final = 5
 """Tasks side by side that are worth folding."""
 SHORTEST: Final = 8
@@ -49,30 +51,17 @@ class Fold(Struct, frozen=True, kw_only=True):
 
 def layers_of(vertices: Sequence[Vertex]) -> dict[str, int]:
     """Return the layer of each vertex: those that need nothing are in layer 0, others one below what they need."""
-    children: defaultdict[str, list[str]] = defaultdict(list)
-    waits = {}
-    for vertex in vertices:
-        waits[vertex.key] = len(vertex.needs)
-        for parent in vertex.needs:
-            children[parent].append(vertex.key)
-    layer = dict.fromkeys((key for key, count in waits.items() if not count), 0)
-    ready = list(layer)
-    for key in ready:  # grows while it is walked
-        for child in children[key]:
-            waits[child] -= 1
-            layer[child] = max(layer.get(child, 0), layer[key] + 1)
-            if not waits[child]:
-                ready.append(child)
-    return layer
+    needs = {vertex.key: vertex.needs for vertex in vertices}
+    return {key: number for number, layer in enumerate(layers(needs)) for key in layer}
 
 
 def fold(vertices: Sequence[Vertex], *, most: int | None = None) -> list[Fold]:
     """Return the graph with what is alike folded, layer by layer; with `most`, coarser if it is more than that."""
-    layers = layers_of(vertices)
-    groups = _rows(_alike(vertices, layers), vertices)
+    heights = layers_of(vertices)
+    groups = _rows(_alike(vertices, heights), vertices)
     if most is not None and len(groups) > most:
-        groups = _grouped(vertices, {v.key: (layers[v.key], v.name, v.run_if) for v in vertices})
-    return _folds(groups, vertices, layers)
+        groups = _grouped(vertices, {v.key: (heights[v.key], v.name, v.run_if) for v in vertices})
+    return _folds(groups, vertices, heights)
 
 
 def unfolded(vertices: Sequence[Vertex]) -> list[Fold]:
@@ -80,15 +69,12 @@ def unfolded(vertices: Sequence[Vertex]) -> list[Fold]:
     return _folds([[vertex.key] for vertex in vertices], vertices, layers_of(vertices))
 
 
-def _alike(vertices: Sequence[Vertex], layers: Mapping[str, int]) -> list[list[str]]:
+def _alike(vertices: Sequence[Vertex], heights: Mapping[str, int]) -> list[list[str]]:
     """Group tasks that have the same name, and alike ancestors and descendants."""
-    children: defaultdict[str, list[str]] = defaultdict(list)
-    for vertex in vertices:
-        for parent in vertex.needs:
-            children[parent].append(vertex.key)
-    down = sorted(vertices, key=lambda vertex: layers[vertex.key])
-    above = _colours(down, {vertex.key: vertex.needs for vertex in vertices})
-    below = _colours(reversed(down), children)
+    needs = {vertex.key: vertex.needs for vertex in vertices}
+    down = sorted(vertices, key=lambda vertex: heights[vertex.key])
+    above = _colours(down, needs)
+    below = _colours(reversed(down), children_among(needs))
     groups = _grouped(vertices, {vertex.key: (above[vertex.key], below[vertex.key]) for vertex in vertices})
     return [part for group in groups for part in ([group] if len(group) >= FEWEST else [[key] for key in group])]
 
@@ -137,10 +123,10 @@ def _rows(groups: list[list[str]], vertices: Sequence[Vertex]) -> list[list[str]
     return rows
 
 
-def _folds(groups: list[list[str]], vertices: Sequence[Vertex], layers: Mapping[str, int]) -> list[Fold]:
+def _folds(groups: list[list[str]], vertices: Sequence[Vertex], heights: Mapping[str, int]) -> list[Fold]:
     named = {vertex.key: vertex for vertex in vertices}
     places = {vertex.key: number for number, vertex in enumerate(vertices)}
-    groups = sorted(groups, key=lambda group: (layers[group[0]], places[group[0]]))
+    groups = sorted(groups, key=lambda group: (heights[group[0]], places[group[0]]))
     home = {key: number for number, group in enumerate(groups) for key in group}
     depths: list[int] = []
     folds: list[Fold] = []

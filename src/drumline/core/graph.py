@@ -4,7 +4,7 @@ Nothing here recurses, so that a chain of thousands is as good as a fan; every f
 the number of keys and needs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -73,6 +73,16 @@ def children_among(needs: Needs[K]) -> dict[K, list[K]]:
         for parent in parents:
             children.setdefault(parent, []).append(key)
     return children
+
+
+def last_keys(needs: Needs[K], aside: Collection[K] = ()) -> tuple[K, ...]:
+    """Return the keys that no other needs: what a run was for.
+
+    Those `aside` only clean up or raise an alarm after others: they are not meant, and what they need may be the last.
+    """
+    meant = {key: parents for key, parents in needs.items() if key not in aside} or needs
+    needed = {parent for parents in meant.values() for parent in parents}
+    return tuple(key for key in meant if key not in needed)
 
 
 def critical_path(needs: Needs[str], durations: Mapping[str, float]) -> CriticalPath:

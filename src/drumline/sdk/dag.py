@@ -154,7 +154,7 @@ class Dag:
         return self._handle(await client.transport.asend(SubmitJob(request)), client)
 
     def _handle(self, answer: SubmittedInfo, client: Client) -> JobHandle[dict[str, Any]]:
-        shelf = whole_of({key: task.needs for key, task in self._tasks.items()}, self._decoders)
+        shelf = whole_of({key: (task.needs, task.run_if) for key, task in self._tasks.items()}, self._decoders)
         return JobHandle(answer.id, client, shelf, owner=self, tasks=answer.tasks)
 
     # -- for `Adder`

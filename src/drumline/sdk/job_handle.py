@@ -115,7 +115,8 @@ class JobHandle(Generic[R]):
     def result(self, timeout: Duration | None = None) -> R:
         """Wait for the job to end and return its result: of a chain the last task's, of a dag that of each last task.
 
-        A task is last if no other needs it; the results stand under their keys. Raises `JobFailed` or `JobCancelled`
+        A task is last if no other needs it, but for those that clean up or raise an alarm (`run_if`), which do not
+        count; the results stand under their keys. Raises `JobFailed` or `JobCancelled`
         when there is none, and `WaitTimeout` when the job has not ended by then.
         """
         return self._run(self._result(timeout), "aresult")

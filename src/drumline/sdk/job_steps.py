@@ -8,8 +8,9 @@ from msgspec import Raw, Struct
 from drumline.core.clock import Clock
 from drumline.core.duration import Duration, format_duration, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.graph import last_keys
 from drumline.core.ids import JobId, TaskId
-from drumline.core.job import ENDED, JobStatus
+from drumline.core.job import ENDED, JobStatus, RunIf
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
 from drumline.core.wording import suggestion
@@ -78,7 +79,7 @@ class JobSteps:
         if info.status is JobStatus.CANCELLED:
             raise JobCancelled(self.job, info.reason or "")
         if shelf is None:
-            shelf = whole_of({node.key: node.needs for node in (yield GetNodes(self.job))})
+            shelf = whole_of({node.key: (node.needs, node.run_if) for node in (yield GetNodes(self.job))})
         return (yield from self._taken(shelf))
 
     def result_of(self, node: HasShelf[S], timeout: Duration | None) -> Steps[S]:
@@ -188,11 +189,11 @@ class JobSteps:
 
 
 def whole_of(
-    needs: Mapping[str, Sequence[str]], decoders: Mapping[str, Callable[[Raw], Any]] | None = None
+    tasks: Mapping[str, tuple[Sequence[str], RunIf]], decoders: Mapping[str, Callable[[Raw], Any]] | None = None
 ) -> Shelf[dict[str, Any]]:
-    """Return the shelf of a whole job: the results of its last tasks, those that no other needs, by key."""
-    used = {need for parents in needs.values() for need in parents}
-    keys = tuple(key for key in needs if key not in used)
+    """Return the shelf of a whole job: the results of its last tasks by key. `tasks` has what each needs, and when."""
+    aside = {key for key, (_, run_if) in tasks.items() if run_if is not RunIf.ALL_SUCCEEDED}
+    keys = last_keys({key: needs for key, (needs, _) in tasks.items()}, aside)
     known = decoders or {}
 
     def build(raws: Sequence[Raw | None]) -> dict[str, Any]:
