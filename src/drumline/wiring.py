@@ -14,6 +14,7 @@ from drumline.ports.gateway import Gateway
 from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import Place
 from drumline.settings.fields import Secret, Settings
+from drumline.settings.policy import policy_of
 
 SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
@@ -28,6 +29,13 @@ class Wired(NamedTuple):
 
 async def wire(settings: Settings) -> Wired:
     """Return an engine on the backends that the settings name; a server's schema is left as it is."""
+    policy = policy_of(settings.access)
+    wired = await _on_backends(settings)
+    wired.engine.access.attach(policy=policy)
+    return wired
+
+
+async def _on_backends(settings: Settings) -> Wired:
     path = settings.sqlite_path
     if path is None:
         return await _on_postgres(settings)
@@ -60,14 +68,16 @@ async def _on_postgres(settings: Settings) -> Wired:
         return Wired(Engine(store, NotifyQueue(url), limits=settings.limits, parallel=SERVER_FLIGHTS))
     try:
         with _explained("redis", "Redis as the queue"):
-            from drumline.backends.redis import RedisBoard, RedisQueue  # noqa: PLC0415
+            from drumline.backends.redis import RedisBoard, RedisLimiter, RedisQueue  # noqa: PLC0415
         queue = await RedisQueue.open(settings.queue_url, prefix=settings.queue_prefix)
         board = await RedisBoard.open(settings.queue_url, prefix=settings.queue_prefix)
+        limiter = await RedisLimiter.open(settings.queue_url, prefix=settings.queue_prefix)
     except BaseException:
         await store.close()
         raise
     engine = Engine(store, queue, limits=settings.limits, parallel=SERVER_FLIGHTS)
     engine.attach(board=board, pauses=queue)
+    engine.access.attach(limiter=limiter)
     return Wired(engine, Sweeper(store, queue))
 
 

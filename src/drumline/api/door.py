@@ -91,11 +91,13 @@ class Door:
     async def _found(self, key: bytes, digest: bytes, scope: Scope) -> Identity:
         """Look for a key that is not known to be good; whoever tries many that are not has to wait."""
         address = self.addresses.of(scope)
-        self._guard.check(address)
-        identity = None if is_mistyped(key) else await self._identity(digest)
+        if not self._guard.is_wrong(digest):
+            self._guard.check(address)
+        is_wrong = is_mistyped(key)
+        identity = None if is_wrong else await self._identity(digest)
         if identity is None:
-            self._guard.failed(address)
-            raise Unauthorized(MISTYPED if is_mistyped(key) else NOT_VALID)
+            self._guard.failed(address, digest)
+            raise Unauthorized(MISTYPED if is_wrong else NOT_VALID)
         return identity
 
     async def _identity(self, digest: bytes) -> Identity | None:

@@ -1,5 +1,6 @@
 """Slowing down whoever tries keys: after some that were wrong, an address has to wait, longer and longer.
 
+Only different keys count: a program that sends the same wrong one over and over is set up wrong, and guesses nothing.
 Keys that are known to be good pass all the same, so a neighbour behind the same proxy locks nobody out who was in.
 """
 
@@ -11,12 +12,13 @@ from drumline.api.addresses import group_of
 from drumline.core.clock import Clock
 from drumline.core.errors import RateLimited
 
-FREE: Final = 10
+FREE: Final = 20
 """Wrong keys that cost nothing: people mistype."""
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 FORGET_SECONDS: Final = 600.0
 MOST_ADDRESSES: Final = 10_000
+MOST_WRONG: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -34,6 +36,12 @@ class Guard:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._records: OrderedDict[str, Record] = OrderedDict()
+        self._wrong: OrderedDict[bytes, None] = OrderedDict()
+        """Digests of wrong keys that were tried lately."""
+
+    def is_wrong(self, digest: bytes) -> bool:
+        """Tell whether a key was tried lately and found wrong: trying it once more tells nobody anything."""
+        return digest in self._wrong
 
     def check(self, address: str) -> None:
         """Raise `RateLimited` while an address has to wait."""
@@ -42,8 +50,14 @@ class Guard:
         if record is not None and now < record.paused_until:
             raise RateLimited("too many wrong API keys came from this address", retry_after=record.paused_until - now)
 
-    def failed(self, address: str) -> None:
-        """Note a wrong key."""
+    def failed(self, address: str, digest: bytes) -> None:
+        """Note a wrong key; the same one again is no other guess."""
+        if digest in self._wrong:
+            self._wrong.move_to_end(digest)
+            return
+        self._wrong[digest] = None
+        if len(self._wrong) > MOST_WRONG:
+            self._wrong.popitem(last=False)
         now = self._clock.monotonic()
         group = group_of(address)
         record = self._records.pop(group, None)

@@ -115,6 +115,27 @@ class NotifySettings(Struct, frozen=True, kw_only=True):
     """How often somebody gets mail then: one for all that has happened."""
 
 
+class AccessSettings(Struct, frozen=True, kw_only=True):
+    """API keys: how they are made, and how often they may be used. A rate is such as `100/60s`, or `unlimited`."""
+
+    environment: str = "live"
+    """The word in the middle of new keys, `sk_live_…`: tell production and test apart by it."""
+    first_key_rate: str = "unlimited"
+    """How often the key may be used that the server was started with."""
+    admin_rate: str = "100/60s"
+    """How often a key may be used whose role is `admin`, unless it has a rate of its own."""
+    operator_rate: str = "100/60s"
+    """The same for `operator`."""
+    submitter_rate: str = "100/60s"
+    """The same for `submitter`."""
+    worker_rate: str = "60000/60s"
+    """The same for `worker`: a fleet shares a key, and each of its members claims, beats and reports."""
+    viewer_rate: str = "100/60s"
+    """The same for `viewer`."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Networks, such as `10.0.0.0/8`, whose `X-Forwarded-For` is believed: for the audit log, and to slow down guessing."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What Drumline says of itself, on standard error."""
 
@@ -161,6 +182,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     events: EventSettings = field(default_factory=EventSettings)
     bus: BusSettings = field(default_factory=BusSettings)
     notify: NotifySettings = field(default_factory=NotifySettings)
+    access: AccessSettings = field(default_factory=AccessSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
 
