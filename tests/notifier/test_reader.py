@@ -93,7 +93,7 @@ class Dying:
 async def test_a_reader_that_is_killed_loses_and_doubles_nothing(
     office: Office, store: Store, clock: ManualClock, after: bool
 ) -> None:
-    dying = Office(Dying(store, after=after), clock)  # type: ignore[arg-type]
+    dying = Office(Dying(store, after=after), clock)
     await office.subscribe(webhook=HOOK)
     tasks = [await office.run(Act.FAIL) for _ in range(3)]
 

@@ -44,6 +44,7 @@ app.add_typer(workers.app, name="workers")
 app.command("api")(servers.api)
 app.command("scheduler")(servers.scheduler)
 app.command("worker")(servers.worker)
+app.command("notifier")(servers.notifier)
 app.command("migrate")(servers.migrate)
 app.command("completion")(completion)
 

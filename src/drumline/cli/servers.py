@@ -25,7 +25,7 @@ def dev(
     config: Config = None,
     log_level: LogLevel = None,
 ) -> None:
-    """Run everything in one process: API, scheduler and worker."""
+    """Run everything in one process: API, scheduler, notifier and worker."""
     settings = _load(
         config, host=host, port=port, data=data, concurrency=concurrency, queues=queues, log_level=log_level
     )
@@ -55,6 +55,14 @@ def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = No
     from drumline.lifecycle.processes import run_scheduler
 
     _run(settings, run_scheduler(settings))
+
+
+def notifier(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
+    """Run a notifier, which calls webhooks and sends mail; any number of notifiers may run."""
+    settings = _load(config, data=data, log_level=log_level)
+    from drumline.lifecycle.notifying import run_notifier
+
+    _run(settings, run_notifier(settings))
 
 
 def worker(

@@ -21,6 +21,7 @@ from drumline.lifecycle.apps import load_apps
 from drumline.lifecycle.banner import Ready, banner
 from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
 from drumline.lifecycle.lending import lend
+from drumline.lifecycle.notifying import notifier_services
 from drumline.lifecycle.processes import duties_of, hear, opened
 from drumline.lifecycle.serving import listening, open_server
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -35,7 +36,7 @@ Say = Callable[[str], None]
 
 
 async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> None:
-    """Run API, scheduler duties and a worker in this process."""
+    """Run API, scheduler duties, a notifier and a worker in this process."""
     apps = load_apps(targets)
     make_data_folder(settings.data)
     key = _server_key(settings)
@@ -44,13 +45,15 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
         await engine.store.migrate()
         stop_api = asyncio.Event()
         server = _api_server(engine, settings, key, stop_api)
-        kinds = built_in_kinds(settings, is_embedded=settings.sqlite_path is not None)
+        is_embedded = settings.sqlite_path is not None
+        kinds = built_in_kinds(settings, is_embedded=is_embedded)
         crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
         lend(apps, EngineTransport(engine, asyncio.get_running_loop()), settings)
         with stopping_by_signal() as stopping, ExitStack() as stack:
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             stages = (
                 Stage({"worker": partial(crew.run, hurry=stopping.hurried)}),
+                Stage(notifier_services(engine.store, settings, is_embedded=is_embedded)),
                 Stage(duties_of(wired, settings)),
                 Stage(
                     {"api": server.run, "ready": _tell(settings, server, crew.names, say, is_found=is_found)}, stop_api

@@ -5,15 +5,13 @@ from collections.abc import Sequence
 
 from drumline.core.errors import Invalid
 from drumline.lifecycle.apps import App
+from drumline.lifecycle.mailing import mail_server
 from drumline.outbound.guard import Guard, parse_allowed
-from drumline.outbound.smtp import SmtpSettings
 from drumline.ports.gateway import Gateway
 from drumline.settings import Settings
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.worker import Worker
-
-NEAREST_MAIL_SERVER = SmtpSettings(host="127.0.0.1", port=25, tls="none")
 
 
 class Crew:
@@ -46,20 +44,10 @@ def worker_settings(settings: Settings) -> WorkerSettings:
 
 def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
     """Return which built-in kinds a worker runs; on one machine everything that is there."""
-    smtp = NEAREST_MAIL_SERVER if is_embedded else None
-    if settings.smtp.host is not None:
-        smtp = SmtpSettings(
-            host=settings.smtp.host,
-            port=settings.smtp.port,
-            username=settings.smtp.username,
-            password=settings.smtp.password,
-            tls=settings.smtp.tls,
-            sender=settings.smtp.sender,
-        )
     return BuiltIn(
         shell=is_embedded if settings.allow_shell is None else settings.allow_shell,
         guard=_http_guard(settings, is_embedded=is_embedded),
-        smtp=smtp,
+        smtp=mail_server(settings, is_embedded=is_embedded),
     )
 
 

@@ -6,7 +6,7 @@ that moves the cursor, so it may die at any line: the next one reads on from whe
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import structlog
 
@@ -19,15 +19,18 @@ from drumline.core.subscription import Subscription, states_wanted
 from drumline.core.task import NotifyTarget
 from drumline.notifier.secrets import SigningSecrets
 from drumline.notifier.telling import Recipient, recipients
-from drumline.ports.notifications import CursorMove, Notifications, Span
-from drumline.ports.outbox import Outbox
+from drumline.ports.notifications import CursorMove, Listening, Notifications, Span
+from drumline.ports.outbox import START, Outbox
 
 CONSUMER: Final = "notifier"
 HELD_SECONDS: Final = 30.0
 """How long the cursor is another's after its holder was last seen."""
-PASS_SECONDS: Final = 20.0
-"""Less than that: a holder that is slow must not go on reading when another has begun."""
+STEP_SECONDS: Final = 20.0
 ROWS_AT_ONCE: Final = 500
+MOST_PAGES: Final = 100
+"""Pages in one pass, so that a pass has an end; what is left is read by the next, which comes soon."""
+EVERY: Final = 1.0
+BEHIND_EVERY: Final = 0.05
 JOB_ENDS: Final = frozenset({"drumline.job.completed", "drumline.job.failed", "drumline.job.cancelled"})
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -39,6 +42,13 @@ class ReadStore(Outbox, Notifications, Protocol):
     async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
         """Return jobs as they stand; None for those that do not exist."""
         ...
+
+
+class Page(NamedTuple):
+    """What a stretch of the log gave: how many deliveries, and where to read on."""
+
+    made: int
+    position: int
 
 
 class Reader:
@@ -53,46 +63,60 @@ class Reader:
         holder: int,
         new_id: Callable[[], str],
         source: str,
-        every: float = 1.0,
     ) -> None:
-        self.every = every
+        self.every = EVERY
         self._store = store
         self._holder = holder
         self._new_id = new_id
         self._source = source
         self._secrets = SigningSecrets(store)
+        self._done = START
+        """How far everything has been read, as this notifier knows: an idle one only looks."""
 
     async def pass_once(self) -> int:
-        """Read to the end of the log, and return how many deliveries were made; 0 if another notifier reads."""
-        async with asyncio.timeout(PASS_SECONDS):
+        """Read on in the log, and return how many deliveries were made; 0 if another notifier reads."""
+        async with asyncio.timeout(STEP_SECONDS):
+            await self._store.sequence()
+            until = (await self._store.log_span()).last
+            if until == self._done:
+                return 0
             position = await self._store.take_cursor(CONSUMER, holder=self._holder, seconds=HELD_SECONDS)
-            return 0 if position is None else await self._read(position)
+        return 0 if position is None else await self._read(position, until)
 
     async def leave(self) -> None:
         """Let another notifier read at once."""
-        async with asyncio.timeout(PASS_SECONDS):
+        async with asyncio.timeout(STEP_SECONDS):
             await self._store.leave_cursor(CONSUMER, holder=self._holder)
 
-    async def _read(self, position: int) -> int:
-        await self._store.sequence()
-        # In this order: whoever subscribed before an event that stands in the log by now is among those who listen.
-        until = (await self._store.log_span()).last
-        listening = await self._store.listening()
-        states = states_wanted([subscription.filter for subscription in listening.subscriptions])
+    async def _read(self, position: int, until: int) -> int:
+        async with asyncio.timeout(STEP_SECONDS):
+            # Asked for after the end of the log: whoever subscribed before an event that stands in it is among them.
+            listening = await self._store.listening()
         made = 0
-        while position < until:
-            span = Span(after=position, until=until, limit=ROWS_AT_ONCE)
-            picked = await self._store.pick_events(span, states=states, has_targets=listening.has_targets)
-            deliveries = await self._deliveries(picked.events, listening.subscriptions)
-            new = picked.position if picked.is_full else until
-            move = CursorMove(consumer=CONSUMER, holder=self._holder, old=position, new=new)
-            if not await self._store.queue_deliveries(deliveries, move=move):
-                log.info("cursor.lost", consumer=CONSUMER)
+        for _ in range(MOST_PAGES):
+            if position >= until:
                 break
-            made, position = made + len(deliveries), new
+            async with asyncio.timeout(STEP_SECONDS):
+                page = await self._read_page(Span(after=position, until=until, limit=ROWS_AT_ONCE), listening)
+            if page is None:
+                log.info("cursor.lost", consumer=CONSUMER)
+                return made
+            made, position = made + page.made, page.position
+        self._done = position
+        self.every = EVERY if position >= until else BEHIND_EVERY
         if made:
             log.info("deliveries.queued", deliveries=made)
         return made
+
+    async def _read_page(self, span: Span, listening: Listening) -> Page | None:
+        """Turn a stretch of the log into deliveries; None if another notifier has the cursor by now."""
+        states = states_wanted([subscription.filter for subscription in listening.subscriptions])
+        picked = await self._store.pick_events(span, states=states, has_targets=listening.has_targets)
+        deliveries = await self._deliveries(picked.events, listening.subscriptions)
+        new = picked.position if picked.is_full else span.until
+        move = CursorMove(consumer=CONSUMER, holder=self._holder, old=span.after, new=new)
+        moved = await self._store.queue_deliveries(deliveries, move=move)
+        return Page(len(deliveries), new) if moved else None
 
     async def _deliveries(self, events: Sequence[Event], subscriptions: Sequence[Subscription]) -> list[NewDelivery]:
         of_jobs = await self._targets_of_jobs(events)

@@ -55,6 +55,8 @@ class Delivering(Subscribing, Outbox):
 
     async def claim_webhooks(self, claim: WebhookClaim) -> list[ClaimedDelivery]:
         """Take webhooks that are due, those waiting longest first, but no target before its turn."""
+        if not await self._has_waiting(Channel.WEBHOOK):
+            return []
 
         def work(connection: sqlite3.Connection) -> list[ClaimedDelivery]:
             now = self._now()
@@ -73,6 +75,8 @@ class Delivering(Subscribing, Outbox):
 
     async def claim_mail(self, claim: MailClaim) -> list[ClaimedDelivery]:
         """Take mail that is due for people whose turn it is."""
+        if not await self._has_waiting(Channel.EMAIL):
+            return []
 
         def work(connection: sqlite3.Connection) -> list[ClaimedDelivery]:
             now = self._now()
@@ -113,6 +117,10 @@ class Delivering(Subscribing, Outbox):
         if not await self._change("resend", {"id": id, "tenant": tenant, "now": self._now()}):
             return None
         return await self.delivery(id)
+
+    async def _has_waiting(self, channel: Channel) -> bool:
+        """Tell whether anything is due, without holding up those who write."""
+        return bool(await self._database.read(lambda connection: _waiting(connection, channel, self._now())))
 
     async def _deliveries(self, which: DeliveryFilter, more: dict[str, Any]) -> list[Delivery]:
         wanted = {

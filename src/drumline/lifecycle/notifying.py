@@ -1,0 +1,92 @@
+"""The notifier as a process, alone or as a part of `drumline dev`."""
+
+import asyncio
+from contextlib import suppress
+from random import Random, SystemRandom
+
+from drumline.core.clock import SystemClock
+from drumline.core.errors import DrumlineError, Invalid
+from drumline.core.ids import IdSource
+from drumline.lifecycle.mailing import mail_server
+from drumline.lifecycle.processes import opened
+from drumline.lifecycle.stages import Service, Stage, run_in_stages
+from drumline.lifecycle.stopping import stopping_by_signal
+from drumline.notifier.courier import Courier
+from drumline.notifier.letters import Letterhead
+from drumline.notifier.patience import Patience
+from drumline.notifier.postman import Pace, Postman, PostOffice
+from drumline.notifier.prune import DeliveryPruner
+from drumline.notifier.reader import Reader
+from drumline.notifier.recording import Recorder
+from drumline.outbound.guard import Guard, parse_allowed
+from drumline.outbound.webhook import WebhookSender
+from drumline.ports.store import Store
+from drumline.scheduler.duty import Rounds
+from drumline.settings import Settings
+
+
+async def run_notifier(settings: Settings) -> None:
+    """Run a notifier alone; any number of them may run."""
+    async with opened(settings) as wired:
+        services = notifier_services(wired.engine.store, settings, is_embedded=False)
+        with stopping_by_signal() as stopping:
+            await run_in_stages([Stage(services)], stopping)
+
+
+def notifier_services(store: Store, settings: Settings, *, is_embedded: bool) -> dict[str, Service]:
+    """Return what a notifier does, or raise `Invalid` for a setting that makes no sense."""
+    notify = settings.notify
+    if not notify.timeout:
+        raise Invalid("must be more than zero", field="notify.timeout")
+    clock = SystemClock()
+    secure = SystemRandom()
+    holder = secure.getrandbits(62)
+    # Ids need not be secret, only distinct.
+    new_id = IdSource(clock.now, Random(secure.getrandbits(256))).next  # noqa: S311
+    patience = Patience(give_up_after=notify.give_up_after)
+    recorder = Recorder(store, holder=holder)
+    sender = WebhookSender(
+        Guard(parse_allowed(notify.allow, field="notify.allow"), setting="notify.allow"),
+        clock=clock,
+        timeout=notify.timeout.total_seconds(),
+        follow_redirects=notify.follow_redirects,
+    )
+    reader = Reader(store, holder=holder, new_id=new_id, source=settings.events.source)
+    courier = Courier(store, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
+    office = PostOffice(
+        smtp=mail_server(settings, is_embedded=is_embedded),
+        pace=Pace(burst=notify.mail_burst, every=notify.mail_every),
+        head=Letterhead(public_url=settings.public_url, domain=_domain_of(settings.smtp.sender)),
+    )
+    postman = Postman(store, office, recorder, patience, clock=clock)
+    pruner = DeliveryPruner(store, retention=settings.retention)
+    return {
+        reader.name: _reading(reader),
+        courier.name: _calling(courier, sender),
+        postman.name: Rounds(postman).run,
+        pruner.name: Rounds(pruner).run,
+    }
+
+
+def _reading(reader: Reader) -> Service:
+    async def service(stop: asyncio.Event) -> None:
+        await Rounds(reader).run(stop)
+        with suppress(DrumlineError, TimeoutError):  # if the store is away, the cursor is free by itself in a while
+            await reader.leave()
+
+    return service
+
+
+def _calling(courier: Courier, sender: WebhookSender) -> Service:
+    async def service(stop: asyncio.Event) -> None:
+        try:
+            await Rounds(courier).run(stop)
+            await courier.drained()
+        finally:
+            await sender.close()
+
+    return service
+
+
+def _domain_of(sender: str) -> str:
+    return sender.rpartition("@")[2].strip("> ") or "localhost"
