@@ -33,6 +33,7 @@ class Line(StrEnum):
     FIRE = "fire"  # schedules, which people set their watches by
     DESK = "desk"  # what people ask and do, logs and files
     EVENTS = "events"  # the log of what changed: long pages for those who pass it on
+    SWEEP = "sweep"  # what the queue is made whole from, read off the index as by claims
     BROAD = "broad"  # what looks at much: reap, prune, counts, lists
 
 

@@ -23,7 +23,7 @@ class Sweeping(Access):
     ) -> list[Hint]:
         """Return the earliest queued tasks of every lane, or of those named, at most `per_lane` of each."""
         rows = await self._database.fetch(
-            Line.BROAD,
+            Line.SWEEP,
             "upcoming",
             repeat=True,
             due_after=0 if due_after is None else due_after,

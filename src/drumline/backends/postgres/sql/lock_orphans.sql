@@ -1,20 +1,36 @@
 -- reap: lock running tasks that no open session holds.
 -- GIVES tasks whose session died, and ghosts: tasks whose session closed in order without settling them, or is open
 -- and has beaten twice since it was given them without naming them in its last beat
+-- They are found first and locked afterwards, so that they are locked in order, and nothing else is.
+WITH orphan AS MATERIALIZED (
+    SELECT lost.id, s.id AS session, claim.nonce, NOT s.is_dead AS is_ghost
+    FROM drumline.claim
+    INNER JOIN drumline.session AS s
+        ON claim.session = s.id AND (s.closed_at IS NOT NULL OR s.beat >= claim.beat + 2)
+    CROSS JOIN LATERAL (
+        SELECT l.id
+        FROM drumline.task_live AS l
+        WHERE
+            l.id = any(claim.tasks)
+            AND l.state = 2
+            AND l.session = s.id
+            AND l.nonce = claim.nonce
+            AND (s.closed_at IS NOT NULL OR l.id <> all(s.held))
+        OFFSET 0
+    ) AS lost
+    ORDER BY lost.id
+    LIMIT :limit::int4
+)
+
 SELECT
     live.id, live.epoch, live.nonce, live.lane, live.due_at, live.attempt, live.failures, live.crashes,
-    live.session, live.started_at, live.cancel_requested, NOT s.is_dead AS is_ghost
-FROM drumline.claim
-INNER JOIN drumline.session AS s
-    ON claim.session = s.id AND (s.closed_at IS NOT NULL OR s.beat >= claim.beat + 2)
-CROSS JOIN LATERAL unnest(claim.tasks) AS given (id)
+    live.session, live.started_at, live.cancel_requested, orphan.is_ghost
+FROM orphan
 INNER JOIN drumline.task_live AS live
     ON
-        given.id = live.id
+        orphan.id = live.id
         AND live.state = 2
-        AND claim.session = live.session
-        AND claim.nonce = live.nonce
-WHERE s.closed_at IS NOT NULL OR given.id <> all(s.held)
+        AND orphan.session = live.session
+        AND orphan.nonce = live.nonce
 ORDER BY live.id
-LIMIT :limit::int4
 FOR UPDATE OF live
