@@ -27,8 +27,10 @@ from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given o
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
+from drumline.ports.jobs import Jobs
 from drumline.ports.notifications import Notifications
 from drumline.ports.outbox import Outbox
+from drumline.ports.schedules import Schedules
 from drumline.ports.stats import Stats
 
 
@@ -374,6 +376,8 @@ class Store(
     Sessions,
     Controlling,
     Querying,
+    Jobs,
+    Schedules,
     DeadLetters,
     Bulks,
     Housekeeping,

@@ -4,8 +4,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from drumline.backends.postgres.access import Access, tell_facts
+from msgspec.structs import replace
+
+from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.controlling_jobs import ControllingJobs
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
@@ -16,6 +19,7 @@ from drumline.core.facts import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State, step
 from drumline.core.task import Lane
+from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Change, Changed, Hint
 
 Answer = Changed | NotFound | Conflict
@@ -32,6 +36,7 @@ class Stand(NamedTuple):
     due_at: int
     session: int | None
     started_at: int | None
+    in_job: bool
 
 
 Changes = Mapping[TaskId, tuple[Stand, Changed]]
@@ -43,11 +48,11 @@ class Doing(NamedTuple):
 
     decide: Callable[[Stand, Lane, Instant], Changed]
     """Returns what the act changes about one task, or raises `Conflict`."""
-    write: Callable[[Transaction, Changes], Awaitable[None]]
-    """Writes what was decided about all of them."""
+    write: Callable[[Transaction, Changes], Awaitable[Effects]]
+    """Writes what was decided about all of them, and returns what that leads to."""
 
 
-class Controlling(Access):
+class Controlling(ControllingJobs):
     """`ports.store.Controlling` on PostgreSQL."""
 
     async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
@@ -60,7 +65,9 @@ class Controlling(Access):
 
     async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
         """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
-        return await self._each(tasks, tenant, self._retrying())
+        in_jobs = await self._in_jobs(tasks)
+        answers = iter(await self._each([task for task in tasks if task not in in_jobs], tenant, self._retrying()))
+        return [await self._retry_in_job(task, tenant) if task in in_jobs else next(answers) for task in tasks]
 
     def _cancelling(self, *, force: bool) -> Doing:
         act = Act.FORCE_CANCEL if force else Act.CANCEL
@@ -68,14 +75,17 @@ class Controlling(Access):
         def decide(stand: Stand, _lane: Lane, _now: Instant) -> Changed:
             return Changed(stand.id, step(stand.state, act))
 
-        async def write(transaction: Transaction, changed: Changes) -> None:
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
             if asked:
                 await transaction.fetch("request_cancel", ids=asked, act=NUMBER_OF[act], now=self._now())
-            endings = [
-                _cancelled(stand, act) for stand, change in changed.values() if change.state is not State.RUNNING
-            ]
+            ended = [stand for stand, change in changed.values() if change.state is not State.RUNNING]
+            endings = [cancelled(stand, act) for stand in ended]
+            members = await self._lock_members(transaction, [stand.id for stand in ended if stand.in_job])
+            if members is not None:
+                return await self._record_in_jobs(transaction, endings, members)
             await record(transaction, endings, now=self._now())
+            return NO_EFFECTS
 
         return Doing(decide, write)
 
@@ -94,7 +104,7 @@ class Controlling(Access):
                 lane = Lane(lane.tenant, lane.queue, lane.name, change.priority)
             return Changed(stand.id, state, Hint(stand.id, lane, Instant(due_at)))
 
-        async def write(transaction: Transaction, changed: Changes) -> None:
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
             hints = sorted(
                 (change.hint for _, change in changed.values() if change.hint is not None), key=lambda hint: hint.task
             )
@@ -107,6 +117,7 @@ class Controlling(Access):
                 act=NUMBER_OF[Act.RESCHEDULE],
                 now=self._now(),
             )
+            return NO_EFFECTS
 
         return Doing(decide, write)
 
@@ -114,7 +125,7 @@ class Controlling(Access):
         def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
             return Changed(stand.id, step(stand.state, Act.RETRY), Hint(stand.id, lane, now))
 
-        async def write(transaction: Transaction, changed: Changes) -> None:
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
             stands = [stand for stand, _ in changed.values()]
             due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
             await transaction.fetch(
@@ -127,6 +138,7 @@ class Controlling(Access):
                 act=NUMBER_OF[Act.RETRY],
             )
             await drop_dead_letters(transaction, list(changed))
+            return NO_EFFECTS
 
         return Doing(decide, write)
 
@@ -177,15 +189,18 @@ class Controlling(Access):
                 continue
             answers[task] = answer
             changed[task] = (stand, answer)
-        if changed:
-            await doing.write(transaction, changed)
+        if changed and (effects := await doing.write(transaction, changed)):
+            task, (_, answer) = next(iter(changed.items()))
+            answers[task] = replace(answer, effects=effects)
         return answers
 
     async def _stands(
         self, transaction: Transaction, ids: Sequence[TaskId]
     ) -> tuple[dict[TaskId, Stand], Mapping[int, Lane], Instant]:
-        # The task first: only its lock keeps a retry from giving it a live row after we have looked. Then the live
-        # row, against claims and settlements. Then, in a statement that sees all they waited for, where it stands.
+        # The jobs before all their tasks. Then the tasks: only that lock keeps a retry from giving one a live row after
+        # we have looked. Then the live rows, against claims and settlements. Then, in a statement that sees all they
+        # waited for, where they stand.
+        await self._lock_members(transaction, ids)
         await transaction.fetch("lock_tasks", ids=list(ids))
         await transaction.fetch("lock_live", ids=list(ids))
         rows = await transaction.fetch("stands", ids=list(ids))
@@ -201,7 +216,8 @@ class Controlling(Access):
             self._cursors.queued(lane, Place(hint.due_at, hint.task))
 
 
-def _cancelled(stand: Stand, act: Act) -> Ending:
+def cancelled(stand: Stand, act: Act) -> Ending:
+    """Return what is written about a task that is cancelled now."""
     # A waiting task ends without an execution, so its last row needs an epoch of its own.
     epoch = stand.epoch if stand.state is State.RUNNING else stand.epoch + 1
     return Ending(

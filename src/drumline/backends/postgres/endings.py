@@ -98,7 +98,7 @@ def end(
 
 
 async def record(transaction: Transaction, endings: Sequence[Ending], *, now: Instant | None) -> None:
-    """Write endings of tasks whose live rows this transaction has locked."""
+    """Write endings of tasks whose live rows this transaction has locked; `bury` comes after it, at the end."""
     if not endings:
         return
     endings = sorted(endings, key=lambda ending: ending.id)
@@ -122,6 +122,10 @@ async def record(transaction: Transaction, endings: Sequence[Ending], *, now: In
         crashes=[ending.crashes for ending in endings],
         now=now,
     )
+
+
+async def bury(transaction: Transaction, endings: Sequence[Ending]) -> None:
+    """Write the dead letters of those that failed. It locks rows that many want, so it comes last."""
     await write_dead_letters(
         transaction, [Death(ending.id, ending.epoch, ending.cause) for ending in endings if ending.cause is not None]
     )

@@ -22,9 +22,12 @@ class Housekeeping(Access):
         async def delete(transaction: Transaction) -> int:
             ((unread_since,),) = await transaction.fetch("unread_since")
             before = ended_before if unread_since is None else min(ended_before, unread_since - UNREAD_SLACK_MS)
-            rows = await transaction.fetch("lock_ended", below=_id_at(Instant(before)), before=before, limit=limit)
-            ((count,),) = await transaction.fetch("prune", ids=[task for (task,) in rows])
-            await drop_dead_letters(transaction, [task for (task,) in rows])
+            tasks = await _tasks_of_ended_jobs(transaction, Instant(before), limit)
+            left = max(limit - len(tasks), 0)
+            rows = await transaction.fetch("lock_ended", below=_id_at(Instant(before)), before=before, limit=left)
+            tasks += [task for (task,) in rows]
+            ((count,),) = await transaction.fetch("prune", ids=tasks)
+            await drop_dead_letters(transaction, tasks)
             await transaction.fetch("prune_sessions", before=ended_before)
             return int(count)
 
@@ -39,6 +42,17 @@ class Housekeeping(Access):
     async def close(self) -> None:
         """Finish what is under way and let go of every connection."""
         await self._database.close()
+
+
+async def _tasks_of_ended_jobs(transaction: Transaction, before: Instant, limit: int) -> list[TaskId]:
+    """Delete jobs that ended before a time but for their tasks, and return those: about `limit`, or of one job."""
+    jobs: list[object] = []
+    for job, total in await transaction.fetch("lock_ended_jobs", before=before, limit=limit):
+        limit -= total
+        if jobs and limit < 0:
+            break
+        jobs.append(job)
+    return [task for (task,) in await transaction.fetch("prune_jobs", ids=jobs)] if jobs else []
 
 
 def _id_at(instant: Instant) -> TaskId:

@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
-from drumline.backends.postgres.access import Access, tell_facts
+from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
-from drumline.backends.postgres.endings import Ending, Held, end, is_queued, record
+from drumline.backends.postgres.endings import Ending, Held, bury, end, is_queued, record
+from drumline.backends.postgres.following import JobFollowing
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
 from drumline.core.errors import NotFound
 from drumline.core.facts import worker_closed, worker_draining, worker_opened, worker_reaped
-from drumline.core.ids import SessionId, session_text
+from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
+from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
 
 CLOSED_FOR_MS: Final = 24 * 3_600_000
@@ -26,7 +28,11 @@ MOST_REAPED: Final = 5000
 """Tasks freed in one transaction."""
 
 
-class Sessions(Access):
+Freed = tuple[Ending, bool]
+"""How an orphan ends, and whether it was a ghost."""
+
+
+class Sessions(JobFollowing):
     """`ports.store.Sessions` on PostgreSQL."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
@@ -127,9 +133,9 @@ class Sessions(Access):
     async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
         """Close the sessions whose beat number is still the one given, and free what no live session holds."""
         closed: list[SessionId] = []
-        freed: list[tuple[Ending, bool]] = []
+        freed: list[Freed] = []
 
-        async def free(transaction: Transaction) -> tuple[list[SessionId], list[tuple[Ending, bool]]]:
+        async def free(transaction: Transaction) -> tuple[list[SessionId], list[Freed]]:
             ((is_alone,),) = await transaction.fetch("reap_alone", key=REAPING)
             return await self._free(transaction, dead, poison_after) if is_alone else ([], [])
 
@@ -138,11 +144,44 @@ class Sessions(Access):
             closed += sessions
             freed += endings
             if len(endings) < MOST_REAPED:
-                return await self._reaped(closed, freed)
+                break
+        in_jobs, effects = await self._free_in_jobs(poison_after)
+        return await self._reaped(closed, freed + in_jobs, effects)
+
+    async def _free_in_jobs(self, poison_after: int) -> tuple[list[Freed], Effects]:
+        """Free what belongs to jobs, in transactions that lock the jobs before anything else."""
+        freed: list[Freed] = []
+        effects = NO_EFFECTS
+        while True:
+            rows = await self._database.fetch(Line.BROAD, "orphans_in_jobs", repeat=True, limit=MOST_REAPED)
+            found = [TaskId(str(task)) for (task,) in rows]
+
+            async def free(transaction: Transaction, found: list[TaskId] = found) -> tuple[list[Freed], Effects]:
+                ((is_alone,),) = await transaction.fetch("reap_alone", key=REAPING)
+                members = await self._lock_members(transaction, found) if is_alone else None
+                if members is None:
+                    return [], NO_EFFECTS
+                freed = await self._orphans(transaction, poison_after, only=found)
+                effects = await self._record_in_jobs(transaction, [ending for ending, _ in freed], members)
+                await transaction.fetch("forget_claims")
+                return freed, effects
+
+            endings, led_to = await self._database.transact(Line.BROAD, free) if found else ([], NO_EFFECTS)
+            freed += endings
+            effects += led_to
+            if len(endings) < MOST_REAPED:
+                return freed, effects
+
+    async def _orphans(
+        self, transaction: Transaction, poison_after: int, *, only: Sequence[TaskId] | None = None
+    ) -> list[Freed]:
+        """Lock what no open session holds, and decide about it: what belongs to no job, or of those only these."""
+        rows = await transaction.fetch("lock_orphans", limit=MOST_REAPED, in_job=only is not None, only=only or ())
+        return [(_freed(Held(*row), bool(is_ghost), poison_after), bool(is_ghost)) for *row, is_ghost in rows]
 
     async def _free(
         self, transaction: Transaction, dead: Sequence[tuple[SessionId, int]], poison_after: int
-    ) -> tuple[list[SessionId], list[tuple[Ending, bool]]]:
+    ) -> tuple[list[SessionId], list[Freed]]:
         rows = await transaction.fetch(
             "reap_sessions",
             sessions=[session for session, _ in dead],
@@ -151,13 +190,13 @@ class Sessions(Access):
         )
         facts = [worker_reaped(SessionId(session), decode(spec, SessionSpec)) for session, spec in rows]
         await tell_facts(transaction, facts, now=self._now())
-        orphans = await transaction.fetch("lock_orphans", limit=MOST_REAPED)
-        freed = [(_freed(Held(*row), bool(is_ghost), poison_after), bool(is_ghost)) for *row, is_ghost in orphans]
+        freed = await self._orphans(transaction, poison_after)
         await record(transaction, [ending for ending, _ in freed], now=self._now())
         await transaction.fetch("forget_claims")
+        await bury(transaction, [ending for ending, _ in freed])
         return [SessionId(session) for session, _ in rows], freed
 
-    async def _reaped(self, closed: list[SessionId], freed: list[tuple[Ending, bool]]) -> Reaped:
+    async def _reaped(self, closed: list[SessionId], freed: list[Freed], effects: Effects) -> Reaped:
         lanes = await self._lanes.lanes({ending.lane for ending, _ in freed})
         queued = [(each, each.due_at) for each, _ in freed if is_queued(each) and each.due_at is not None]
         for ending, due_at in queued:
@@ -167,6 +206,7 @@ class Sessions(Access):
             requeued=tuple(Hint(ending.id, lanes[ending.lane], Instant(due_at)) for ending, due_at in queued),
             poisoned=tuple(ending.id for ending, _ in freed if ending.state is State.FAILED),
             ghosts=sum(is_ghost for _, is_ghost in freed),
+            effects=effects,
         )
 
 

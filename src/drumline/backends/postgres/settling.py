@@ -4,21 +4,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from drumline.backends.postgres.access import Access, column
+from drumline.backends.postgres.access import column
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import Death, write_dead_letters
 from drumline.backends.postgres.endings import Ending, Held, end, error_text, is_queued, record
+from drumline.backends.postgres.following import JobFollowing
 from drumline.core.attempt import OUTCOME_OF, AttemptOutcome, state_after
 from drumline.core.clock import Instant
 from drumline.core.dead_letter import cause_of
 from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TRANSITIONS, Act, State
+from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TERMINAL, TRANSITIONS, Act, State
 from drumline.core.task import decode_options
+from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Settled, Settlement, Standing
 
 NOT_CURRENT: Final = "the lease is not the task's current one"
@@ -44,7 +46,7 @@ Ended = tuple[Settlement, Plain]
 Answers = dict[Lease, Settled]
 
 
-class Settling(Access):
+class Settling(JobFollowing):
     """The settling part of `ports.store.Executing` on PostgreSQL."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
@@ -67,8 +69,9 @@ class Settling(Access):
             answers = _answers(ending, rows)
         else:
             answers = await self._settle_mixed(settlements)
-        unknown = [settlement.lease for settlement in settlements if settlement.lease not in answers]
-        if unknown:
+        if left := [settlement for settlement in settlements if settlement.lease not in answers]:
+            answers |= await self._settle_in_jobs(left)
+        if unknown := [settlement.lease for settlement in left if settlement.lease not in answers]:
             answers |= await self._settled_before(unknown)
         return [answers.get(settlement.lease) or Fenced(NOT_CURRENT) for settlement in settlements]
 
@@ -95,27 +98,49 @@ class Settling(Access):
         rest = [each for others in seconds.values() for each in others]
         return answers | await self._settle_mixed(rest) if rest else answers
 
+    async def _settle_in_jobs(self, settlements: Sequence[Settlement]) -> Answers:
+        """Settle tasks of jobs, of whatever act: their ends lead to others, so the jobs are locked first."""
+        firsts = {settlement.lease.task: settlement for settlement in reversed(settlements)}
+
+        async def act(transaction: Transaction) -> tuple[list[Ending], Effects]:
+            members = await self._lock_members(transaction, sorted(firsts))
+            if members is None:
+                return [], NO_EFFECTS
+            endings = await self._end(transaction, [firsts[task] for task in members.job_of], in_job=True)
+            return endings, await self._record_in_jobs(transaction, endings, members)
+
+        endings, effects = await self._database.transact(Line.SETTLE, act, repeat=True)
+        answers = await self._settled(endings)
+        if effects:
+            lease, settled = next((lease, each) for lease, each in answers.items() if each.state in TERMINAL)
+            answers[lease] = Settled(settled.state, effects=effects)
+        rest = [each for each in settlements if each.lease != firsts[each.lease.task].lease]
+        return answers | await self._settle_in_jobs(rest) if rest else answers
+
     async def _end_queueing(self, transaction: Transaction, settlements: list[Settlement]) -> list[Ending]:
+        endings = await self._end(transaction, settlements, in_job=False)
+        await record(transaction, endings, now=self._now())
+        return endings
+
+    async def _end(self, transaction: Transaction, settlements: Sequence[Settlement], *, in_job: bool) -> list[Ending]:
+        """Lock the tasks of current leases, each once in the list, and decide how their attempts end."""
         wanted = {settlement.lease: settlement for settlement in settlements}
-        rows = await transaction.fetch(
-            "lock_leases", **_lease_columns(sorted(wanted, key=lambda lease: lease.task)), now=self._now()
-        )
+        leases = sorted(wanted, key=lambda lease: lease.task)
+        rows = await transaction.fetch("lock_leases", **_lease_columns(leases), in_job=in_job, now=self._now())
         endings = []
         for *row, now in rows:
             held = Held(*row)
             settlement = wanted[held.lease]
             due_at = held.due_at if settlement.act is Act.RELEASE else now + settlement.delay_ms
-            endings.append(
-                end(
-                    held,
-                    settlement.act,
-                    due_at=due_at,
-                    is_settlement=True,
-                    result=settlement.result,
-                    error=settlement.error,
-                )
+            ending = end(
+                held,
+                settlement.act,
+                due_at=due_at,
+                is_settlement=True,
+                result=settlement.result,
+                error=settlement.error,
             )
-        await record(transaction, endings, now=self._now())
+            endings.append(ending if settlement.cause is None else ending._replace(cause=settlement.cause))
         return endings
 
     async def _settled(self, endings: list[Ending]) -> Answers:

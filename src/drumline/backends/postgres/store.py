@@ -7,14 +7,17 @@ from drumline.backends.postgres.bulk import Bulks
 from drumline.backends.postgres.claiming import Claiming
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.delivering import Delivering
+from drumline.backends.postgres.firing import Firing
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
+from drumline.backends.postgres.querying_jobs import QueryingJobs
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.stats import Stats
 from drumline.backends.postgres.submitting import Submitting
+from drumline.backends.postgres.submitting_jobs import SubmittingJobs
 from drumline.backends.postgres.subscribing import Subscribing
 from drumline.backends.postgres.sweeping import Sweeping
 from drumline.backends.postgres.tenants import Tenants
@@ -22,12 +25,15 @@ from drumline.core.clock import Clock
 
 
 class PostgresStore(
+    Firing,
     Submitting,
     Claiming,
     Settling,
     Outputs,
     Sessions,
     Bulks,
+    SubmittingJobs,
+    QueryingJobs,
     Listing,
     Sweeping,
     Housekeeping,

@@ -5,7 +5,7 @@ SELECT
     task.lane,
     coalesce(live.state, a.outcome) AS state,
     task.created_at,
-    coalesce(live.due_at, task.due_at) AS due_at,
+    CASE WHEN live.state = 0 THEN NULL ELSE coalesce(live.due_at, task.due_at) END AS due_at,
     coalesce(live.epoch, a.epoch) AS epoch,
     coalesce(live.attempt, a.attempt) AS attempt,
     coalesce(live.failures, 0) AS failures,

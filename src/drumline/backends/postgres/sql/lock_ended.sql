@@ -1,4 +1,4 @@
--- prune: lock tasks that ended before a time; those that somebody is acting on are passed over.
+-- prune: lock tasks that ended before a time and belong to no job, for those go as a whole; those that somebody is acting on are passed over.
 --   :below  an id of that time: ids carry their creation time, and what was created later cannot have ended before.
 --           So no index on the time of the end is needed, which every settlement would have to pay for
 SELECT task.id
@@ -14,6 +14,7 @@ WHERE
     task.id < :below::uuid
     AND a.finished_at < :before::int8
     AND NOT EXISTS (SELECT FROM drumline.task_live AS live WHERE live.id = task.id)
+    AND NOT EXISTS (SELECT FROM drumline.job_task AS member WHERE member.task_id = task.id)
 ORDER BY task.id
 LIMIT :limit::int4
 FOR UPDATE OF task SKIP LOCKED

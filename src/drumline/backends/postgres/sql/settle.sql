@@ -12,6 +12,7 @@ ended AS (
     WHERE
         live.id = any(:ids::uuid [])
         AND live.state = 2
+        AND NOT live.in_job -- the ends of those lead to others
         AND live.nonce = CASE
             WHEN cardinality(:nonces::int8 []) = 0 THEN :usual_nonces::int8
             ELSE (:nonces)[width_bucket(live.id, :ids)]

@@ -1,0 +1,235 @@
+"""What people do to jobs: cancel, resume; and to one task of a job: run it again."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from drumline.backends.job_rows import RUN_IFS, JobRow, check_revival, job_fact, job_row, pending_jobs, retried
+from drumline.backends.postgres.access import tell_facts
+from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.dead_letters import drop_dead_letters
+from drumline.backends.postgres.endings import Ending, record
+from drumline.backends.postgres.following import count_parents, lock_jobs
+from drumline.backends.postgres.rippling import Rippling
+from drumline.core.clock import Instant
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.following import Member, revive
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobStatus
+from drumline.core.state import Act, State, step
+from drumline.ports.hint import Effects, Hint
+from drumline.ports.jobs import ChangedJob
+from drumline.ports.store import Changed
+
+Answer = ChangedJob | NotFound | Conflict
+Jobs = Mapping[str, JobRow]
+"""Jobs that are locked: the one that is acted on, and those that it depends on."""
+
+
+class Standing(NamedTuple):
+    """A task of a job as it stands; the order is that of members.sql."""
+
+    id: TaskId
+    key: str
+    state: State
+    run_if: int
+    cause: TaskId | None
+    epoch: int
+    attempt: int
+    lane: int
+    parents: tuple[TaskId, ...]
+
+
+class ControllingJobs(Rippling):
+    """The controlling part of `ports.jobs.Jobs` on PostgreSQL."""
+
+    async def start_jobs(self, jobs: Sequence[JobId]) -> list[JobId]:
+        """Note that tasks of these jobs have been claimed, and return the jobs for which that is news."""
+
+        async def start(transaction: Transaction) -> list[JobId]:
+            rows = [job_row(row) for row in await transaction.fetch("start_jobs", ids=list(jobs), now=self._now())]
+            await tell_facts(transaction, [job_fact("started", row) for row in rows], now=self._now())
+            return sorted(JobId(row.id) for row in rows)
+
+        return await self._database.transact(Line.CLAIM, start, repeat=True)
+
+    async def cancel_jobs(
+        self, jobs: Sequence[JobId], *, tenant: str | None = None, force: bool = False, reason: str | None = None
+    ) -> list[Answer]:
+        """Cancel the waiting tasks of jobs at once and ask the running ones to stop; `force` ends those too, now."""
+        return [await self._act_on_job(job, tenant, partial(self._cancel_job, force, reason)) for job in jobs]
+
+    async def resume_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[Answer]:
+        """Run the failed, cancelled and skipped tasks of jobs again, and only those; results are kept."""
+        return [await self._act_on_job(job, tenant, self._resume_job) for job in jobs]
+
+    async def _act_on_job(
+        self,
+        id_: JobId,
+        tenant: str | None,
+        act: Callable[[Transaction, JobRow, Jobs], Awaitable[Effects | Conflict]],
+    ) -> Answer:
+        async def locked(transaction: Transaction) -> Answer:
+            needed = [str(other) for _, other in await transaction.fetch("deps", ids=[id_])]
+            jobs = await lock_jobs(transaction, [id_, *needed])
+            job = jobs.get(id_)
+            if job is None or (tenant is not None and job.tenant != tenant):
+                return NotFound(f"there is no job {id_}", field="id")
+            effects = await act(transaction, job, {other: jobs[other] for other in needed if other in jobs})
+            if isinstance(effects, Conflict):
+                return effects
+            ((_, *after),) = await transaction.fetch("jobs", ids=[id_])
+            return ChangedJob(id=id_, status=job_row([id_, *after]).status, effects=effects)
+
+        return await self._database.transact(Line.DESK, locked)
+
+    async def _cancel_job(
+        self, force: bool, reason: str | None, transaction: Transaction, job: JobRow, _needed: Jobs
+    ) -> Effects | Conflict:
+        if job.has_ended:
+            return Conflict(f"the job has ended: it is {job.status.lower()}")
+        act = Act.FORCE_CANCEL if force else Act.CANCEL
+        await transaction.fetch("request_job_cancel", job=job.id, reason=reason)
+        endings = []
+        asked = []
+        for task, state, lane, epoch, attempt, session, started_at, _ in await transaction.fetch(
+            "lock_in_job", job=job.id
+        ):
+            is_running = state == State.RUNNING
+            if step(State(state), act) is State.RUNNING:
+                asked.append(task)
+                continue
+            endings.append(
+                Ending(
+                    id=TaskId(str(task)),
+                    act=act,
+                    state=State.CANCELLED,
+                    epoch=epoch if is_running else epoch + 1,
+                    lane=lane,
+                    attempt=attempt,
+                    session=session if is_running else None,
+                    started_at=started_at if is_running else None,
+                )
+            )
+        if asked:
+            await transaction.fetch("request_cancel", ids=asked, act=NUMBER_OF[act], now=self._now())
+        await record(transaction, endings, now=self._now())
+        ended = [(job.id, each.state, each.started_at) for each in endings]
+        changed = await self._tally(transaction, ended, {job.id: job})
+        return Effects(moved=tuple((each.id, each.state) for each in endings), jobs=tuple(changed))
+
+    async def _resume_job(self, transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
+        if job.status is JobStatus.COMPLETED:
+            return Conflict("the job has completed: there is nothing to run again")
+        standings = await _standings(transaction, job)
+        return await self._revive(transaction, job, needed, standings, None)
+
+    async def _in_jobs(self, tasks: Sequence[TaskId]) -> dict[TaskId, JobId]:
+        """Return the jobs that tasks belong to, for those that belong to one."""
+        rows = await self._database.fetch(Line.DESK, "in_jobs", repeat=True, ids=list(tasks))
+        return {TaskId(str(task)): JobId(str(job)) for task, job, _ in rows}
+
+    async def _retry_in_job(
+        self,
+        task: TaskId,
+        tenant: str | None,
+        *,
+        then: Callable[[Transaction, int, int], Awaitable[None]] | None = None,
+    ) -> Changed | NotFound | Conflict:
+        """Run one task of a job again, and what was skipped because of it; then do `then`, with its lane and epoch."""
+
+        async def retry(transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
+            standings = await _standings(transaction, job)
+            stand = standings[task]
+            try:
+                step(stand.state, Act.RETRY)
+            except Conflict as conflict:
+                return conflict
+            effects = await self._revive(transaction, job, needed, standings, task)
+            if then is not None and isinstance(effects, Effects):
+                await then(transaction, stand.lane, stand.epoch)
+            return effects
+
+        job = (await self._in_jobs([task])).get(task)
+        answer = await self._act_on_job(job, tenant, retry) if job else None
+        if isinstance(answer, ChangedJob):
+            return retried(task, answer.effects)
+        return answer if isinstance(answer, Conflict) else NotFound(f"there is no task {task}", field="id")
+
+    async def _revive(
+        self,
+        transaction: Transaction,
+        job: JobRow,
+        needed: Jobs,
+        standings: Mapping[TaskId, Standing],
+        only: TaskId | None,
+    ) -> Effects | Conflict:
+        revival = revive({each.id: _member(each) for each in standings.values()}, only)
+        try:
+            check_revival(job, revival)
+            pending = pending_jobs({JobId(other.id): (other.name, other.status) for other in needed.values()})
+        except Conflict as conflict:
+            return conflict
+        queued, blocked = (revival.queued, revival.blocked) if not pending else ([], revival.queued + revival.blocked)
+        count = Counter(standings[task].state for task in queued + blocked)
+        await transaction.fetch("mark_deps", job=job.id, pending=pending)
+        await count_parents(transaction, revival.counted)
+        (row,) = await transaction.fetch(
+            "revive_job",
+            job=job.id,
+            failed=count[State.FAILED],
+            cancelled=count[State.CANCELLED],
+            skipped=count[State.SKIPPED],
+            pending_jobs=len(pending),
+        )
+        hints = await self._bring_back(transaction, standings, queued, blocked)
+        after = job_row(row)
+        await tell_facts(transaction, [job_fact("resumed", after)], now=self._now())
+        await drop_dead_letters(transaction, queued + blocked)
+        return Effects(
+            released=tuple(hints),
+            moved=tuple((task, State.BLOCKED) for task in blocked),
+            jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
+        )
+
+    async def _bring_back(
+        self,
+        transaction: Transaction,
+        standings: Mapping[TaskId, Standing],
+        queued: Sequence[TaskId],
+        blocked: Sequence[TaskId],
+    ) -> list[Hint]:
+        """Give tasks a live row again, and return those that wait to be claimed."""
+        ((now,),) = await transaction.fetch("now", now=self._now())
+        tasks = [standings[task] for task in [*queued, *blocked]]
+        await transaction.fetch(
+            "revive",
+            ids=[each.id for each in tasks],
+            lanes=[each.lane for each in tasks],
+            states=[int(State.QUEUED)] * len(queued) + [int(State.BLOCKED)] * len(blocked),
+            epochs=[each.epoch + 1 for each in tasks],
+            attempts=[each.attempt for each in tasks],
+            acts=[NUMBER_OF[Act.RETRY]] * len(queued) + [NUMBER_OF[Act.RESUME]] * len(blocked),
+            due_at=now,
+        )
+        lanes = await self._lanes.lanes({standings[task].lane for task in queued})
+        return [Hint(task, lanes[standings[task].lane], Instant(now)) for task in queued]
+
+
+async def _standings(transaction: Transaction, job: JobRow) -> dict[TaskId, Standing]:
+    standings = [_standing(row) for row in await transaction.fetch("members", job=job.id)]
+    return {each.id: each for each in standings}
+
+
+def _standing(row: Iterable[Any]) -> Standing:
+    task, key, state, run_if, cause, epoch, attempt, lane, parents = row
+    return Standing(
+        TaskId(str(task)), key, State(state), run_if, None if cause is None else TaskId(str(cause)), epoch, attempt,
+        lane, tuple(TaskId(str(parent)) for parent in parents),
+    )  # fmt: skip
+
+
+def _member(each: Standing) -> Member:
+    return Member(each.state, RUN_IFS[each.run_if], each.parents, each.cause)

@@ -1,0 +1,192 @@
+"""What the ends of tasks lead to in their jobs, written in the transaction that ends them. The jobs are locked."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, tally_of
+from drumline.backends.postgres.access import Access, tell_facts
+from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.cursors import Place
+from drumline.backends.postgres.database import Transaction
+from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
+from drumline.core.clock import Instant
+from drumline.core.following import Following, Waiting, follow, may_skip, skip_error
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobStatus
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import Act, State
+from drumline.ports.hint import Effects, Hint
+
+
+class Members(NamedTuple):
+    """Tasks of jobs, and the jobs that are locked for them."""
+
+    job_of: Mapping[TaskId, str]
+    keys: Mapping[TaskId, str]
+    jobs: Mapping[str, JobRow]
+
+
+class Blocked(NamedTuple):
+    """A blocked task; the order is that of children.sql."""
+
+    id: TaskId
+    job: str
+    key: str
+    run_if: int
+    pending: int
+    bad: int
+    lane: int
+    epoch: int
+    attempt: int
+    parents: tuple[TaskId, ...]
+
+    def waiting(self) -> Waiting:
+        """What the rules ask of it."""
+        return Waiting(RUN_IFS[self.run_if], self.pending, self.bad, self.parents)
+
+    def skipped(self, error: ErrorInfo) -> Ending:
+        """What is written when it is skipped: it ends without an execution, so its last row has its own epoch."""
+        return Ending(
+            id=self.id,
+            act=Act.SKIP,
+            state=State.SKIPPED,
+            epoch=self.epoch + 1,
+            lane=self.lane,
+            attempt=self.attempt,
+            error=error_text(error),
+        )
+
+
+class JobFollowing(Access):
+    """Lets ends follow from ends."""
+
+    async def _lock_members(self, transaction: Transaction, tasks: Sequence[TaskId]) -> Members | None:
+        """Lock the jobs of tasks, before anything else is locked; None if they belong to none."""
+        rows = await transaction.fetch("in_jobs", ids=list(tasks))
+        if not rows:
+            return None
+        job_of = {TaskId(str(task)): str(job) for task, job, _ in rows}
+        keys = {TaskId(str(task)): str(key) for task, _, key in rows}
+        return Members(job_of, keys, await lock_jobs(transaction, job_of.values()))
+
+    async def _record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
+        """Write endings, and what follows from them: of tasks of these jobs, or of none."""
+        ended = {each.id: each.state for each in endings if each.id in members.job_of and not is_queued(each)}
+        blocked = await _blocked_by(transaction, ended)
+        following = follow(ended, {each.id: each.waiting() for each in blocked.values()})
+        keys = {**members.keys, **{each.id: each.key for each in blocked.values()}}
+        skips = [blocked[task].skipped(skip_error(skip, keys, ended)) for task, skip in following.skipped.items()]
+        await record(transaction, [*endings, *skips], now=self._now())
+        released = await self._release(transaction, following, blocked, members.jobs)
+        await _blame(transaction, following)
+        all_ended = [(members.job_of[each.id], each.state, each.started_at) for each in endings if each.id in ended]
+        all_ended += [(blocked[task].job, State.SKIPPED, None) for task in following.skipped]
+        changed = await self._tally(transaction, all_ended, members.jobs)
+        await bury(transaction, endings)
+        return Effects(
+            released=tuple(released), moved=tuple((each.id, each.state) for each in skips), jobs=tuple(changed)
+        )
+
+    async def _release(
+        self,
+        transaction: Transaction,
+        following: Following,
+        blocked: Mapping[TaskId, Blocked],
+        jobs: Mapping[str, JobRow],
+    ) -> list[Hint]:
+        counted = dict(following.counted)
+        released = []
+        for task in following.released:
+            if jobs[blocked[task].job].pending_jobs:
+                counted[task] = (0, 0)  # it is released with the others when the job may begin
+            else:
+                released.append(task)
+        await count_parents(transaction, counted)
+        return await self._unblock(transaction, released)
+
+    async def _unblock(self, transaction: Transaction, tasks: Iterable[TaskId]) -> list[Hint]:
+        """Let blocked tasks wait to be claimed."""
+        ids = sorted(tasks)
+        if not ids:
+            return []
+        rows = await transaction.fetch("unblock", ids=ids, act=NUMBER_OF[Act.UNBLOCK], now=self._now())
+        lanes = await self._lanes.lanes({lane for _, lane, _ in rows})
+        hints = []
+        for task, lane, due_at in rows:
+            # Before the commit, which may fail: then a claim begins to look too early, which does no harm.
+            self._cursors.queued(lane, Place(due_at, str(task)))
+            hints.append(Hint(TaskId(str(task)), lanes[lane], Instant(due_at)))
+        return hints
+
+    async def _tally(
+        self,
+        transaction: Transaction,
+        ended: Iterable[tuple[str, State, int | None]],
+        before: Mapping[str, JobRow],
+    ) -> list[tuple[JobId, JobStatus]]:
+        """Count tasks that have ended in their jobs, end those that have no others, and return whose status changed.
+
+        `ended` has the job, the state and the start of each task; `before` the jobs as they were locked.
+        """
+        by_job: defaultdict[str, list[tuple[State, int | None]]] = defaultdict(list)
+        for job, state, started_at in ended:
+            by_job[job].append((state, started_at))
+        if not by_job:
+            return []
+        tallies = [tally_of(job, ends) for job, ends in sorted(by_job.items())]
+        rows = await transaction.fetch("tally", **_tally_columns(tallies), now=self._now())
+        after = [job_row(row) for row in rows]
+        changed = [row for row in after if row.status is not before[row.id].status]
+        await tell_facts(transaction, [job_fact(WORD_OF[row.status], row) for row in changed], now=self._now())
+        return [(JobId(row.id), row.status) for row in changed]
+
+
+async def lock_jobs(transaction: Transaction, jobs: Iterable[str]) -> dict[str, JobRow]:
+    """Lock jobs, and return them as they stand."""
+    rows = [job_row(row) for row in await transaction.fetch("lock_jobs", ids=sorted(set(jobs)))]
+    return {row.id: row for row in rows}
+
+
+async def count_parents(transaction: Transaction, counted: Mapping[TaskId, tuple[int, int]]) -> None:
+    """Write what blocked tasks still wait for."""
+    if counted:
+        ids = sorted(counted)
+        await transaction.fetch(
+            "count_parents", ids=ids, pending=[counted[task][0] for task in ids], bad=[counted[task][1] for task in ids]
+        )
+
+
+async def _blocked_by(transaction: Transaction, ended: Mapping[TaskId, State]) -> dict[TaskId, Blocked]:
+    """Return the blocked tasks that may be released or skipped because of some ends."""
+    if not ended:
+        return {}
+    blocked = [_blocked(row) for row in await transaction.fetch("children", ids=list(ended))]
+    if blocked and may_skip(ended, {each.id: each.waiting() for each in blocked}):
+        blocked = [_blocked(row) for row in await transaction.fetch("descendants", ids=list(ended))]
+    return {each.id: each for each in blocked}
+
+
+def _blocked(row: Iterable[Any]) -> Blocked:
+    task, job, key, run_if, pending, bad, lane, epoch, attempt, parents = row
+    needed = tuple(TaskId(str(parent)) for parent in parents)
+    return Blocked(TaskId(str(task)), str(job), key, run_if, pending, bad, lane, epoch, attempt, needed)
+
+
+async def _blame(transaction: Transaction, following: Following) -> None:
+    causes = {task: skip.cause for task, skip in following.skipped.items() if skip.cause is not None}
+    if causes:
+        ids = sorted(causes)
+        await transaction.fetch("blame", ids=ids, causes=[causes[task] for task in ids])
+
+
+def _tally_columns(tallies: Sequence[Tally]) -> dict[str, list[object]]:
+    return {
+        "ids": [each.job for each in tallies],
+        "completed": [each.completed for each in tallies],
+        "failed": [each.failed for each in tallies],
+        "cancelled": [each.cancelled for each in tallies],
+        "skipped": [each.skipped for each in tallies],
+        "ended": [each.completed + each.failed + each.cancelled + each.skipped for each in tallies],
+        "started_at": [each.started_at for each in tallies],
+    }

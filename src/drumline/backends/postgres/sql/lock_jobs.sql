@@ -1,0 +1,10 @@
+-- every act that ends tasks of jobs or brings them back: lock the jobs first, and with them their whole graphs.
+-- GIVES the jobs as they stand
+SELECT
+    job.id, job.tenant, job.name, job.owner, job.status, job.options, job.total, job.completed, job.failed,
+    job.cancelled, job.skipped, job.pending_jobs, job.reason, job.cancel_requested, job.created_at, job.started_at,
+    job.finished_at, job.idempotency_key, job.schedule_id, job.fire_time
+FROM drumline.job
+WHERE job.id = any(:ids::uuid [])
+ORDER BY job.id
+FOR NO KEY UPDATE

@@ -1,0 +1,247 @@
+"""Jobs: a graph of tasks runs in the order of its edges, counts exactly, and ends as its tasks did."""
+
+import pytest
+from msgspec import Raw
+
+from drumline.core.clock import ManualClock
+from drumline.core.codec import encode
+from drumline.core.errors import Conflict, Invalid, KeyReused, NotFound
+from drumline.core.ids import JobId
+from drumline.core.job import JobCounts, JobStatus, RunIf
+from drumline.core.state import Act, State
+from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
+from drumline.ports.store import Changed, Settled, Settlement, Store
+from tests.factories import OOPS, claim, new_id, open_session, settle, state_of
+from tests.job_factories import (
+    DIAMOND,
+    claim_keys,
+    counts_of,
+    finish,
+    ids,
+    job_of,
+    job_view,
+    nodes_by_key,
+    run_all,
+    states_in,
+    status_of_job,
+    submit_job,
+)
+
+
+def fails(*keys: str):  # noqa: ANN202 - a function for run_all
+    return lambda key: Act.FAIL if key in keys else Act.COMPLETE
+
+
+async def test_a_diamond_runs_in_the_order_of_its_edges(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store)
+
+    rounds = await run_all(store, session)
+
+    assert rounds == [["a"], ["b", "c"], ["d"]]
+    assert await status_of_job(store, job.id) is JobStatus.COMPLETED
+
+
+async def test_a_job_says_what_was_asked_for(store: Store, clock: ManualClock) -> None:
+    job = await submit_job(store, job_of(name="etl", owner="ada", retries=1, tags=("night",)))
+
+    view = await job_view(store, job.id)
+
+    assert (view.name, view.owner, view.tenant, view.created_at) == ("etl", "ada", "default", clock.now())
+    assert (view.options.retries, view.options.tags) == (1, ("night",))
+    assert view.status is JobStatus.PENDING
+    assert view.counts == JobCounts(total=4, running=0)
+
+
+async def test_only_tasks_that_need_nothing_wait_to_be_claimed(store: Store) -> None:
+    job = await submit_job(store)
+
+    assert await states_in(store, job.id) == {
+        "a": State.QUEUED,
+        "b": State.BLOCKED,
+        "c": State.BLOCKED,
+        "d": State.BLOCKED,
+    }
+    assert [hint.task for hint in job.effects.released] == ids(job, "a")
+
+
+async def test_the_answer_to_a_settlement_offers_the_children(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store)
+    claimed = await claim_keys(store, session)
+
+    answer = await settle(store, claimed["a"].lease, Act.COMPLETE)
+
+    assert sorted(hint.task for hint in answer.effects.released) == ids(job, "b", "c")
+
+
+async def test_two_parents_settled_in_one_list_release_their_child_once(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a", "b")}))
+    claimed = await claim_keys(store, session)
+
+    answers = await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claimed.values()])
+
+    released = [hint.task for answer in answers if isinstance(answer, Settled) for hint in answer.effects.released]
+    assert released == ids(job, "c")
+    assert list(await claim_keys(store, session)) == ["c"]
+
+
+async def test_a_task_waits_for_the_last_of_its_parents(store: Store) -> None:
+    session = await open_session(store)
+    parents = {f"p{number}": () for number in range(20)}
+    job = await submit_job(store, job_of({**parents, "child": tuple(parents)}))
+    claimed = await claim_keys(store, session)
+
+    for key in list(parents)[:-1]:
+        await finish(store, claimed[key])
+        assert (await states_in(store, job.id))["child"] is State.BLOCKED
+    await finish(store, claimed["p19"])
+
+    assert (await states_in(store, job.id))["child"] is State.QUEUED
+
+
+async def test_the_counts_of_a_job_are_exact_after_every_act(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a",), "d": ("b",), "e": ()}))
+    claimed = await claim_keys(store, session)
+
+    assert (await counts_of(store, job.id)).running == 3
+    await finish(store, claimed["a"])
+    assert await counts_of(store, job.id) == JobCounts(total=5, completed=1, running=2)
+    await finish(store, claimed["b"], Act.FAIL)
+    assert await counts_of(store, job.id) == JobCounts(total=5, completed=1, failed=1, skipped=1, running=1)
+    await store.cancel(ids(job, "c"))
+    assert await counts_of(store, job.id) == JobCounts(
+        total=5, completed=1, failed=1, skipped=1, cancelled=1, running=1
+    )
+    assert await status_of_job(store, job.id) is JobStatus.PROCESSING
+    await finish(store, claimed["e"])
+    assert await status_of_job(store, job.id) is JobStatus.FAILED
+
+
+async def test_a_failure_skips_all_that_hangs_on_it_and_says_why(store: Store) -> None:
+    session = await open_session(store)
+    chain = {"a": (), "b": ("a",), "c": ("b",), "d": ("c",), "other": ("a",)}
+    job = await submit_job(store, job_of(chain))
+
+    await run_all(store, session, fails("b"))
+
+    nodes = await nodes_by_key(store, job.id)
+    assert [nodes[key].state for key in "abcd"] == [State.COMPLETED, State.FAILED, State.SKIPPED, State.SKIPPED]
+    assert nodes["other"].state is State.COMPLETED
+    assert (nodes["d"].reason, nodes["d"].cause) == ("b failed", "b")
+    assert nodes["b"].reason == OOPS.message
+    assert await status_of_job(store, job.id) is JobStatus.FAILED
+
+
+async def test_a_task_with_a_second_parent_is_skipped_by_the_first_that_fails(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a", "b"), "d": ("c",)}))
+    claimed = await claim_keys(store, session)
+
+    answer = await settle(store, claimed["a"].lease, Act.FAIL)
+
+    assert sorted(answer.effects.moved) == [(task, State.SKIPPED) for task in ids(job, "c", "d")]
+    await finish(store, claimed["b"])
+    assert await counts_of(store, job.id) == JobCounts(total=4, completed=1, failed=1, skipped=2, running=0)
+
+
+async def test_a_cancelled_task_skips_what_hangs_on_it_and_the_job_is_cancelled(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a",)}))
+
+    (answer,) = await store.cancel(ids(job, "a"))
+
+    assert isinstance(answer, Changed)
+    assert answer.effects.moved == ((job.tasks["c"], State.SKIPPED),)
+    await run_all(store, session)
+    nodes = await nodes_by_key(store, job.id)
+    assert (nodes["c"].reason, nodes["c"].cause) == ("a was cancelled", "a")
+    assert await status_of_job(store, job.id) is JobStatus.CANCELLED
+
+
+async def test_a_poisoned_task_skips_what_hangs_on_it(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    await claim_keys(store, session)
+
+    reaped = await store.reap([(session, 0)], poison_after=1)
+
+    assert reaped.poisoned == (job.tasks["a"],)
+    assert reaped.effects.moved == ((job.tasks["b"], State.SKIPPED),)
+    assert reaped.effects.jobs == ((job.id, JobStatus.FAILED),)
+    assert await status_of_job(store, job.id) is JobStatus.FAILED
+
+
+async def test_a_reaped_task_runs_again_and_its_job_goes_on(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    await claim_keys(store, session)
+
+    reaped = await store.reap([(session, 0)], poison_after=3)
+
+    assert [hint.task for hint in reaped.requeued] == ids(job, "a")
+    assert await run_all(store, await open_session(store)) == [["a"], ["b"]]
+    assert await status_of_job(store, job.id) is JobStatus.COMPLETED
+
+
+async def test_a_retried_attempt_does_not_end_its_task_in_the_job(store: Store, clock: ManualClock) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    claimed = await claim_keys(store, session)
+
+    answer = await settle(store, claimed["a"].lease, Act.BACK_OFF, delay_ms=1000)
+
+    assert answer.state is State.QUEUED
+    assert answer.hint is not None
+    assert not answer.effects
+    clock.advance(1.0)
+    assert await run_all(store, session) == [["a"], ["b"]]
+    assert await status_of_job(store, job.id) is JobStatus.COMPLETED
+
+
+async def test_a_late_worker_cannot_end_a_task_of_a_job(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    late = (await claim_keys(store, session))["a"]
+    await store.reap([(session, 0)], poison_after=3)
+
+    (answer,) = await store.settle([Settlement(lease=late.lease, act=Act.COMPLETE)])
+
+    assert not isinstance(answer, Settled)
+    assert await states_in(store, job.id) == {"a": State.QUEUED, "b": State.BLOCKED}
+
+
+async def test_the_same_settlement_twice_counts_once(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    task = (await claim_keys(store, session))["a"]
+    await finish(store, task)
+
+    answer = await settle(store, task.lease, Act.COMPLETE)
+
+    assert answer.state is State.COMPLETED
+    assert not answer.effects
+    assert await counts_of(store, job.id) == JobCounts(total=2, completed=1, running=0)
+
+
+async def test_tasks_of_jobs_and_plain_ones_are_settled_in_one_list(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    other = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    await store.submit([(await _plain())])
+    claimed = await claim(store, session, limit=10)
+
+    answers = await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claimed])
+
+    assert [answer.state for answer in answers if isinstance(answer, Settled)] == [State.COMPLETED] * 3
+    effects = [hint.task for answer in answers if isinstance(answer, Settled) for hint in answer.effects.released]
+    assert sorted(effects) == sorted([job.tasks["b"], other.tasks["b"]])
+
+
+async def _plain():  # noqa: ANN202
+    from drumline.core.task import accept
+    from tests.factories import request
+
+    return accept(request(), id=new_id())
