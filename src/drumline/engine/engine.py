@@ -12,9 +12,12 @@ from drumline.engine.claim import Claims
 from drumline.engine.control import Control
 from drumline.engine.dead_letters import DeadLetterDesk
 from drumline.engine.endings import Endings
+from drumline.engine.fire import Firings
 from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
+from drumline.engine.runs import RunDesk
+from drumline.engine.schedules import ScheduleDesk
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
 from drumline.engine.stats import Figures
@@ -76,6 +79,12 @@ class Engine:
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=new_id, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
         self.figures = Figures(store)
+        # An id source of its own: SQLite fires in the thread of its writer.
+        self.firings = Firings(
+            store, self._noting, self._offers, self._endings, new_id=IdSource(clock.now, random).next, limits=limits
+        )
+        self.schedules = ScheduleDesk(store, new_id=new_id, limits=limits)
+        self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
 
     @property
     def board(self) -> StatusBoard:

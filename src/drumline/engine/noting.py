@@ -129,6 +129,15 @@ class Noting:
         """Note tasks that a scheduler duty has queued again."""
         self.board.note(_queued(hints, self._clock.now()))
 
+    def made(self, tasks: Sequence[tuple[NewTask, Instant]]) -> None:
+        """Note tasks that the store has made by itself, with the times at which they are due."""
+        new = [task for task, _ in tasks]
+        self.board.note(_submitted(new, [Submitted(task.id, due_at) for task, due_at in tasks], self._clock.now()))
+
+    def stopped(self, tasks: Sequence[TaskId]) -> None:
+        """Note tasks that the store has cancelled by itself."""
+        self._renewed([Changed(task, State.CANCELLED) for task in tasks])
+
     def has_seen(self, task: TaskId, tenant: str | None) -> bool:
         """Tell whether the store has shown a task to a tenant: the board does not know whose a task is."""
         return tenant is None or (tenant, task) in self._seen

@@ -1,0 +1,71 @@
+"""Making runs of schedules, and letting workers and watchers know of what came of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from drumline.core.firing import Absence
+from drumline.core.ids import ScheduleId, TaskId
+from drumline.core.limits import Limits
+from drumline.core.state import TERMINAL
+from drumline.engine.endings import Endings
+from drumline.engine.noting import Noting
+from drumline.engine.offer import Offers
+from drumline.ports.hint import Hint
+from drumline.ports.schedules import Fired, FireOrder, NewRun, Schedules, Watch
+
+AT_ONCE: Final = 500
+"""Schedules, or waiting runs, in one transaction."""
+
+
+class Firings:
+    """What the duty of the same name does, and those who ask for a run."""
+
+    def __init__(
+        self,
+        store: Schedules,
+        noting: Noting,
+        offers: Offers,
+        endings: Endings,
+        *,
+        new_id: Callable[[], TaskId],
+        limits: Limits,
+    ) -> None:
+        self._store = store
+        self._noting = noting
+        self._offers = offers
+        self._endings = endings
+        self._new_id = new_id
+        self._limits = limits
+
+    async def watch(self) -> Watch:
+        """Tell what there is to fire, and when."""
+        return await self._store.watch()
+
+    async def note_watch(self) -> None:
+        """Note that a scheduler is here and has nothing left to fire."""
+        await self._store.note_watch()
+
+    async def fire(self, *, absence: Absence | None = None, limit: int = AT_ONCE) -> Fired:
+        """Make the runs of schedules that are due."""
+        return self._told(await self._store.fire(self._order(limit, absence)))
+
+    async def start_runs(self, *, limit: int = AT_ONCE) -> Fired:
+        """Start runs that have waited for long enough."""
+        return self._told(await self._store.start_runs(self._order(limit)))
+
+    async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun]) -> Fired:
+        """Make runs that somebody asks for."""
+        return self._told(await self._store.add_runs(schedule, runs, self._order(len(runs))))
+
+    def _order(self, limit: int, absence: Absence | None = None) -> FireOrder:
+        return FireOrder(limit=limit, new_id=self._new_id, absence=absence, limits=self._limits)
+
+    def _told(self, fired: Fired) -> Fired:
+        """Offer what was made. It is committed: a lost offer is found by the sweep."""
+        self._noting.made(fired.tasks)
+        self._noting.stopped(fired.cancelled)
+        self._endings.ended(fired.cancelled)
+        hints = [Hint(task.id, task.lane, due_at) for task, due_at in fired.tasks]
+        self._offers.offer([*hints, *fired.effects.released])
+        self._endings.ended([task for task, state in fired.effects.moved if state in TERMINAL])
+        return fired

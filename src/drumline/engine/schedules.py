@@ -1,0 +1,164 @@
+"""Schedules: asked for, looked at and changed. Their runs are in `engine/runs.py`."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from drumline.core.accept_schedule import accept_schedule, edited, first_turn, policy_of, rule_of, turn_after
+from drumline.core.clock import Instant, to_instant
+from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
+from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
+from drumline.core.limits import Limits
+from drumline.core.names import check_text
+from drumline.core.preview import FireTime, upcoming
+from drumline.core.schedule import NewSchedule, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
+from drumline.core.timetable import Rule
+from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
+from drumline.ports.store import Store
+
+T = TypeVar("T")
+
+LONGEST_REASON: Final = 500
+TRIES: Final = 5
+"""How often a change is tried that others come in between."""
+
+Changing = Callable[[ScheduleView, Instant], ScheduleChange | None]
+"""Returns what to change of a schedule as it stands; None if there is nothing to."""
+
+
+class SchedulePage(Struct, frozen=True):
+    """A stretch of the list of schedules, and the cursor that continues it."""
+
+    items: tuple[ScheduleView, ...]
+    next_cursor: str | None
+
+
+class Preview(Struct, frozen=True):
+    """What a rule says, and when it fires next."""
+
+    rule: Rule
+    times: tuple[FireTime, ...]
+
+
+class ScheduleDesk:
+    """What people do with schedules. A `tenant` of None is everybody's."""
+
+    def __init__(self, store: Store, *, new_id: Callable[[], TaskId], limits: Limits) -> None:
+        self._store = store
+        self._new_id = new_id
+        self._limits = limits
+
+    async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
+        """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
+        new = self.accept(request, tenant=tenant, now=await self._store.now())
+        return or_raise(await self._store.add_schedules([new]))
+
+    def accept(self, request: ScheduleRequest, *, tenant: str, now: Instant) -> NewSchedule:
+        """Return a schedule that can be stored, or raise `Invalid`."""
+        return accept_schedule(request, id=ScheduleId(self._new_id()), now=now, tenant=tenant, limits=self._limits)
+
+    async def get(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
+        """Return a schedule as it stands, or raise `NotFound`."""
+        (view,) = await self._store.get_schedules([schedule], tenant=tenant)
+        if view is None:
+            raise NotFound(f"there is no schedule {schedule}", field="id")
+        return view
+
+    async def list_schedules(
+        self, which: ScheduleFilter, *, limit: int = 100, cursor: str | None = None
+    ) -> SchedulePage:
+        """Return a page of schedules, newest first."""
+        if not 1 <= limit <= self._limits.page:
+            raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
+        before = None if cursor is None else parse_schedule_id(cursor, field="cursor")
+        views = await self._store.list_schedules(which, limit=limit + 1, before=before)
+        return SchedulePage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+
+    async def edit(self, schedule: ScheduleId, edit: ScheduleEdit, *, tenant: str | None = None) -> ScheduleView:
+        """Change what a schedule is. If that changes when it fires, its next fire time is found anew, from now on."""
+        return await self._change(schedule, lambda view, now: self.editing(view, edit, now), tenant=tenant)
+
+    async def pause(
+        self, schedule: ScheduleId, *, reason: str | None = None, tenant: str | None = None
+    ) -> ScheduleView:
+        """Let a schedule not fire any more; what has started goes on."""
+        if reason is not None:
+            check_text(reason, field="reason", longest=LONGEST_REASON)
+        return await self._change(schedule, lambda view, _: pausing(view, reason), tenant=tenant)
+
+    async def resume(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
+        """Let a paused schedule fire again, from now on: what it missed meanwhile does not fire."""
+        return await self._change(schedule, resuming, tenant=tenant)
+
+    async def delete(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
+        """Delete a schedule and the notes of its runs; its tasks and jobs stay. Returns it as it last stood."""
+        return or_raise(await self._store.delete_schedules([schedule], tenant=tenant))
+
+    async def preview(self, request: ScheduleRequest, *, count: int, after: datetime | None = None) -> Preview:
+        """Return when a schedule would fire, or raise `Invalid`; nothing is stored."""
+        now = await self._store.now()
+        begin = now if after is None else to_instant(after, field="after")
+        rule = rule_of(request, now=begin)
+        first_turn(ScheduleId(""), rule, policy_of(request), begin)
+        return Preview(rule, tuple(upcoming(rule, after=begin, count=count)))
+
+    async def next_times(self, view: ScheduleView, count: int) -> tuple[FireTime, ...]:
+        """Return when a schedule fires next; nothing unless it is active."""
+        if view.turn is None:
+            return ()
+        return tuple(upcoming(view.rule, after=Instant(view.turn.fire_at - 1), count=count))
+
+    def editing(self, view: ScheduleView, edit: ScheduleEdit, now: Instant) -> ScheduleChange:
+        """Return the change that an edit of a schedule comes down to, or raise `Invalid`."""
+        request = edited(view, edit)
+        new = accept_schedule(request, id=view.id, now=now, tenant=view.tenant, limits=self._limits)
+        rule = view.rule if replace(new.rule, anchor=view.rule.anchor) == view.rule else new.rule
+        definition = Definition(name=new.name, rule=rule, policy=new.policy, target=new.target)
+        has_other_times = rule != view.rule or new.policy.jitter_ms != view.policy.jitter_ms
+        is_revived = view.state is ScheduleState.FINISHED and new.policy.max_runs != view.policy.max_runs
+        placing = None
+        if view.state is not ScheduleState.PAUSED and (has_other_times or is_revived):
+            placing = Placing(state=ScheduleState.ACTIVE, turn=new.turn)
+        return ScheduleChange(id=view.id, version=view.version, word="edited", definition=definition, placing=placing)
+
+    async def _change(self, schedule: ScheduleId, changing: Changing, *, tenant: str | None) -> ScheduleView:
+        """Change a schedule as it stands; again if somebody else came in between."""
+        for _ in range(TRIES):
+            view = await self.get(schedule, tenant=tenant)
+            change = changing(view, await self._store.now())
+            if change is None:
+                return view
+            (answer,) = await self._store.change_schedules([change], tenant=tenant)
+            if not (isinstance(answer, Conflict) and answer.field == "version"):
+                return or_raise([answer])
+        raise Conflict("the schedule is being changed by others; try again", field="id")
+
+
+def pausing(view: ScheduleView, reason: str | None) -> ScheduleChange | None:
+    """Return the change that pauses a schedule."""
+    if view.state is ScheduleState.PAUSED and view.reason == reason:
+        return None
+    placing = Placing(state=ScheduleState.PAUSED, reason=reason)
+    return ScheduleChange(id=view.id, version=view.version, word="paused", placing=placing)
+
+
+def resuming(view: ScheduleView, now: Instant) -> ScheduleChange | None:
+    """Return the change that resumes a schedule: it has finished if it has no fire time left."""
+    if view.state is not ScheduleState.PAUSED:
+        return None
+    most = view.policy.max_runs
+    is_used_up = most is not None and view.runs >= most
+    turn = None if is_used_up else turn_after(view.id, view.rule, view.policy, now)
+    state = ScheduleState.FINISHED if turn is None else ScheduleState.ACTIVE
+    return ScheduleChange(id=view.id, version=view.version, word="resumed", placing=Placing(state=state, turn=turn))
+
+
+def or_raise(answers: Sequence[T | DrumlineError]) -> T:
+    """Return the one answer there is, or raise it if it is an error."""
+    (answer,) = answers
+    if isinstance(answer, DrumlineError):
+        raise answer
+    return answer
