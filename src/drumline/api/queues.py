@@ -1,5 +1,7 @@
 """Queues: look, pause, resume."""
 
+from typing import Any
+
 from msgspec import Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
@@ -29,27 +31,37 @@ async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
     reason = call.body.reason
     if reason is not None:
         check_text(reason, field="reason", longest=LONGEST_REASON)
+    call.note(before=_pause(await _view(call, queue)))
     await call.engine.control.pause_queue(queue, tenant=call.home, reason=reason)
-    call.note(after={"queue": queue, "is_paused": True})
     return await _queue_reply(call, queue)
 
 
 async def resume_queue(call: Call[None, NoQuery]) -> Reply:
     """Hand out a paused queue's tasks again."""
     queue = check_queue(call.params["name"], field="name")
+    call.note(before=_pause(await _view(call, queue)))
     await call.engine.control.resume_queue(queue, tenant=call.home)
-    call.note(after={"queue": queue, "is_paused": False})
     return await _queue_reply(call, queue)
 
 
-async def _queue_reply(call: Call[PauseRequest, NoQuery] | Call[None, NoQuery], queue: str) -> Reply:
+async def _queue_reply(call: Call[Any, NoQuery], queue: str) -> Reply:
+    view = await _view(call, queue)
+    call.note(after=_pause(view))
+    return Reply(encode(queue_body(view)))
+
+
+async def _view(call: Call[Any, NoQuery], queue: str) -> QueueView:
     views = await call.engine.queries.queues(tenant=call.home)
-    found = next((view for view in views if view.name == queue), None)
     # A queue that is neither paused nor has tasks is not listed: it is nothing but its name.
     empty = QueueView(
         tenant=call.home, name=queue, pending=0, queued=0, processing=0, oldest_due_at=None, is_paused=False
     )
-    return Reply(encode(queue_body(found or empty)))
+    return next((view for view in views if view.name == queue), empty)
+
+
+def _pause(view: QueueView) -> dict[str, Any]:
+    """Return what the audit log has of a queue."""
+    return {"queue": view.name, "tenant": view.tenant, "is_paused": view.is_paused, "reason": view.reason}
 
 
 OPERATIONS = (

@@ -49,7 +49,8 @@ class TenantBody(Struct, frozen=True, kw_only=True):
     """A tenant."""
 
     name: str
-    created_at: Moment
+    created_at: Moment | None
+    """Nothing for the default tenant of which nobody has said anything yet."""
     quotas: QuotasBody
 
 
@@ -112,7 +113,8 @@ async def change_tenant(call: Call[TenantChange, NoQuery]) -> Reply:
 
 def _body(tenant: Tenant) -> TenantBody:
     quotas = msgspec.convert(tenant.quotas, QuotasBody, from_attributes=True)
-    return TenantBody(name=tenant.name, created_at=moment_of(tenant.created_at), quotas=quotas)
+    created_at = moment_of(tenant.created_at) if tenant.created_at else None
+    return TenantBody(name=tenant.name, created_at=created_at, quotas=quotas)
 
 
 OPERATIONS = (

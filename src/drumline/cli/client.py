@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 import urllib3
@@ -30,12 +30,14 @@ _KEY_HINT = "Set DRUMLINE_API_KEY; on the server's own machine, DRUMLINE_DATA to
 class Client:
     """One server, as a command sees it."""
 
-    def __init__(self, url: str, api_key: str | None, *, key_source: str) -> None:
+    def __init__(self, url: str, api_key: str | None, *, key_source: str, reason: str | None = None) -> None:
         self.url = url.rstrip("/")
         self._key_source = key_source
         self._headers = {"User-Agent": f"drumline-cli/{__version__}"}
         if api_key:
             self._headers["X-API-Key"] = api_key
+        if reason:
+            self._headers["X-Reason"] = quote(reason, safe=" ,.;:!?'()-")
         self._pool = urllib3.PoolManager(retries=False)
 
     def get(self, path: str, **query: object) -> Any:
@@ -130,17 +132,20 @@ class Client:
         return error
 
 
-def connect(url: str | None, api_key: str | None) -> Client:
-    """Return a client for the server that flags, environment, settings file or data folder name."""
+def connect(url: str | None, api_key: str | None, *, reason: str | None = None) -> Client:
+    """Return a client for the server that flags, environment, settings file or data folder name.
+
+    `reason` is why the person does what they do, for the audit log.
+    """
     settings = load_settings(os.environ, flags={"url": url, "api_key": api_key})
     note = read_note(settings.data) if settings.url is None else None
     server = settings.url or (note.url if note else url_of(settings.host, settings.port))
     if settings.api_key is not None:
         source = "the one given by --api-key, DRUMLINE_API_KEY or the settings file"
-        return Client(server, settings.api_key, key_source=source)
+        return Client(server, settings.api_key, key_source=source, reason=reason)
     key = with_stored_key(settings).api_key
     source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
-    return Client(server, key, key_source=source)
+    return Client(server, key, key_source=source, reason=reason)
 
 
 def read_json(text: str, *, field: str) -> Any:

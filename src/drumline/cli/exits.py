@@ -10,6 +10,8 @@ from drumline.core.errors import (
     KeyReused,
     NotFound,
     Overloaded,
+    QuotaExceeded,
+    RateLimited,
     Unauthorized,
     Unavailable,
 )
@@ -38,6 +40,8 @@ _CODES: tuple[tuple[type[DrumlineError], ExitCode], ...] = (
     (Conflict, ExitCode.CONFLICT),
     (Unauthorized, ExitCode.AUTH),
     (Forbidden, ExitCode.AUTH),
+    (RateLimited, ExitCode.FAILED),
+    (QuotaExceeded, ExitCode.FAILED),
     (Overloaded, ExitCode.UNREACHABLE),
     (Unavailable, ExitCode.UNREACHABLE),
 )

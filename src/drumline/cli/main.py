@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from drumline._version import __version__
-from drumline.cli import queues, servers, tasks, workers
+from drumline.cli import audit, keys, queues, servers, tasks, tenants, workers
 from drumline.cli.completion import completion
 from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.output import print_json, say
@@ -41,6 +41,9 @@ app.command("logs")(logs)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(queues.app, name="queues")
 app.add_typer(workers.app, name="workers")
+app.add_typer(keys.app, name="keys")
+app.add_typer(tenants.app, name="tenants")
+app.add_typer(audit.app, name="audit")
 app.command("api")(servers.api)
 app.command("scheduler")(servers.scheduler)
 app.command("worker")(servers.worker)

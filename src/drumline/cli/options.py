@@ -10,6 +10,7 @@ Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per 
 Wide = Annotated[bool, typer.Option("--wide", help="Show everything, however wide.")]
 Fields = Annotated[str | None, typer.Option("--fields", help="Only these fields, such as id,status.", metavar="NAMES")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be done.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the audit log.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. [env: DRUMLINE_URL]", metavar="URL")]

@@ -19,12 +19,12 @@ from tempfile import mkstemp
 import msgspec
 from msgspec import Struct
 
+from drumline.core.api_key import SECRET_BYTES, make_key
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.settings.fields import KEY_FILE, SERVER_FILE, Secret, Settings
 
 LOCK_FILE = "server.lock"
-KEY_PREFIX = "sk_"
 
 
 class ServerNote(Struct, frozen=True):
@@ -42,14 +42,15 @@ def make_data_folder(data: Path) -> None:
         raise Invalid(f"the data folder {data} cannot be made: {error.strerror}", field="data") from error
 
 
-def first_key(data: Path) -> str:
+def first_key(data: Path, environment: str = "live") -> str:
     """Return the key of a data folder, made at random the first time."""
     path = data / KEY_FILE
     with suppress(FileNotFoundError):
         return _read_key(path)
     # Written aside and linked into place: whoever looks finds no key or a whole one, and of two who start at the
     # same time the second takes the first one's.
-    aside = _write_aside(data, f"{KEY_PREFIX}{secrets.token_urlsafe(32)}\n".encode())
+    key = make_key(environment, secrets.token_bytes(SECRET_BYTES))
+    aside = _write_aside(data, f"{key}\n".encode())
     try:
         with suppress(FileExistsError):
             os.link(aside, path)

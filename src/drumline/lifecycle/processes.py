@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from drumline.core.clock import SystemClock
-from drumline.core.errors import DrumlineError, Unauthorized, Unavailable
+from drumline.core.errors import DrumlineError, Forbidden, Unauthorized, Unavailable
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
@@ -96,6 +96,8 @@ async def _check_key(transport: HttpTransport, settings: Settings) -> None:
         await transport.asend(LiveNames())
     except Unauthorized as error:
         raise Unauthorized(f"{settings.url} does not take this API key\nSet DRUMLINE_API_KEY.") from error
+    except Forbidden:
+        return  # a worker's own key may not look at other workers, but it is a key
     except DrumlineError as error:
         log.warning("server.awaited", error=error.message)
 

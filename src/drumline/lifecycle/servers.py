@@ -80,7 +80,7 @@ def _server_key(settings: Settings) -> str:
     if settings.api_key is not None:
         return settings.api_key
     make_data_folder(settings.data)
-    return first_key(settings.data)
+    return first_key(settings.data, settings.access.environment)
 
 
 def _api_server(engine: Engine, settings: Settings, key: str, stop: asyncio.Event) -> Server:

@@ -1,0 +1,168 @@
+"""Commands about the audit log."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from drumline.cli.exits import ExitCode
+from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide
+from drumline.cli.output import Form, print_json, print_list, say
+from drumline.cli.tables import Column
+
+app = typer.Typer(help="Who did what, when and why.", no_args_is_help=True, rich_markup_mode=None)
+
+COLUMNS = (
+    Column("AT", lambda row: row["at"], rank=9, is_time=True),
+    Column("ACT", lambda row: row["act"], rank=8),
+    Column("PHASE", lambda row: row["phase"], rank=7),
+    Column("KEY", lambda row: row["key_name"], rank=6, least=8),
+    Column("TARGET", lambda row: row["target"], rank=5, least=16),
+    Column("REASON", lambda row: row["reason"], rank=4, least=10),
+    Column("ADDRESS", lambda row: row["address"], rank=3),
+    Column("TENANT", lambda row: row["tenant"], rank=2, least=8),
+    Column("PROBLEM", lambda row: row["problem"], rank=1, least=10),
+)
+
+
+@app.command("list")
+def list_audit(
+    act: Annotated[str | None, typer.Option("--act", help="Only this act, such as queue.pause.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Only what was done with this key, by its id.")] = None,
+    target: Annotated[str | None, typer.Option("--target", help="Only what was about this path.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Only from this time on.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only before this time.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="What was asked, too, where its answer is listed.")] = False,
+    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    fields: Fields = None,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """List who did what, newest first."""
+    from drumline.cli.client import connect
+
+    rows = connect(url, api_key).pages(
+        "/audit",
+        limit=limit,
+        act=act,
+        key=key,
+        target=target,
+        since=since,
+        until=until,
+        all="true" if every else None,
+    )
+    print_list(rows, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="Nobody has done anything yet.")
+
+
+@app.command()
+def export(
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
+    ] = None,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Write out the whole log, one row a line, with all that verifying it needs."""
+    from drumline.cli.client import connect
+
+    pieces = connect(url, api_key).stream("/audit/export")
+    if file is None:
+        for piece in pieces:
+            sys.stdout.write(piece)
+        return
+    with file.open("w", encoding="utf-8") as written:
+        written.writelines(pieces)
+    say(f"The audit log is in {file}.")
+
+
+@app.command()
+def verify(
+    file: Annotated[
+        Path | None, typer.Argument(help="An exported log; the server's own if not given.", metavar="[FILE]")
+    ] = None,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expect", help="A head that you kept, as TENANT=COUNT:HASH; the log must have passed through it."
+        ),
+    ] = None,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Find out whether a row of the log was changed, put in or taken out. The hashes are computed here."""
+    from drumline.cli.client import connect
+
+    if file is None:
+        lines = _lines(connect(url, api_key).stream("/audit/export"))
+        chains = _verified(lines, expect or [])
+    else:
+        with file.open(encoding="utf-8") as written:
+            chains = _verified(written, expect or [])
+    if as_json:
+        print_json({"is_sound": all(chain["fault"] is None for chain in chains), "chains": chains})
+    for chain in () if as_json else chains:
+        fault = chain["fault"]
+        typer.echo(f"{chain['tenant']}={chain['head']}  {'sound' if fault is None else 'NOT SOUND'}")
+        if fault is not None:
+            typer.echo(f"  at row {fault['seq']}: {fault['what']}")
+    if any(chain["fault"] for chain in chains):
+        say("The audit log was touched.")
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a text that comes in pieces."""
+    rest = ""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split("\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _verified(lines: Iterable[str], expected: list[str]) -> list[dict[str, Any]]:
+    """Follow every chain of an export; one that ends without its head was cut off."""
+    import json
+
+    from drumline.core.audit import AuditHead, AuditRow, Verifier, parse_head
+    from drumline.core.errors import Invalid
+
+    kept = {}
+    for text in expected:
+        tenant, _, head = text.partition("=")
+        kept[tenant] = parse_head(head, tenant, field="--expect")
+    followed: dict[str, Verifier] = {}
+    closed: dict[str, AuditHead] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            tenant = row["tenant"]
+            verifier = followed.setdefault(tenant, Verifier(tenant, expected=kept.get(tenant)))
+            if "head" in row:
+                closed[tenant] = parse_head(row["head"], tenant, field="head")
+            else:
+                digest = bytes.fromhex(row.pop("hash"))
+                verifier.follow([AuditRow(**row, hash=digest)])
+        except (ValueError, KeyError, TypeError) as error:
+            raise Invalid(f"line {number} is not of an exported audit log: {error}", field="file") from error
+    for tenant in kept.keys() - followed.keys():
+        followed[tenant] = Verifier(tenant, expected=kept[tenant])
+    return [_verdict(verifier, closed.get(tenant)) for tenant, verifier in sorted(followed.items())]
+
+
+def _verdict(verifier: Any, head: Any) -> dict[str, Any]:
+    fault = verifier.close(head)
+    return {
+        "tenant": verifier.head.tenant,
+        "rows": verifier.head.count,
+        "head": str(verifier.head),
+        "fault": None if fault is None else {"seq": fault.seq, "what": fault.what},
+    }
