@@ -59,6 +59,7 @@ clean:  ## Remove what the other targets made, except the data of `make run`.
 
 services:
 	@scripts/install-services
+	@scripts/install-kafka
 
 # Where npm is missing, the page is not made: the server says so at /ui/, and the tests of the interface skip.
 $(UI): ui/package-lock.json ui/index.html ui/vite.config.ts $(shell find ui/src ui/public -type f 2>/dev/null)

@@ -7,9 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from drumline.backends.no_queue import NoQueue
+from drumline.core.duration import millis
 from drumline.core.errors import Invalid
 from drumline.engine.engine import Engine
+from drumline.ports.bus import Bus, Channel
 from drumline.ports.gateway import Gateway
 from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import Place
@@ -18,6 +22,8 @@ from drumline.settings.policy import policy_of
 
 SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
+ENVELOPE = 10_000
+"""Bytes that Kafka adds to a message at most: its key, headers and lengths."""
 
 
 class Wired(NamedTuple):
@@ -79,6 +85,34 @@ async def _on_postgres(settings: Settings) -> Wired:
     engine.attach(board=board, pauses=queue)
     engine.access.attach(limiter=limiter)
     return Wired(engine, Sweeper(store, queue))
+
+
+def open_bus(settings: Settings) -> Bus | None:
+    """Return the bus that the settings name, if they name one. It connects when it is first used."""
+    if settings.bus_url is None:
+        return None
+    with _explained("kafka", "Kafka as the bus"):
+        from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic, brokers_of  # noqa: PLC0415
+    bus = settings.bus
+    events = Topic(
+        name=bus.events_topic,
+        partitions=bus.partitions,
+        retention_ms=millis(bus.retention),
+        replication=bus.replication,
+    )
+    letters = replace(events, name=bus.dead_letters_topic, retention_ms=events.retention_ms * 4)
+    if bus.sasl != "none" and (bus.username is None or bus.password is None):
+        raise Invalid("needs bus.username and bus.password", field="bus.sasl")
+    options = KafkaOptions(
+        brokers=brokers_of(settings.bus_url),
+        topics={Channel.EVENTS: events, Channel.DEAD_LETTERS: letters},
+        largest=bus.largest + ENVELOPE,
+        tls=Tls(ca=bus.tls_ca, certificate=bus.tls_certificate, key=bus.tls_key) if bus.tls else None,
+        login=None
+        if bus.sasl == "none"
+        else Login(mechanism=bus.sasl.upper(), username=bus.username or "", password=bus.password or ""),
+    )
+    return KafkaBus(options)
 
 
 @asynccontextmanager

@@ -12,9 +12,11 @@ import pytest
 import redis.asyncio
 
 from drumline.backends.postgres import PostgresStore
+from tests.harness import kafka as kafka_harness
 from tests.harness import pgbouncer as pgbouncer_harness
 from tests.harness import postgres as postgres_harness
 from tests.harness import redis as redis_harness
+from tests.harness.kafka import KafkaServer
 from tests.harness.pgbouncer import PgBouncer
 from tests.harness.postgres import PostgresServer
 from tests.harness.proxy import Proxy
@@ -31,7 +33,7 @@ WHERE
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename NOT IN ('migration', 'event_log')"
 _numbers = count(1)
 
-SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server", "redis_url"})
+SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server", "redis_url", "kafka_server"})
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -133,6 +135,16 @@ async def redis_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
     yield url
     await client.flushdb()
     await client.aclose()
+
+
+@pytest.fixture(scope="session")
+def kafka_server() -> Iterator[KafkaServer]:
+    """A Kafka that the tests of this run share, each with topics of its own. Whoever kills it starts it again."""
+    if reason := kafka_harness.missing():
+        pytest.skip(reason)
+    server = KafkaServer()
+    yield server
+    server.remove()
 
 
 def on_database(url: str, name: str) -> str:

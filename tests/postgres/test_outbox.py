@@ -10,6 +10,7 @@ import pytest
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.connection import Connection
 from drumline.core.event import Event
+from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from tests.factories import claim_one, open_session, settle, submit
 from tests.harness.pgbouncer import PgBouncer
@@ -115,7 +116,7 @@ async def test_many_sequencers_give_each_row_one_position_in_order(store: Postgr
         while not done.is_set():
             await one.sequence(limit=3)
 
-    async def live() -> list[str]:
+    async def live() -> list[TaskId]:
         """Bring tasks through their lives, each by itself, with a little disorder between them."""
         ids = []
         for _ in range(12):

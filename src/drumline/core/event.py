@@ -139,7 +139,8 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     """Rises with every event, hence for each subject; compares as text."""
     datacontenttype: str = CONTENT_TYPE
     dataschema: str = SCHEMA
-    data: TaskChange | dict[str, Any]
+    data: Any
+    """Of a task a `TaskChange`; else an object with what is worth telling."""
 
 
 def type_of(act: Act | None, state: State) -> str:

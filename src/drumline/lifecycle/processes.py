@@ -19,6 +19,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
 from drumline.lifecycle.lending import lend
+from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
@@ -165,7 +166,8 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
     ]
     if wired.sweeper is not None:
         duties.append(wired.sweeper)
-    return {duty.name: Rounds(duty).run for duty in duties} | {"listen": hear(engine)}
+    services = {duty.name: Rounds(duty).run for duty in duties}
+    return services | relay_services(engine.store, settings) | {"listen": hear(engine)}
 
 
 def hear(engine: Engine) -> Service:

@@ -80,6 +80,8 @@ class BusSettings(Struct, frozen=True, kw_only=True):
     """How many brokers keep a topic that does not exist yet; the brokers' own default when not set."""
     retention: timedelta = timedelta(days=7)
     """How long Kafka keeps the events of a topic that does not exist yet; dead letters four times as long."""
+    largest: Annotated[int, Meta(ge=10_000)] = 1_000_000
+    """Bytes of the largest message; of a dead letter that would be larger, the payload is left out."""
     tls: bool = False
     """Whether connections are protected by TLS."""
     tls_ca: Path | None = None

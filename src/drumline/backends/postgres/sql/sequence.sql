@@ -4,7 +4,9 @@
 --   and its own positions go on from the last one's, since the lock shows it the newest version of the row.
 -- GIVES how many were given a position
 WITH log AS MATERIALIZED (
-    SELECT event_log.position FROM drumline.event_log FOR UPDATE SKIP LOCKED
+    SELECT event_log.position FROM drumline.event_log
+    WHERE EXISTS (SELECT FROM drumline.outbox AS o WHERE o.position IS NULL) -- a lock is a write, and nothing is idle
+    FOR UPDATE SKIP LOCKED
 ),
 
 fresh AS MATERIALIZED (

@@ -1,0 +1,104 @@
+"""A dead letter as it leaves the house: all that somebody needs who has nothing but the message."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from drumline.core.attempt import AttemptView
+from drumline.core.clock import Instant, moment_of
+from drumline.core.dead_letter import Reason, cause_of
+from drumline.core.event import CloudEvent, Event, TaskChange, cloud_event, worker_text
+from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
+
+DEAD_LETTER_CREATED: Final = "drumline.dead_letter.created"
+MOST_ATTEMPTS: Final = 50
+LONGEST_MESSAGE: Final = 1000
+
+
+class AttemptMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One execution."""
+
+    attempt: int
+    outcome: str
+    worker: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    error: ErrorInfo | None = None
+    """Without its traceback."""
+
+
+class DeadLetterMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task that failed for good."""
+
+    task: TaskId
+    name: str
+    queue: str
+    reason: Reason
+    fingerprint: str
+    """Equal for failures of one cause."""
+    error: ErrorInfo | None = None
+    job: str | None = None
+    tags: tuple[str, ...] = ()
+    created_at: str | None = None
+    failed_at: str
+    payload: Raw | None = None
+    """What the task was given; left out if the message would become too large."""
+    attempts: tuple[AttemptMessage, ...] = ()
+    """Every execution, oldest first; of very many the last ones."""
+    log: str | None = None
+    """The last lines that the last execution logged."""
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """What is known of a task that failed for good."""
+
+    change: TaskChange
+    at: Instant
+    payload: Raw | None = None
+    attempts: Sequence[AttemptView] = ()
+    """As they are now: the task may have been retried since."""
+    reason: Reason | None = None
+    """Why, if its dead letter is still there."""
+
+
+def dead_letter_message(failure: Failure) -> DeadLetterMessage:
+    """Return what is told of a failure: what was known when it happened, and nothing that came later."""
+    change = failure.change
+    cause = cause_of(change.error)
+    before = [each for each in failure.attempts if each.finished_at is not None and each.finished_at <= failure.at]
+    return DeadLetterMessage(
+        task=change.id,
+        name=change.name,
+        queue=change.queue,
+        reason=failure.reason or cause.reason,
+        fingerprint=cause.fingerprint,
+        error=change.error,
+        job=change.job,
+        tags=change.tags,
+        created_at=change.created_at,
+        failed_at=moment_of(failure.at),
+        payload=failure.payload,
+        attempts=tuple(_attempt(each) for each in before[-MOST_ATTEMPTS:]),
+        log=change.log,
+    )
+
+
+def dead_letter_event(failed: Event, message: DeadLetterMessage, *, source: str) -> CloudEvent:
+    """Return a dead letter as the event that leaves the house, beside that of the failure itself."""
+    event = cloud_event(failed, source=source)
+    return replace(event, id=f"{event.id}-dead", type=DEAD_LETTER_CREATED, data=message)
+
+
+def _attempt(view: AttemptView) -> AttemptMessage:
+    error = view.error
+    return AttemptMessage(
+        attempt=view.attempt,
+        outcome=view.outcome.word,
+        worker=worker_text(view.worker),
+        started_at=None if not view.started_at else moment_of(view.started_at),
+        finished_at=None if view.finished_at is None else moment_of(view.finished_at),
+        error=None if error is None else ErrorInfo(error.kind, error.message[:LONGEST_MESSAGE]),
+    )

@@ -1,0 +1,26 @@
+"""Putting the relay together: the bus that the settings name, and the duty that copies the log to it."""
+
+import asyncio
+
+from drumline.lifecycle.stages import Service
+from drumline.ports.store import Store
+from drumline.scheduler.duty import Rounds
+from drumline.scheduler.relay import Relay
+from drumline.settings import Settings
+from drumline.wiring import open_bus
+
+
+def relay_services(store: Store, settings: Settings) -> dict[str, Service]:
+    """Return the relay as a service; none if there is no bus."""
+    bus = open_bus(settings)
+    if bus is None:
+        return {}
+    relay = Relay(store, bus, source=settings.events.source, largest=settings.bus.largest)
+
+    async def service(stop: asyncio.Event) -> None:
+        try:
+            await Rounds(relay).run(stop)
+        finally:
+            await relay.close()
+
+    return {relay.name: service}

@@ -1,0 +1,202 @@
+"""Relay: copy the log of what changed to the bus, in order, at least once, whoever dies in between.
+
+One relay at a time has the cursor; the others stand by. A page is read, sent, and only when the bus has kept all of it
+is the cursor moved. A bus that is away has one page at most in memory: the log in the store grows, and nothing else.
+"""
+
+from collections.abc import Sequence
+from secrets import randbits
+from typing import Final, NamedTuple
+
+import structlog
+from msgspec.structs import replace
+
+from drumline.core.clock import Clock, SystemClock
+from drumline.core.codec import encode
+from drumline.core.dead_letter_message import DeadLetterMessage, Failure, dead_letter_event, dead_letter_message
+from drumline.core.errors import Unavailable
+from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
+from drumline.ports.bus import Bus, Channel, Message
+from drumline.ports.store import Store
+
+CONSUMER: Final = "kafka"
+PAGE: Final = 1000
+"""Events that are under way at once."""
+MOST_PAGES: Final = 20
+"""Pages in one pass; what is left waits for the next one, so that a pass has an end."""
+HOLD_SECONDS: Final = 30.0
+RENEW_SECONDS: Final = 10.0
+"""How often the cursor is taken anew: an idle relay should write nothing four times a second."""
+SENT_SECONDS: Final = 2.0
+STANDBY_EVERY: Final = 2.0
+BEHIND_EVERY: Final = 0.02
+LARGEST: Final = 1_000_000
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class UnderWay(NamedTuple):
+    """A page that was handed to the bus."""
+
+    old: int
+    new: int
+    is_full: bool
+
+
+class Relay:
+    """Copies the log to the bus."""
+
+    name = "relay"
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        *,
+        source: str,
+        clock: Clock | None = None,
+        every: float = 0.25,
+        largest: int = LARGEST,
+    ) -> None:
+        self.every = every
+        self._usually_every = every
+        self._store = store
+        self._bus = bus
+        self._source = source
+        self._clock = clock or SystemClock()
+        self._largest = largest
+        self._holder = randbits(62) + 1
+        self._position: int | None = None
+        self._taken_at = 0.0
+        self._under_way: UnderWay | None = None
+        self._is_away = False
+
+    async def pass_once(self) -> int:
+        """Copy what there is, and return how many pages that were."""
+        for pages in range(MOST_PAGES):
+            if not await self._copy_page():
+                return pages
+        self.every = BEHIND_EVERY
+        return MOST_PAGES
+
+    async def close(self) -> None:
+        """Let another relay go on at once."""
+        try:
+            await self._bus.close()
+            await self._store.leave_cursor(CONSUMER, holder=self._holder)
+        except Unavailable as error:
+            log.debug("relay.not_left", error=error.message)  # it is free by itself, half a minute later
+
+    async def _copy_page(self) -> bool:
+        """Send a page, or go on waiting for the last one; tell whether there may be more at once."""
+        position = await self._take()
+        self.every = STANDBY_EVERY if position is None else self._usually_every
+        if position is None:
+            return False
+        if self._under_way is None and not await self._begin(position):
+            return False
+        if not await self._is_kept() or self._under_way is None:
+            return False
+        return await self._move(self._under_way)
+
+    async def _begin(self, position: int) -> bool:
+        """Hand the next page to the bus; tell whether there was one, and it was taken."""
+        await self._store.sequence()
+        page = await self._store.read_events(after=position, limit=PAGE)
+        if page.position == position:
+            return False
+        messages = [self._message(Channel.EVENTS, cloud_event(event, source=self._source)) for event in page.events]
+        messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])
+        try:
+            await self._bus.send(messages)
+        except Unavailable as error:
+            self._note_away(error.message)
+            return False
+        self._under_way = UnderWay(position, page.position, page.is_full)
+        return True
+
+    async def _is_kept(self) -> bool:
+        """Tell whether the bus has kept what is under way; if it was refused, it is not under way any more."""
+        try:
+            is_kept = await self._bus.sent(seconds=SENT_SECONDS)
+        except Unavailable as error:
+            self._under_way = None
+            self._note_away(error.message)
+            return False
+        if is_kept:
+            self._note_back()
+        else:
+            self._note_away(self._bus.reason or "it does not answer")
+        return is_kept
+
+    async def _take(self) -> int | None:
+        """Return where the cursor stands; None, with nothing under way, if another relay has it."""
+        now = self._clock.monotonic()
+        if self._position is not None and now - self._taken_at < RENEW_SECONDS:
+            return self._position
+        position = await self._store.take_cursor(CONSUMER, holder=self._holder, seconds=HOLD_SECONDS)
+        if self._under_way is not None and self._under_way.old != position:
+            # Somebody else has sent it, while this process was not to be heard of.
+            self._under_way = None
+            await self._bus.forget()
+        self._position, self._taken_at = position, now
+        return position
+
+    async def _move(self, under_way: UnderWay) -> bool:
+        """Move the cursor behind what was kept; tell whether there may be more at once."""
+        self._under_way = None
+        # Whatever comes of it: where the cursor stands is known again only when somebody has looked.
+        self._position = None
+        moved = await self._store.move_cursor(CONSUMER, holder=self._holder, old=under_way.old, new=under_way.new)
+        if moved:
+            self._position = under_way.new
+        return moved and under_way.is_full
+
+    async def _dead_letters(self, failed: Sequence[Event]) -> list[Message]:
+        """Return the messages about tasks that failed for good."""
+        changes = [event.data for event in failed if isinstance(event.data, TaskChange)]
+        if not changes:
+            return []
+        ids = [change.id for change in changes]
+        views = await self._store.get(ids)
+        letters = await self._store.get_dead_letters(ids)
+        messages = []
+        for event, change, view, letter in zip(failed, changes, views, letters, strict=True):
+            payload = None if view is None else view.payload
+            if letter is None:
+                # It was retried since, perhaps with another payload.
+                edits = [edit for edit in await self._store.payload_edits(change.id) if edit.at >= event.at]
+                payload = edits[0].payload if edits else payload
+            failure = Failure(
+                change=change,
+                at=event.at,
+                payload=payload,
+                attempts=await self._store.attempts(change.id),
+                reason=None if letter is None else letter.reason,
+            )
+            told = dead_letter_event(event, dead_letter_message(failure), source=self._source)
+            messages.append(self._message(Channel.DEAD_LETTERS, told))
+        return messages
+
+    def _message(self, channel: Channel, event: CloudEvent) -> Message:
+        value = encode(event)
+        if len(value) > self._largest:
+            value = encode(_smaller(event))
+        return Message(channel=channel, key=event.subject, type=event.type, value=value)
+
+    def _note_away(self, reason: str) -> None:
+        if not self._is_away:
+            self._is_away = True
+            log.warning("bus.away", reason=reason)
+
+    def _note_back(self) -> None:
+        if self._is_away:
+            self._is_away = False
+            log.info("bus.back")
+
+
+def _smaller(event: CloudEvent) -> CloudEvent:
+    """Return an event without what makes it too large to be sent."""
+    if isinstance(event.data, DeadLetterMessage):
+        return replace(event, data=replace(event.data, payload=None))
+    return replace(event, data={"omitted": "too large"})

@@ -1,0 +1,75 @@
+"""What the bus does with a Kafka that is away, or says no."""
+
+import os
+
+import pytest
+from msgspec.structs import replace
+
+from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic
+from drumline.core.errors import Unavailable
+from drumline.ports.bus import Channel, Message
+from tests.harness.kafka import USER, KafkaServer
+
+NOWHERE = KafkaOptions(
+    brokers=("127.0.0.1:1",),
+    topics={channel: Topic(name=channel, partitions=1, retention_ms=1000) for channel in Channel},
+)
+
+
+def message(value: bytes = b"{}") -> Message:
+    return Message(channel=Channel.EVENTS, key="k", type="t", value=value)
+
+
+async def test_what_was_sent_is_kept(options: KafkaOptions) -> None:
+    bus = KafkaBus(options)
+
+    await bus.send([message(), message()])
+
+    assert await bus.sent(seconds=30)
+    assert bus.reason == ""
+    await bus.close()
+
+
+@pytest.mark.faults
+async def test_a_kafka_that_is_not_there_is_named_with_the_reason() -> None:
+    bus = KafkaBus(NOWHERE)
+
+    with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 .* refused"):
+        await bus.send([message()])
+
+    await bus.close()
+
+
+@pytest.mark.faults
+async def test_a_wrong_password_is_told(options: KafkaOptions, kafka_server: KafkaServer) -> None:
+    guarded = replace(
+        options,
+        brokers=(kafka_server.guarded_broker,),
+        tls=Tls(ca=kafka_server.certificate),
+        login=Login(mechanism="PLAIN", username=USER, password="wrong"),
+    )
+    bus = KafkaBus(guarded)
+
+    with pytest.raises(Unavailable, match="uthentication failed"):
+        await bus.send([message()])
+
+    await bus.close()
+
+
+async def test_what_a_broker_refuses_is_not_taken_for_sent(options: KafkaOptions) -> None:
+    bus = KafkaBus(replace(options, largest=2_000_000))
+    await bus.send([message(), message(os.urandom(1_200_000))])
+
+    with pytest.raises(Unavailable, match="too large"):
+        await bus.sent(seconds=30)
+
+    await bus.send([message()])
+    assert await bus.sent(seconds=30), "one refusal must not spoil what comes later"
+    await bus.close()
+
+
+async def test_a_bus_that_was_closed_can_be_closed_again(options: KafkaOptions) -> None:
+    bus = KafkaBus(options)
+
+    await bus.close()
+    await bus.close()

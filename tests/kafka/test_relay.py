@@ -1,0 +1,227 @@
+"""The log reaches Kafka complete and in order, whoever dies in between."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from structlog.testing import capture_logs
+
+from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls
+from drumline.core.clock import ManualClock
+from drumline.core.ids import TaskId
+from drumline.core.state import Act
+from drumline.ports.bus import Channel
+from drumline.ports.store import LogChunk, Store
+from drumline.scheduler.relay import CONSUMER, HOLD_SECONDS, Relay
+from tests.factories import claim, claim_one, open_session, settle, submit
+from tests.harness.kafka import PASSWORD, USER, KafkaServer
+from tests.kafka.conftest import MakeRelay
+from tests.kafka.reading import firsts, lives, read_topic
+
+Body = dict[str, Any]
+
+
+async def work(store: Store, count: int) -> dict[TaskId, list[str]]:
+    """Bring tasks through their lives, some retried, some dead; return what should be told of each."""
+    ada = await open_session(store)
+    expected: dict[TaskId, list[str]] = {}
+    for _ in range(count):
+        expected[await submit(store, retries=1)] = ["submitted"]
+    while tasks := await claim(store, ada, limit=50):
+        for number, task in enumerate(tasks):
+            told = expected[task.lease.task]
+            if task.attempt == 1 and number % 5 == 0:
+                await settle(store, task.lease, Act.BACK_OFF)
+                told += ["claimed", "retried"]
+            elif task.attempt == 2 and number % 2 == 0:
+                await settle(store, task.lease, Act.FAIL)
+                told += ["claimed", "failed"]
+            else:
+                await settle(store, task.lease, Act.COMPLETE)
+                told += ["claimed", "completed"]
+    return expected
+
+
+def events_of(options: KafkaOptions, count: int) -> list[Body]:
+    """Read the topic of events until so many different ones have come."""
+    topic = options.topics[Channel.EVENTS].name
+    return read_topic(options.brokers[0], topic, lambda found: len({each["id"] for each in found}) >= count)
+
+
+def dead_letters_of(options: KafkaOptions, count: int) -> list[Body]:
+    topic = options.topics[Channel.DEAD_LETTERS].name
+    return read_topic(options.brokers[0], topic, lambda found: len(found) >= count)
+
+
+async def relayed(relay: Relay) -> None:
+    """Copy until there is nothing left."""
+    while await relay.pass_once():
+        pass
+
+
+async def behind(store: Store) -> int:
+    await store.sequence()
+    return next(view.behind for view in await store.cursors() if view.consumer == CONSUMER)
+
+
+async def test_every_change_arrives_once_and_in_order(store: Store, relay: Relay, options: KafkaOptions) -> None:
+    expected = await work(store, 60)
+
+    await relayed(relay)
+
+    total = sum(map(len, expected.values()))
+    messages = events_of(options, total + 1)  # and the worker
+    assert {task: lives(messages)[task] for task in expected} == expected
+    assert len(messages) == len(firsts(messages))
+    for task in expected:
+        sequences = [message["sequence"] for message in messages if message["subject"] == task]
+        assert sequences == sorted(sequences)
+    assert await behind(store) == 0
+
+
+async def test_a_dead_letter_is_complete(store: Store, relay: Relay, options: KafkaOptions, clock: ManualClock) -> None:
+    ada = await open_session(store)
+    task = await submit(store, "work", payload={"order": 7}, tags=("shop",), retries=1)
+    await settle(store, (await claim_one(store, ada)).lease, Act.BACK_OFF)
+    clock.advance(1)
+    lease = (await claim_one(store, ada)).lease
+    await store.append_log([LogChunk(task=task, epoch=lease.epoch, seq=0, text="charging\ndeclined\n")])
+    await settle(store, lease, Act.FAIL)
+
+    await relayed(relay)
+
+    (letter,) = dead_letters_of(options, 1)
+    data = letter["data"]
+    assert (letter["type"], letter["subject"]) == ("drumline.dead_letter.created", task)
+    assert (data["task"], data["name"], data["queue"], data["tags"]) == (task, "work", "default", ["shop"])
+    assert data["payload"] == {"order": 7}
+    assert data["reason"]
+    assert data["error"]["kind"] == "ValueError"
+    assert [(attempt["attempt"], attempt["outcome"]) for attempt in data["attempts"]] == [(1, "retried"), (2, "failed")]
+    assert data["log"] == "charging\ndeclined"
+
+
+async def test_a_dead_letter_tells_what_was_known_when_the_task_failed(
+    store: Store, relay: Relay, options: KafkaOptions, clock: ManualClock
+) -> None:
+    ada = await open_session(store)
+    task = await submit(store, payload={"order": 7}, retries=0)
+    await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
+    clock.advance(1)
+    await store.retry([task])
+    await settle(store, (await claim_one(store, ada)).lease, Act.COMPLETE)
+
+    await relayed(relay)
+
+    (letter,) = dead_letters_of(options, 1)
+    assert [attempt["outcome"] for attempt in letter["data"]["attempts"]] == ["failed"]
+
+
+async def test_a_dead_letter_that_is_too_large_comes_without_its_payload(store: Store, options: KafkaOptions) -> None:
+    await submit(store, payload={"text": "x" * 50_000}, retries=0)
+    await settle(store, (await claim_one(store, await open_session(store))).lease, Act.FAIL)
+    relay = Relay(store, KafkaBus(options), source="/tests", largest=20_000)
+
+    await relayed(relay)
+    await relay.close()
+
+    (letter,) = dead_letters_of(options, 1)
+    assert "payload" not in letter["data"]
+    assert letter["data"]["error"]
+
+
+async def test_relays_that_die_at_any_point_skip_nothing(
+    store: Store, make_relay: MakeRelay, options: KafkaOptions, clock: ManualClock
+) -> None:
+    expected = await work(store, 30)
+    total = sum(map(len, expected.values())) + 1
+
+    for steps in range(1, 40, 3):
+        dying = asyncio.create_task(make_relay().pass_once())
+        for _ in range(steps):
+            await asyncio.sleep(0.002)
+        dying.cancel()
+        await asyncio.gather(dying, return_exceptions=True)
+        clock.advance(HOLD_SECONDS + 1)
+    await relayed(make_relay())
+
+    messages = events_of(options, total)
+    assert {task: lives(messages)[task] for task in expected} == expected
+
+
+async def test_one_relay_works_and_the_others_stand_by(
+    store: Store, make_relay: MakeRelay, options: KafkaOptions
+) -> None:
+    first, second = make_relay(), make_relay()
+    await submit(store)
+
+    await first.pass_once()
+    await submit(store)
+    stood_by = await second.pass_once()
+    await first.close()
+    await second.pass_once()
+
+    assert stood_by == 0
+    assert second.every < 2
+    messages = events_of(options, 2)
+    assert len(messages) == 2
+
+
+async def test_missing_topics_are_made_as_the_settings_say(store: Store, relay: Relay, options: KafkaOptions) -> None:
+    await submit(store)
+
+    await relayed(relay)
+
+    admin = AdminClient({"bootstrap.servers": options.brokers[0]})
+    topics = admin.list_topics(timeout=10).topics
+    for topic in options.topics.values():
+        (future,) = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic.name)]).values()
+        assert len(topics[topic.name].partitions) == topic.partitions
+        assert future.result(10)["retention.ms"].value == str(topic.retention_ms)
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("address", ["sqlite"], indirect=True)
+async def test_a_broker_that_is_away_is_waited_for_and_told_once(
+    store: Store, relay: Relay, options: KafkaOptions, kafka_server: KafkaServer
+) -> None:
+    expected = await work(store, 20)
+    await relayed(relay)
+    kafka_server.kill()
+    try:
+        with capture_logs() as logs:
+            expected |= await work(store, 20)
+            for _ in range(3):
+                await relay.pass_once()
+        while_away = await behind(store)
+    finally:
+        kafka_server.start()
+    async with asyncio.timeout(60):
+        while await behind(store):
+            await relay.pass_once()
+
+    messages = events_of(options, sum(map(len, expected.values())) + 2)
+    assert while_away > 0
+    assert [entry["event"] for entry in logs] == ["bus.away"]
+    assert {task: lives(messages)[task] for task in expected} == expected
+
+
+async def test_a_guarded_broker_is_reached_with_tls_and_a_login(
+    store: Store, options: KafkaOptions, kafka_server: KafkaServer
+) -> None:
+    guarded = KafkaOptions(
+        brokers=(kafka_server.guarded_broker,),
+        topics=options.topics,
+        tls=Tls(ca=kafka_server.certificate),
+        login=Login(mechanism="PLAIN", username=USER, password=PASSWORD),
+    )
+    relay = Relay(store, KafkaBus(guarded), source="/tests")
+    task = await submit(store)
+
+    await relayed(relay)
+    await relay.close()
+
+    assert [message["subject"] for message in events_of(options, 1)] == [task]
