@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from drumline.backends.postgres.access import tell_facts
-from drumline.backends.postgres.controlling import Answer, Doing, Stand
+from drumline.backends.postgres.controlling import Answer, Doing
+from drumline.backends.postgres.controlling_jobs import Stand
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.editing import Editing
 from drumline.core.bulk import (

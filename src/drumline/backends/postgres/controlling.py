@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
-from drumline.backends.postgres.controlling_jobs import ControllingJobs
+from drumline.backends.postgres.controlling_jobs import ControllingJobs, Stand
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
@@ -25,20 +25,6 @@ from drumline.ports.store import Change, Changed, Hint
 Answer = Changed | NotFound | Conflict
 
 
-class Stand(NamedTuple):
-    """Where a task stands; the order is that of stands.sql."""
-
-    id: TaskId
-    lane: int
-    state: State
-    epoch: int
-    attempt: int
-    due_at: int
-    session: int | None
-    started_at: int | None
-    in_job: bool
-
-
 Changes = Mapping[TaskId, tuple[Stand, Changed]]
 """Where tasks stood, and what an act changes about them."""
 
@@ -50,6 +36,8 @@ class Doing(NamedTuple):
     """Returns what the act changes about one task, or raises `Conflict`."""
     write: Callable[[Transaction, Changes], Awaitable[Effects]]
     """Writes what was decided about all of them, and returns what that leads to."""
+    in_job: Callable[[Transaction, Stand], Awaitable[Changed | Conflict]] | None = None
+    """Does it all for a task of a job, where that is another matter."""
 
 
 class Controlling(ControllingJobs):
@@ -65,9 +53,7 @@ class Controlling(ControllingJobs):
 
     async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
         """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
-        in_jobs = await self._in_jobs(tasks)
-        answers = iter(await self._each([task for task in tasks if task not in in_jobs], tenant, self._retrying()))
-        return [await self._retry_in_job(task, tenant) if task in in_jobs else next(answers) for task in tasks]
+        return await self._each(tasks, tenant, self._retrying())
 
     def _cancelling(self, *, force: bool) -> Doing:
         act = Act.FORCE_CANCEL if force else Act.CANCEL
@@ -140,7 +126,7 @@ class Controlling(ControllingJobs):
             await drop_dead_letters(transaction, list(changed))
             return NO_EFFECTS
 
-        return Doing(decide, write)
+        return Doing(decide, write, self._retry_in_job)
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
         """Hand out no more tasks of a queue; running ones go on."""
@@ -176,11 +162,16 @@ class Controlling(ControllingJobs):
         """Lock tasks, decide about each where it stands, and write what was decided. No task may be there twice."""
         answers: dict[TaskId, Answer] = {}
         changed: dict[TaskId, tuple[Stand, Changed]] = {}
+        # The jobs before all their tasks, and those they depend on too, which may keep one from coming back.
+        await self._lock_members(transaction, ids, with_needed=doing.in_job is not None)
         stands, lanes, now = await self._stands(transaction, ids)
         for task in ids:
             stand = stands.get(task)
             if stand is None or (tenant is not None and lanes[stand.lane].tenant != tenant):
                 answers[task] = NotFound(f"there is no task {task}", field="id")
+                continue
+            if stand.in_job and doing.in_job is not None:
+                answers[task] = await doing.in_job(transaction, stand)
                 continue
             try:
                 answer = doing.decide(stand, lanes[stand.lane], now)
@@ -197,10 +188,8 @@ class Controlling(ControllingJobs):
     async def _stands(
         self, transaction: Transaction, ids: Sequence[TaskId]
     ) -> tuple[dict[TaskId, Stand], Mapping[int, Lane], Instant]:
-        # The jobs before all their tasks. Then the tasks: only that lock keeps a retry from giving one a live row after
-        # we have looked. Then the live rows, against claims and settlements. Then, in a statement that sees all they
-        # waited for, where they stand.
-        await self._lock_members(transaction, ids)
+        # The task first: only its lock keeps a retry from giving it a live row after we have looked. Then the live
+        # row, against claims and settlements. Then, in a statement that sees all they waited for, where it stands.
         await transaction.fetch("lock_tasks", ids=list(ids))
         await transaction.fetch("lock_live", ids=list(ids))
         rows = await transaction.fetch("stands", ids=list(ids))

@@ -42,6 +42,20 @@ class Standing(NamedTuple):
     parents: tuple[TaskId, ...]
 
 
+class Stand(NamedTuple):
+    """Where a task stands; the order is that of stands.sql."""
+
+    id: TaskId
+    lane: int
+    state: State
+    epoch: int
+    attempt: int
+    due_at: int
+    session: int | None
+    started_at: int | None
+    in_job: bool
+
+
 class ControllingJobs(Rippling):
     """The controlling part of `ports.jobs.Jobs` on PostgreSQL."""
 
@@ -123,49 +137,29 @@ class ControllingJobs(Rippling):
     async def _resume_job(self, transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
         if job.status is JobStatus.COMPLETED:
             return Conflict("the job has completed: there is nothing to run again")
-        standings = await _standings(transaction, job)
-        return await self._revive(transaction, job, needed, standings, None)
+        return await self._revive(transaction, job, needed)
 
-    async def _in_jobs(self, tasks: Sequence[TaskId]) -> dict[TaskId, JobId]:
-        """Return the jobs that tasks belong to, for those that belong to one."""
-        rows = await self._database.fetch(Line.DESK, "in_jobs", repeat=True, ids=list(tasks))
-        return {TaskId(str(task)): JobId(str(job)) for task, job, _ in rows}
-
-    async def _retry_in_job(
-        self,
-        task: TaskId,
-        tenant: str | None,
-        *,
-        then: Callable[[Transaction, int, int], Awaitable[None]] | None = None,
-    ) -> Changed | NotFound | Conflict:
-        """Run one task of a job again, and what was skipped because of it; then do `then`, with its lane and epoch."""
-
-        async def retry(transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
-            standings = await _standings(transaction, job)
-            stand = standings[task]
-            try:
-                step(stand.state, Act.RETRY)
-            except Conflict as conflict:
-                return conflict
-            effects = await self._revive(transaction, job, needed, standings, task)
-            if then is not None and isinstance(effects, Effects):
-                await then(transaction, stand.lane, stand.epoch)
-            return effects
-
-        job = (await self._in_jobs([task])).get(task)
-        answer = await self._act_on_job(job, tenant, retry) if job else None
-        if isinstance(answer, ChangedJob):
-            return retried(task, answer.effects)
-        return answer if isinstance(answer, Conflict) else NotFound(f"there is no task {task}", field="id")
+    async def _retry_in_job(self, transaction: Transaction, stand: Stand) -> Changed | Conflict:
+        """Run one task of a job again, and what was skipped because of it; the jobs are locked."""
+        try:
+            step(stand.state, Act.RETRY)
+        except Conflict as conflict:
+            return conflict
+        ((_, job, _),) = await transaction.fetch("in_jobs", ids=[stand.id])
+        needed = [str(other) for _, other in await transaction.fetch("deps", ids=[job])]
+        jobs = await lock_jobs(transaction, [str(job), *needed])
+        others = {other: jobs[other] for other in needed if other in jobs}
+        effects = await self._revive(transaction, jobs[str(job)], others, stand.id)
+        return effects if isinstance(effects, Conflict) else retried(stand.id, effects)
 
     async def _revive(
         self,
         transaction: Transaction,
         job: JobRow,
         needed: Jobs,
-        standings: Mapping[TaskId, Standing],
-        only: TaskId | None,
+        only: TaskId | None = None,
     ) -> Effects | Conflict:
+        standings = {each.id: each for each in map(_standing, await transaction.fetch("members", job=job.id))}
         revival = revive({each.id: _member(each) for each in standings.values()}, only)
         try:
             check_revival(job, revival)
@@ -216,11 +210,6 @@ class ControllingJobs(Rippling):
         )
         lanes = await self._lanes.lanes({standings[task].lane for task in queued})
         return [Hint(task, lanes[standings[task].lane], Instant(now)) for task in queued]
-
-
-async def _standings(transaction: Transaction, job: JobRow) -> dict[TaskId, Standing]:
-    standings = [_standing(row) for row in await transaction.fetch("members", job=job.id)]
-    return {each.id: each for each in standings}
 
 
 def _standing(row: Iterable[Any]) -> Standing:

@@ -4,8 +4,10 @@ from msgspec import Raw
 
 from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.controlling import Changes, Controlling, Doing
+from drumline.backends.postgres.controlling_jobs import Stand
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.dead_letters import DeadLetters
+from drumline.core.errors import Conflict
 from drumline.core.ids import TaskId
 from drumline.ports.dead_letters import edited
 from drumline.ports.hint import Effects
@@ -19,24 +21,27 @@ class Editing(Controlling, DeadLetters):
         """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`."""
         retrying = self._retrying()
 
-        async def edit(transaction: Transaction, lane: int, epoch: int) -> None:
+        async def edit(transaction: Transaction, stand: Stand) -> None:
             ((before,),) = await transaction.fetch(
-                "edit_payload", id=task, payload=bytes(payload), epoch=epoch, now=self._now()
+                "edit_payload", id=task, payload=bytes(payload), epoch=stand.epoch, now=self._now()
             )
-            lanes = await self._lanes.lanes([lane])
-            fact = edited(task, lanes[lane], before=Raw(before), epoch=epoch)
+            lanes = await self._lanes.lanes([stand.lane])
+            fact = edited(task, lanes[stand.lane], before=Raw(before), epoch=stand.epoch)
             await tell_facts(transaction, [fact], now=self._now())
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             effects = await retrying.write(transaction, changed)
             ((stand, _),) = changed.values()
-            await edit(transaction, stand.lane, stand.epoch)
+            await edit(transaction, stand)
             return effects
 
-        if await self._in_jobs([task]):
-            answer = await self._retry_in_job(task, tenant, then=edit)
-        else:
-            (answer,) = await self._each([task], tenant, Doing(retrying.decide, write))
+        async def in_job(transaction: Transaction, stand: Stand) -> Changed | Conflict:
+            answer = await self._retry_in_job(transaction, stand)
+            if isinstance(answer, Changed):
+                await edit(transaction, stand)
+            return answer
+
+        (answer,) = await self._each([task], tenant, Doing(retrying.decide, write, in_job))
         if not isinstance(answer, Changed):
             raise answer
         return answer

@@ -61,14 +61,22 @@ class Blocked(NamedTuple):
 class JobFollowing(Access):
     """Lets ends follow from ends."""
 
-    async def _lock_members(self, transaction: Transaction, tasks: Sequence[TaskId]) -> Members | None:
-        """Lock the jobs of tasks, before anything else is locked; None if they belong to none."""
+    async def _lock_members(
+        self, transaction: Transaction, tasks: Sequence[TaskId], *, with_needed: bool = False
+    ) -> Members | None:
+        """Lock the jobs of tasks, before anything else is locked; None if they belong to none.
+
+        `with_needed` locks the jobs that those depend on too.
+        """
         rows = await transaction.fetch("in_jobs", ids=list(tasks))
         if not rows:
             return None
         job_of = {TaskId(str(task)): str(job) for task, job, _ in rows}
         keys = {TaskId(str(task)): str(key) for task, _, key in rows}
-        return Members(job_of, keys, await lock_jobs(transaction, job_of.values()))
+        wanted = set(job_of.values())
+        if with_needed:
+            wanted |= {str(other) for _, other in await transaction.fetch("deps", ids=list(wanted))}
+        return Members(job_of, keys, await lock_jobs(transaction, wanted))
 
     async def _record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
         """Write endings, and what follows from them: of tasks of these jobs, or of none."""
