@@ -34,6 +34,12 @@ UNSAYABLE = (
     "cannot be given together with follow",  # OpenAPI cannot relate parameters
     "differs from the idempotency_key in the body",
     "idempotency_key_reused",
+    "must name something",  # what a filter must have depends on what else is asked for
+    "does not narrow",
+    "is for cancel only",
+    "is for reschedule only",
+    "must have run_at, delay or priority",
+    "cannot be given together with run_at",
     "has an address in it that is written unusually",  # which hosts are numbers, and which ports there are
     "must have a port from 1 to 65535",
 )

@@ -16,7 +16,7 @@ _DURATION = (
     r"^([0-9]{1,9}(\.[0-9]{1,3})?|([0-9]{1,3}(\.[0-9]{1,3})?(ms|[wdhms])){1,4}"
     r"|P([0-9]{1,3}D)?T([0-9]{1,4}H)?([0-9]{1,4}M)?[0-9]{1,4}S)$"
 )
-_NUMBER_OR_NAME: list[Schema] = [
+NUMBER_OR_NAME: list[Schema] = [
     {"type": "integer", "minimum": -100, "maximum": 100},
     {"type": "string", "pattern": r"^([+-]?[0-9]{1,2}|critical|high|normal|low)$"},
 ]
@@ -36,11 +36,13 @@ EMAIL: Schema = {
 }
 
 
-def _line(longest: int, **more: object) -> Schema:
+def line(longest: int, **more: object) -> Schema:
+    """Return the schema of a line of text."""
     return {"type": "string", "minLength": 1, "maxLength": longest, "pattern": _LINE, **more}
 
 
-def _duration(description: str, *, least: float = 0) -> Schema:
+def duration(description: str, *, least: float = 0) -> Schema:
+    """Return the schema of a duration that may be absent."""
     return {
         "anyOf": [
             {"type": "number", "minimum": least, "maximum": _LONGEST_SECONDS},
@@ -52,7 +54,8 @@ def _duration(description: str, *, least: float = 0) -> Schema:
     }
 
 
-def _time(description: str) -> Schema:
+def moment(description: str) -> Schema:
+    """Return the schema of a time that may be absent."""
     return {
         "anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}],
         "description": description,
@@ -62,12 +65,13 @@ def _time(description: str) -> Schema:
 
 def _key() -> Schema:
     return {
-        "anyOf": [_line(LONGEST_NAME), {"type": "null"}],
+        "anyOf": [line(LONGEST_NAME), {"type": "null"}],
         "description": "Submitted twice under one key, a task is stored once; another body under it is refused.",
     }
 
 
-def _given(field: str) -> Schema:
+def given(field: str) -> Schema:
+    """Return the schema of an object that has a field, and not null in it."""
     return {"required": [field], "properties": {field: {"not": {"type": "null"}}}}
 
 
@@ -75,19 +79,17 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
     """Return the notes for a server with these limits."""
     wait = {"minimum": 0, "maximum": info.longest_wait}
     priority = {
-        "anyOf": _NUMBER_OR_NAME,
+        "anyOf": NUMBER_OR_NAME,
         "default": 0,
         "description": "From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting.",
     }
     word: Schema = {"maxLength": LONGEST_NAME, "pattern": f"^$|{_LINE}"}
-    one_time: Schema = {"not": {"allOf": [_given("delay"), _given("run_at")]}}
-    one_key: Schema = {"not": {"allOf": [_given("idempotency_key"), _given("idempotencyKey")]}}
+    one_time: Schema = {"not": {"allOf": [given("delay"), given("run_at")]}}
+    one_key: Schema = {"not": {"allOf": [given("idempotency_key"), given("idempotencyKey")]}}
     return {
-        "TaskRequest.name": _line(LONGEST_NAME, description="What kind of task it is; workers say which they run."),
-        "FlowRequest.name": _line(LONGEST_NAME, description="The same as type.", default=UNSET),
-        "FlowRequest.type": _line(
-            LONGEST_NAME, description="What kind of task it is; the same as name.", default=UNSET
-        ),
+        "TaskRequest.name": line(LONGEST_NAME, description="What kind of task it is; workers say which they run."),
+        "FlowRequest.name": line(LONGEST_NAME, description="The same as type.", default=UNSET),
+        "FlowRequest.type": line(LONGEST_NAME, description="What kind of task it is; the same as name.", default=UNSET),
         "FlowRequest": {"oneOf": [{"required": ["type"]}, {"required": ["name"]}], "allOf": [one_time, one_key]},
         "TaskRequest": {"allOf": [one_time, one_key]},
         "TaskRequest.payload": {"description": f"Any JSON, at most {limits.payload:,} bytes."},
@@ -97,8 +99,8 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
             "description": "The queue that workers take it from.",
         },
         "TaskRequest.priority": priority,
-        "TaskRequest.delay": _duration("Run it so much later than now; not together with run_at."),
-        "TaskRequest.run_at": _time("Run it at this time; not together with delay."),
+        "TaskRequest.delay": duration("Run it so much later than now; not together with run_at."),
+        "TaskRequest.run_at": moment("Run it at this time; not together with delay."),
         "TaskRequest.retries": {
             "minimum": 0,
             "maximum": MOST_RETRIES,
@@ -112,10 +114,10 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
             ],
             "description": "How long to wait before each retry; a number is the base of the default 2, 4, 8 s.",
         },
-        "TaskRequest.timeout": _duration("Stop an attempt that takes longer.", least=0.001),
+        "TaskRequest.timeout": duration("Stop an attempt that takes longer.", least=0.001),
         "TaskRequest.idempotency_key": _key(),
         "TaskRequest.idempotencyKey": {**_key(), "description": "The same as idempotency_key."},
-        "TaskRequest.tags": {"items": _line(LONGEST_TAG), "maxItems": MOST_TAGS, "description": "Words to find it by."},
+        "TaskRequest.tags": {"items": line(LONGEST_TAG), "maxItems": MOST_TAGS, "description": "Words to find it by."},
         "TaskRequest.notify": {"maxItems": MOST_TARGETS, "description": "Whom to tell when it ends."},
         "NotifyTarget": {
             "oneOf": [
@@ -132,20 +134,20 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
             "maxItems": limits.batch,
             "description": "The tasks; an item that is not valid is answered with its problem.",
         },
-        "RescheduleRequest": {"anyOf": [_given(name) for name in ("run_at", "delay", "priority")], **one_time},
-        "RescheduleRequest.priority": {"anyOf": [*_NUMBER_OR_NAME, {"type": "null"}]},
-        "RescheduleRequest.delay": _duration("Run it so much later than now; not together with run_at."),
-        "RescheduleRequest.run_at": _time("Run it at this time; not together with delay."),
-        "ScheduleRequest.task_name": _line(LONGEST_NAME),
+        "RescheduleRequest": {"anyOf": [given(name) for name in ("run_at", "delay", "priority")], **one_time},
+        "RescheduleRequest.priority": {"anyOf": [*NUMBER_OR_NAME, {"type": "null"}]},
+        "RescheduleRequest.delay": duration("Run it so much later than now; not together with run_at."),
+        "RescheduleRequest.run_at": moment("Run it at this time; not together with delay."),
+        "ScheduleRequest.task_name": line(LONGEST_NAME),
         "ScheduleRequest.priority": priority,
-        "PauseRequest.reason": {"anyOf": [_line(500), {"type": "null"}]},
+        "PauseRequest.reason": {"anyOf": [line(500), {"type": "null"}]},
         "ListQuery.limit": {"maximum": limits.page, "description": "Items in one page."},
         "ListQuery.cursor": {"type": "string", "format": "uuid", "description": "`next_cursor` of the page before."},
         "ListQuery.status": {"description": "Repeat it, or separate by commas, for several."},
         "ListQuery.queue": {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
-        "ListQuery.name": _line(LONGEST_NAME),
-        "ListQuery.tag": _line(LONGEST_TAG),
-        "ListQuery.idempotency_key": _line(LONGEST_NAME),
+        "ListQuery.name": line(LONGEST_NAME),
+        "ListQuery.tag": line(LONGEST_TAG),
+        "ListQuery.idempotency_key": line(LONGEST_NAME),
         "ListQuery.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
         "ListQuery.job": {"type": "string", "format": "uuid", "description": "Only the tasks of this job."},
         "ListQuery.payload": {"description": "Whether to include payloads."},
@@ -156,12 +158,12 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "CancelQuery.force": {"description": "End a running task now; its worker is shut out."},
         "WorkersQuery.closed": {"description": "List workers that left lately too."},
         "OpenRequest.queues": {"items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"}},
-        "TaskType.name": _line(LONGEST_NAME),
+        "TaskType.name": line(LONGEST_NAME),
         "OpenRequest.host": word,
         "OpenRequest.version": word,
         "OpenRequest.label": word,
         **access_notes(limits),
-        "ClaimRequestBody": {"anyOf": [{"properties": {"again": {"const": False}}}, _given("claim_id")]},
+        "ClaimRequestBody": {"anyOf": [{"properties": {"again": {"const": False}}}, given("claim_id")]},
     }
 
 
@@ -179,6 +181,7 @@ PATH_PARAMETERS: dict[str, Schema] = {
         "pattern": r"^[A-Za-z0-9 _.+-]*[A-Za-z0-9_+-][A-Za-z0-9 _.+-]*$",
     },
     "code": {"type": "string"},
+    "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
     "tenant": TENANT,
 }
 """What stands in the braces of a path, by its name."""

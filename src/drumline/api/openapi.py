@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from drumline.api.bulk_notes import bulk_notes
 from drumline.api.notes import PATH_PARAMETERS, notes
 from drumline.api.operation import JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS, Problem
@@ -13,12 +14,12 @@ from drumline.core.limits import Limits
 
 _BRACES = re.compile(r"{(\w+)}")
 _PROBLEM_MEDIA = "application/problem+json"
-_REASONS = {200: "Done", 201: "Stored durably", 204: "Done, nothing to say", 503: "Not ready"}
+_REASONS = {200: "Done", 201: "Stored durably", 202: "Begun", 204: "Done, nothing to say", 503: "Not ready"}
 
 
 def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> dict[str, Any]:
     """Return the document that describes every operation that is not hidden."""
-    schemas = Schemas(notes(limits, info))
+    schemas = Schemas({**notes(limits, info), **bulk_notes(limits)})
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         if not operation.is_hidden:

@@ -37,6 +37,8 @@ class Tag(StrEnum):
     """The chapters of the API."""
 
     TASKS = "tasks"
+    FAILURES = "failures"
+    BULK = "bulk operations"
     QUEUES = "queues"
     WORKERS = "workers"
     KEYS = "keys"

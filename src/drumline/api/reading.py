@@ -131,9 +131,18 @@ def read_query(text: bytes, type: type[S]) -> S:
         if name not in known:
             raise Invalid("is not a parameter of this path" + suggestion(name, known), field=name)
     try:
-        return msgspec.convert(values, type, strict=False)
+        query = msgspec.convert(values, type, strict=False)
     except msgspec.ValidationError as error:
         raise explain(error, type=type) from error
+    _refuse_null(query, values)
+    return query
+
+
+def _refuse_null(query: Struct, values: dict[str, Any]) -> None:
+    """Refuse the word null: it would mean that nothing was asked for, and a filter would silently fall away."""
+    for written, name in zip(query.__struct_encode_fields__, query.__struct_fields__, strict=True):
+        if written in values and getattr(query, name) is None:
+            raise Invalid("must not be null; leave it out instead", field=written)
 
 
 def _pairs(text: bytes) -> list[tuple[str, str]]:

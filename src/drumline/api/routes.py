@@ -6,7 +6,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from drumline.api import (
     access,
     audit,
+    bulk,
     documentation,
+    failures,
     health,
     outputs,
     protocol,
@@ -25,6 +27,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *protocol.OPERATIONS,
     *outputs.OPERATIONS,
     *short_paths.OPERATIONS,
+    *failures.OPERATIONS,
+    *bulk.OPERATIONS,
     *queues.OPERATIONS,
     *workers.OPERATIONS,
     *stats.OPERATIONS,

@@ -62,6 +62,7 @@ _TELLING = re.compile(
 )
 """What stands before a number that tells one cause from another."""
 _MOST_TELLING_DIGITS: Final = 5
+_FINGERPRINT = re.compile(rf"[0-9a-f]{{{LENGTH}}}")
 _SPACE = re.compile(r"\s+")
 _FRAME = re.compile(r'^[ |+]*File "([^"\n]{1,1000})", line [0-9]+, in ([^\s]{1,200})', re.MULTILINE)
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]|^<frozen ")
@@ -80,6 +81,11 @@ def fingerprint(error: ErrorInfo) -> Fingerprint:
     parts = (error.kind, message, innermost_frame(error.traceback))
     digest = sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
     return Fingerprint(digest[:LENGTH], message[:LONGEST_SHOWN])
+
+
+def is_fingerprint(text: str) -> bool:
+    """Tell whether a text can be a fingerprint."""
+    return _FINGERPRINT.fullmatch(text) is not None
 
 
 def fold(message: str, *, quotes: bool = True) -> str:

@@ -6,6 +6,7 @@ from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.codec import check_json
 from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.core.fingerprint import is_fingerprint
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
 from drumline.core.references import MARK, find_references
@@ -86,7 +87,7 @@ class DeadLetterDesk:
     async def group(self, fingerprint: str, *, tenant: str | None = None) -> DeadLetterGroup:
         """Return one group, or raise `NotFound`."""
         which = DeadLetterFilter(tenant=tenant, fingerprint=fingerprint)
-        groups = await self._store.dead_letter_groups(which, limit=1)
+        groups = await self._store.dead_letter_groups(which, limit=1) if is_fingerprint(fingerprint) else []
         if not groups:
             raise NotFound(f"no dead letter has the fingerprint {fingerprint}", field="fingerprint")
         return groups[0]
@@ -144,6 +145,8 @@ def _mark(cursor: str) -> Mark:
 
 def _group_mark(cursor: str) -> GroupMark:
     value, _, fingerprint = cursor.partition(".")
+    if not is_fingerprint(fingerprint):
+        raise Invalid("is not a cursor of this list", field="cursor")
     return GroupMark(_number(value), fingerprint)
 
 

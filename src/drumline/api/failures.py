@@ -1,0 +1,287 @@
+"""Failures: the tasks that failed for good, one by one and in groups; look, retry, discard, purge."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from drumline.api.bulk import BulkBody, begin_reply
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, task_body
+from drumline.api.tasks import task_limit, task_of, task_reply
+from drumline.core.bulk import BulkAct, BulkFilter, BulkRequest
+from drumline.core.clock import Instant, moment_of, to_datetime
+from drumline.core.codec import encode
+from drumline.core.dead_letter import Reason
+from drumline.core.duration import millis, parse_duration
+from drumline.engine.bulk import letters_of
+from drumline.ports.dead_letters import DeadLetter, DeadLetterGroup, GroupOrder, PayloadEdit
+
+Fingerprint = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{12}$"})]
+
+
+class FailureBody(Struct, frozen=True, kw_only=True):
+    """A task that failed for good. Failures of one cause share their fingerprint."""
+
+    id: TaskIdText
+    tenant: str
+    name: str
+    queue: str
+    failed_at: Moment
+    reason: Reason
+    kind: str
+    message: str
+    fingerprint: Fingerprint
+    attempts: int
+    job: str | None
+
+
+class FailureList(Struct, frozen=True):
+    """A page of failures, the latest first."""
+
+    items: tuple[FailureBody, ...]
+    next_cursor: str | None
+
+
+class EditBody(Struct, frozen=True, kw_only=True):
+    """What a task was given before somebody changed it: attempts up to `epoch` ran with it."""
+
+    epoch: int
+    at: Moment
+    payload: Raw
+
+
+class FailureFile(Struct, frozen=True, kw_only=True):
+    """All that is known about a failure."""
+
+    failure: FailureBody
+    task: TaskBody
+    attempts: tuple[AttemptBody, ...]
+    edits: tuple[EditBody, ...]
+
+
+class GroupBody(Struct, frozen=True, kw_only=True):
+    """Failures of one cause. The message is what they have in common: what varies is folded away."""
+
+    fingerprint: Fingerprint
+    kind: str
+    message: str
+    count: int
+    first_at: Moment
+    last_at: Moment
+    names: tuple[str, ...]
+    queues: tuple[str, ...]
+
+
+class GroupList(Struct, frozen=True):
+    """A page of groups."""
+
+    items: tuple[GroupBody, ...]
+    next_cursor: str | None
+
+
+class FailuresQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which failures to list."""
+
+    queue: str | None = None
+    name: str | None = None
+    fingerprint: str | None = None
+    kind: str | None = None
+    reason: Reason | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    tag: str | None = None
+    job: str | None = None
+    limit: Annotated[int, Meta(ge=1)] = 100
+    cursor: str | None = None
+
+
+class GroupsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which groups to list, and what comes first: what was seen last, or what there is most of."""
+
+    queue: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    sort: GroupOrder = GroupOrder.LAST_SEEN
+    limit: Annotated[int, Meta(ge=1)] = 100
+    cursor: str | None = None
+
+
+class RetryRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the task shall be given from now on; absent, what it was given before."""
+
+    payload: Raw | UnsetType = UNSET
+
+
+class ManyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which failures, by exactly one of `ids`, `filter` and `all`, and how many of them in a second at most."""
+
+    ids: tuple[str, ...] = ()
+    filter: BulkFilter | None = None
+    all: bool = False
+    rate: float | None = None
+    reason: str | None = None
+    dry_run: bool = False
+
+
+class PurgeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How old failures must be to be discarded."""
+
+    older_than: float | str
+    reason: str | None = None
+    dry_run: bool = False
+
+
+async def list_failures(call: Call[None, FailuresQuery]) -> Reply:
+    """Return a page of failures, the latest first."""
+    query = call.query
+    named = {name: getattr(query, name) for name in query.__struct_fields__ if name not in {"limit", "cursor"}}
+    which = letters_of(BulkFilter(**named), tenant=call.tenant, field="")
+    page = await call.engine.dead_letters.list(which, limit=query.limit, cursor=query.cursor)
+    return Reply(encode(FailureList(tuple(failure_body(letter) for letter in page.items), page.next_cursor)))
+
+
+async def list_groups(call: Call[None, GroupsQuery]) -> Reply:
+    """Return a page of groups."""
+    query = call.query
+    which = letters_of(BulkFilter(queue=query.queue, name=query.name, kind=query.kind), tenant=call.tenant, field="")
+    page = await call.engine.dead_letters.groups(which, order=query.sort, limit=query.limit, cursor=query.cursor)
+    return Reply(encode(GroupList(tuple(group_body(group) for group in page.items), page.next_cursor)))
+
+
+async def get_group(call: Call[None, NoQuery]) -> Reply:
+    """Return one group."""
+    group = await call.engine.dead_letters.group(call.params["fingerprint"], tenant=call.tenant)
+    return Reply(encode(group_body(group)))
+
+
+async def get_failure(call: Call[None, NoQuery]) -> Reply:
+    """Return a failure with its task, payload, history and earlier payloads."""
+    file = await call.engine.dead_letters.get(task_of(call), tenant=call.tenant)
+    body = FailureFile(
+        failure=failure_body(file.letter),
+        task=task_body(file.task, now=call.engine.clock.now()),
+        attempts=tuple(attempt_body(attempt) for attempt in file.attempts),
+        edits=tuple(_edit_body(edit) for edit in file.edits),
+    )
+    return Reply(encode(body))
+
+
+async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:
+    """Run a failed task again, with another payload if one is given."""
+    task = task_of(call)
+    payload = None if call.body.payload is UNSET else call.body.payload
+    await call.engine.dead_letters.retry(task, payload=payload, tenant=call.tenant)
+    return await task_reply(call, task)
+
+
+async def discard_failure(call: Call[None, NoQuery]) -> Reply:
+    """Take a failure off the list; its task stays failed."""
+    task = task_of(call)
+    await call.engine.dead_letters.discard(task, tenant=call.tenant)
+    return await task_reply(call, task)
+
+
+async def retry_failures(call: Call[ManyRequest, NoQuery]) -> Reply:
+    """Run many failed tasks again: those that have failed by now, at the rate asked for."""
+    return await begin_reply(call, _many(BulkAct.RETRY, call.body))
+
+
+async def discard_failures(call: Call[ManyRequest, NoQuery]) -> Reply:
+    """Take many failures off the list; their tasks stay failed."""
+    return await begin_reply(call, _many(BulkAct.DISCARD, call.body))
+
+
+async def purge_failures(call: Call[PurgeRequest, NoQuery]) -> Reply:
+    """Take old failures off the list; their tasks stay failed until they are pruned."""
+    age = millis(parse_duration(call.body.older_than, field="older_than"))
+    before = to_datetime(Instant(max(await call.engine.store.now() - age, 0)))
+    request = BulkRequest(
+        act=BulkAct.DISCARD,
+        filter=BulkFilter(until=before),
+        reason=call.body.reason,
+        dry_run=call.body.dry_run,
+    )
+    return await begin_reply(call, request)
+
+
+def failure_body(letter: DeadLetter) -> FailureBody:
+    """Return a dead letter as JSON shows it."""
+    return FailureBody(
+        id=letter.task,
+        tenant=letter.lane.tenant,
+        name=letter.lane.name,
+        queue=letter.lane.queue,
+        failed_at=moment_of(letter.at),
+        reason=letter.reason,
+        kind=letter.kind,
+        message=letter.message,
+        fingerprint=letter.fingerprint,
+        attempts=letter.attempts,
+        job=letter.job,
+    )
+
+
+def group_body(group: DeadLetterGroup) -> GroupBody:
+    """Return a group as JSON shows it."""
+    return GroupBody(
+        fingerprint=group.fingerprint,
+        kind=group.kind,
+        message=group.message,
+        count=group.count,
+        first_at=moment_of(group.first_at),
+        last_at=moment_of(group.last_at),
+        names=group.names,
+        queues=group.queues,
+    )
+
+
+def _edit_body(edit: PayloadEdit) -> EditBody:
+    return EditBody(epoch=edit.epoch, at=moment_of(edit.at), payload=edit.payload)
+
+
+def _many(act: BulkAct, wanted: ManyRequest) -> BulkRequest:
+    fields: dict[str, Any] = msgspec.structs.asdict(wanted)
+    return BulkRequest(act=act, **fields)
+
+
+OPERATIONS = (
+    Operation(
+        method="GET", path="/api/v1/failures", handler=list_failures, tag=Tag.FAILURES,
+        summary="List the tasks that failed for good, the latest first", query=FailuresQuery, answer=FailureList,
+    ),
+    Operation(
+        method="GET", path="/api/v1/failures/groups", handler=list_groups, tag=Tag.FAILURES,
+        summary="List failures by their cause, with counts", query=GroupsQuery, answer=GroupList,
+    ),
+    Operation(
+        method="GET", path="/api/v1/failures/groups/{fingerprint}", handler=get_group, tag=Tag.FAILURES,
+        summary="Look at the failures of one cause", answer=GroupBody,
+    ),
+    Operation(
+        method="POST", path="/api/v1/failures/retry", handler=retry_failures, tag=Tag.FAILURES,
+        summary="Run many failed tasks again", body=ManyRequest, answer=BulkBody, status=202, also=(200,),
+    ),
+    Operation(
+        method="POST", path="/api/v1/failures/discard", handler=discard_failures, tag=Tag.FAILURES,
+        summary="Take many failures off the list", body=ManyRequest, answer=BulkBody, status=202, also=(200,),
+    ),
+    Operation(
+        method="POST", path="/api/v1/failures/purge", handler=purge_failures, tag=Tag.FAILURES,
+        summary="Take old failures off the list", body=PurgeRequest, answer=BulkBody, status=202, also=(200,),
+    ),
+    Operation(
+        method="GET", path="/api/v1/failures/{id}", handler=get_failure, tag=Tag.FAILURES,
+        summary="Look at a failure: payload, error, history", answer=FailureFile,
+    ),
+    Operation(
+        method="POST", path="/api/v1/failures/{id}/retry", handler=retry_failure, tag=Tag.FAILURES,
+        summary="Run a failed task again, if need be with another payload", body=RetryRequest, body_required=False,
+        largest=task_limit, bulk="payload", answer=TaskBody,
+    ),
+    Operation(
+        method="POST", path="/api/v1/failures/{id}/discard", handler=discard_failure, tag=Tag.FAILURES,
+        summary="Take a failure off the list", answer=TaskBody,
+    ),
+)  # fmt: skip
