@@ -12,7 +12,7 @@ from drumline.backends.postgres.connection import Connection
 from drumline.core.event import Event
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
-from tests.factories import claim_one, open_session, settle, submit
+from tests.factories import claim, open_session, settle, submit
 from tests.harness.pgbouncer import PgBouncer
 from tests.postgres.polling import until
 
@@ -121,11 +121,15 @@ async def test_many_sequencers_give_each_row_one_position_in_order(store: Postgr
         ids = []
         for _ in range(12):
             ids.append(await submit(store))
-            await settle(store, (await claim_one(store, ada)).lease, Act.COMPLETE)
+            for task in await claim(store, ada):
+                await settle(store, task.lease, Act.COMPLETE)
         return ids
 
     sequencing = [asyncio.create_task(sequence(one)) for one in stores]
     ids = [task for tasks in await asyncio.gather(*(live() for _ in range(4))) for task in tasks]
+    while tasks := await claim(store, ada):
+        for task in tasks:
+            await settle(store, task.lease, Act.COMPLETE)
     done.set()
     await asyncio.gather(*sequencing)
     await store.sequence()
