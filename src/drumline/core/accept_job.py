@@ -14,7 +14,7 @@ from drumline.core.ids import JobId, TaskId, parse_job_id
 from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
-from drumline.core.references import MARK, find_references
+from drumline.core.references import LITERAL_MARK, MARK, fill_in, find_references
 from drumline.core.task import (
     DEFAULT_TENANT,
     EMPTY_PAYLOAD,
@@ -84,13 +84,15 @@ class _TasksOf:
         """Return one task of the job, or raise `Invalid` naming the field by the task's key."""
         try:
             plain = accept(self._plain(key, task), id=id, tenant=self._tenant, limits=self._limits)
-            options = replace(
-                decode_options(plain.options), job=self._job, key=key, takes=self._taken(plain.payload, task.needs)
-            )
+            taken = self._taken(plain.payload, task.needs)
+            options = replace(decode_options(plain.options), job=self._job, key=key, takes=taken)
+            payload = plain.payload
+            if not taken and LITERAL_MARK in payload:  # nothing will be filled in later, so this is the time
+                payload = bytes(fill_in(payload, (), {}, self._limits))
         except Invalid as error:
             where = f"tasks.{key}" + (f".{error.field}" if error.field else "")
             raise Invalid(error.message, field=where, code=error.code) from error
-        return replace(plain, options=encode_options(options))
+        return replace(plain, payload=payload, options=encode_options(options))
 
     def _plain(self, key: str, task: JobTaskRequest) -> TaskRequest:
         if task.run_if is RunIf.ANY_FAILED and not task.needs:

@@ -26,6 +26,7 @@ RESULT: Final = "$result"
 LITERAL: Final = "$literal"
 MARK: Final = b'"$'
 """In every payload that has a reference, and in hardly any other."""
+LITERAL_MARK: Final = b'"$literal"'
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d{1,9})\]")
 
