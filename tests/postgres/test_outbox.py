@@ -10,7 +10,7 @@ import pytest
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.connection import Connection
 from drumline.core.event import Event
-from drumline.core.ids import TaskId
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.state import Act
 from tests.factories import claim, open_session, settle, submit
 from tests.harness.pgbouncer import PgBouncer
@@ -40,6 +40,12 @@ async def read_all(store: PostgresStore, after: int) -> tuple[list[str], int]:
 async def start(store: PostgresStore) -> int:
     await store.sequence()
     return (await store.log_span()).last
+
+
+async def complete_all(store: PostgresStore, session: SessionId) -> None:
+    while tasks := await claim(store, session):
+        for task in tasks:
+            await settle(store, task.lease, Act.COMPLETE)
 
 
 async def test_a_slow_transaction_is_not_skipped(store: PostgresStore, slow: Connection) -> None:
@@ -121,15 +127,12 @@ async def test_many_sequencers_give_each_row_one_position_in_order(store: Postgr
         ids = []
         for _ in range(12):
             ids.append(await submit(store))
-            for task in await claim(store, ada):
-                await settle(store, task.lease, Act.COMPLETE)
+            await complete_all(store, ada)
         return ids
 
     sequencing = [asyncio.create_task(sequence(one)) for one in stores]
     ids = [task for tasks in await asyncio.gather(*(live() for _ in range(4))) for task in tasks]
-    while tasks := await claim(store, ada):
-        for task in tasks:
-            await settle(store, task.lease, Act.COMPLETE)
+    await complete_all(store, ada)
     done.set()
     await asyncio.gather(*sequencing)
     await store.sequence()
