@@ -30,7 +30,7 @@ COLUMNS = (
     Column("ID", lambda job: job["id"], rank=9),
     Column("STATUS", lambda job: job["status"], rank=9),
     Column("NAME", lambda job: job["name"], rank=8, least=12),
-    Column("PROGRESS", progress_of, rank=7, least=12),
+    Column("PROGRESS", progress_of, rank=7, least=24),
     Column("OWNER", lambda job: job["owner"], rank=2, least=8),
     Column("CREATED", lambda job: job["created_at"], rank=6, is_time=True),
     Column("TOOK", lambda job: between(job["started_at"], job["finished_at"]), rank=4),
