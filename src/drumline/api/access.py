@@ -12,7 +12,7 @@ from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.ids import parse_task_id
-from drumline.core.new_key import KeyRequest, RotateRequest
+from drumline.core.new_key import KeyRequest, RotateKeyRequest
 from drumline.engine.keys import MadeKey
 from drumline.ports.access import KeyChange
 
@@ -139,7 +139,7 @@ async def revoke_key(call: Call[ReasonRequest, NoQuery]) -> Reply:
     return await _changed(call, KeyChange(is_revoked=True))
 
 
-async def rotate_key(call: Call[RotateRequest, NoQuery]) -> Reply:
+async def rotate_key(call: Call[RotateKeyRequest, NoQuery]) -> Reply:
     """Make a key in the place of an old one; both open until the overlap is over."""
     return _made(call, await call.engine.access.keys.rotate(_key_id(call), call.body, by=call.by))
 
@@ -228,7 +228,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_KEYS + "/{id}/rotate", handler=rotate_key, tag=Tag.KEYS,
-        summary="Make a key in the place of another", body=RotateRequest, body_required=False, answer=MadeKeyBody,
+        summary="Make a key in the place of another", body=RotateKeyRequest, body_required=False, answer=MadeKeyBody,
         status=201,
     ),
 )  # fmt: skip

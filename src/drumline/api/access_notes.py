@@ -69,14 +69,14 @@ def access_notes(limits: Limits) -> dict[str, Schema]:
             ],
             "description": "The same, counted from now.",
         },
-        "RotateRequest.overlap": {
+        "RotateKeyRequest.overlap": {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 2_592_000},
                 {"type": "string", "pattern": "^([0-9]{1,6}s?|[0-9]{1,4}m|[0-9]{1,2}h|[12]?[0-9]d)$"},
             ],
             "description": "How long the old key opens beside the new one, at most 30 days.",
         },
-        "RotateRequest.reason": _reason(),
+        "RotateKeyRequest.reason": _reason(),
         "ReasonRequest.reason": _reason(),
         "TenantRequest.name": TENANT | {"description": "Lower-case letters, digits and _ . -"},
         "TenantChange.reason": _reason(),

@@ -40,7 +40,7 @@ class KeyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     expires_in: float | str | None = None
 
 
-class RotateRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RotateKeyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long the old key opens beside the new one, and why it is replaced."""
 
     overlap: float | str = DEFAULT_OVERLAP
@@ -94,7 +94,7 @@ def check_grant(by: Caller, spec: KeySpec, tenant: str | None) -> None:
             raise Forbidden(f"this key can only give {' or '.join(had)}", field=field)
 
 
-def overlap_of(request: RotateRequest) -> int:
+def overlap_of(request: RotateKeyRequest) -> int:
     """Return the milliseconds that both keys open."""
     overlap = millis(parse_duration(request.overlap, field="overlap"))
     if overlap > LONGEST_OVERLAP_MS:

@@ -8,7 +8,7 @@ from drumline.core.access import Caller
 from drumline.core.api_key import SECRET_BYTES, ApiKey, KeyId, make_key
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
-from drumline.core.new_key import Asked, KeyRequest, RotateRequest, accept_key, overlap_of, replace_key
+from drumline.core.new_key import Asked, KeyRequest, RotateKeyRequest, accept_key, overlap_of, replace_key
 from drumline.engine.identities import Identities
 from drumline.engine.tenants import TenantDesk
 from drumline.ports.access import KeyChange, Keys
@@ -47,7 +47,7 @@ class KeyDesk:
             raise Invalid(f"is not there: make the tenant {new.tenant} first", field="tenant")
         return MadeKey(await self._store.add_key(new), secret)
 
-    async def rotate(self, key: KeyId, request: RotateRequest, *, by: Caller) -> MadeKey:
+    async def rotate(self, key: KeyId, request: RotateKeyRequest, *, by: Caller) -> MadeKey:
         """Make a key in the place of an old one, which opens for a while more."""
         old = await self.get(key, tenant=by.tenant)
         secret = self._secret()

@@ -1,0 +1,94 @@
+"""Two tenants side by side: acme has things that nobody else may see, beta looks for them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from drumline.core.access import Role
+from drumline.core.policy import Policy
+from drumline.engine.engine import Engine
+
+CANARY = "canary"
+"""In everything that is acme's; in nothing that anybody else may see."""
+UNLIMITED = Policy(rates=dict.fromkeys(Role))
+ELSEWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+class Tenancy:
+    """An API with two tenants, a key of each role in both, and acme's things."""
+
+    def __init__(self, engine: Engine, http: httpx.AsyncClient) -> None:
+        self.engine = engine
+        self.http = http
+        self.keys: dict[str, str] = {}
+        self.ids: dict[str, str] = {}
+
+    async def furnish(self) -> None:
+        """Make the tenants, their keys and acme's things."""
+        for tenant in ("acme", "beta"):
+            await self.made("/tenants", name=tenant)
+            for role in Role:
+                name = f"{CANARY if tenant == 'acme' else tenant} {role}"
+                key = await self.made("/keys", name=name, tenant=tenant, role=role)
+                self.keys[f"{tenant} {role}"] = key["key"]
+                self.ids[f"key of {tenant} {role}"] = key["id"]
+        await self._work()
+        await self._act()
+
+    async def _work(self) -> None:
+        """Let a worker of acme run a task that leaves a log and a file, while another task waits."""
+        names = {"name": f"{CANARY}.work", "queue": f"{CANARY}-queue", "tags": [f"{CANARY} tag"]}
+        worker = await self.made(
+            "/worker/sessions",
+            by="acme worker",
+            host=f"{CANARY} host",
+            pid=7,
+            version="1",
+            queues=[],
+            types=[{"name": f"{CANARY}.work"}],
+            capacity=4,
+        )
+        self.ids["session"] = worker["session"]
+        done = await self.made("/tasks", by="acme submitter", payload={"text": CANARY}, **names)
+        self.ids["done"] = done["id"]
+        path = f"/worker/sessions/{worker['session']}"
+        (task,) = (await self.made(f"{path}/claim", by="acme worker", limit=1))["tasks"]
+        epoch = task["lease"]["epoch"]
+        await self.made(
+            f"{path}/log",
+            by="acme worker",
+            chunks=[{"task": done["id"], "epoch": epoch, "seq": 0, "text": f"{CANARY} log\n"}],
+        )
+        await self.ask("PUT", f"/api/v1{path}/artifacts/{done['id']}/file.txt", by="acme worker", content=b"canary")
+        error = {"kind": "Oops", "message": CANARY}
+        report = {"lease": task["lease"], "outcome": "failed", "error": error, "permanent": True}
+        await self.made(f"{path}/settle", by="acme worker", reports=[report])
+        waiting = await self.made("/tasks", by="acme submitter", payload={"text": CANARY}, delay=3600, **names)
+        self.ids["task"] = waiting["id"]
+
+    async def _act(self) -> None:
+        """Let an operator of acme do what leaves something behind."""
+        await self.made(f"/queues/{CANARY}-queue/pause", by="acme operator", reason=f"{CANARY} reason")
+        made = await self.made(
+            "/subscriptions", by="acme operator", name=f"{CANARY} hook", webhook=f"https://{CANARY}.example/hook"
+        )
+        self.ids["subscription"] = made["id"]
+        self.ids["delivery"] = (await self.made(f"/subscriptions/{made['id']}/test", by="acme operator"))["id"]
+        bulk = await self.made("/bulk", by="acme operator", act="cancel", filter={"tag": f"{CANARY} none"})
+        self.ids["bulk"] = bulk["id"]
+        groups = await self.ask("GET", "/api/v1/failures/groups", by="acme viewer")
+        self.ids["fingerprint"] = groups.json()["items"][0]["fingerprint"]
+
+    async def ask(
+        self, method: str, path: str, *, by: str | None = None, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> httpx.Response:
+        """Send a request with somebody's key; without one as the installation's own administrator."""
+        own = {} if by is None else {"X-API-Key": self.keys[by]}
+        return await self.http.request(method, path, headers={**own, **(headers or {})}, **more)
+
+    async def made(self, path: str, *, by: str | None = None, **body: Any) -> Any:
+        """Make something, and return what was answered."""
+        reply = await self.ask("POST", f"/api/v1{path}", by=by, json=body)
+        assert reply.is_success, (path, reply.text)
+        return reply.json() if reply.content else None
