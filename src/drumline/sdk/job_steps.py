@@ -182,7 +182,11 @@ class JobSteps:
             return shelf.build([found.get(key) for key in shelf.keys])
         page: TaskPage = yield GetResults(self.job)
         while True:
-            found |= {wanted[info.id]: info.result for info in page.items if info.id in wanted}
+            found |= {
+                wanted[info.id]: info.result
+                for info in page.items
+                if info.id in wanted and info.status is Status.COMPLETED
+            }
             if page.next_cursor is None:
                 return shelf.build([found.get(key) for key in shelf.keys])
             page = yield GetResults(self.job, page.next_cursor)

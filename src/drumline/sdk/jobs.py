@@ -96,7 +96,7 @@ class GetNodes(JobAsk[tuple[NodeInfo, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class GetResults(JobAsk[TaskPage]):
-    """Return a page of a job's completed tasks with their results."""
+    """Return a page of a job's tasks with the results of those that have completed."""
 
     job: JobId
     cursor: str | None = None
