@@ -61,6 +61,32 @@ async def test_schedulers_do_not_march_in_step() -> None:
     assert Rounds(Scripted(), random=lambda: 0.0).pause() != Rounds(Scripted(), random=lambda: 1.0).pause()
 
 
+class Punctual(Scripted):
+    """A duty that knows when it has to be done next."""
+
+    due_in: float | None = None
+
+    def next_in(self) -> float | None:
+        return self.due_in
+
+
+async def test_a_punctual_duty_is_done_when_it_is_due_and_not_only_each_second() -> None:
+    duty = Punctual(None, Unavailable("away"), Unavailable("away"))
+    rounds = Rounds(duty, random=lambda: 0.0)
+
+    assert rounds.pause() == 1
+    duty.due_in = 0.25
+    assert rounds.pause() == 0.25
+    duty.due_in = 90.0
+    assert rounds.pause() == 1
+    duty.due_in = -3.0
+    assert 0 < rounds.pause() < 0.01
+    with capture_logs():
+        for _ in range(3):
+            await rounds.pass_safely()
+    assert rounds.pause() == 2
+
+
 async def test_a_stop_ends_the_pause() -> None:
     duty = Scripted()
     duty.every = 3600.0

@@ -10,7 +10,7 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
 from drumline.core.event import Fact
 from drumline.core.firing import Firing, Run, fire
-from drumline.core.ids import JobId, ScheduleId, TaskId
+from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import NewJob
 from drumline.core.schedule import Overlap, RunState, RunView
 from drumline.core.task import NewTask
@@ -63,7 +63,8 @@ class Due(NamedTuple):
 
     def kept(self, runs: "Mapping[Key, Planned]") -> "Due":
         """Return it with those runs that came about, as they did."""
-        return self._replace(planned=tuple(runs[one.key] for one in self.planned if one.key in runs))
+        came = tuple([runs[one.key] for one in self.planned if one.key in runs])
+        return self if came == self.planned else self._replace(planned=came)
 
 
 class Made(NamedTuple):
@@ -114,24 +115,25 @@ def plan_runs(row: WaitingRow, runs: Iterable[NewRun], order: FireOrder, now: In
 
 
 def _planned(row: DueRow | WaitingRow, run: Run, maker: Maker, now: Instant) -> Planned:
-    schedule = row.id if isinstance(row, DueRow) else row.schedule
+    schedule = ScheduleId(row.id if isinstance(row, DueRow) else row.schedule)
+    made: NewTask | NewJob | None = None
+    state, reason = run.state, run.reason
+    if state is RunState.STARTED:
+        try:
+            made = maker.make(row.target, schedule=schedule, tenant=row.tenant, fire_time=run.fire_time)
+        except Invalid as error:
+            state, reason = RunState.SKIPPED, str(error)
     view = RunView(
-        schedule=ScheduleId(str(schedule)),
+        schedule=schedule,
         fire_time=run.fire_time,
         kind=run.kind,
-        state=run.state,
+        state=state,
         created_at=now,
-        reason=run.reason,
+        task=made.id if isinstance(made, NewTask) else None,
+        job=made.id if isinstance(made, NewJob) else None,
+        reason=reason,
     )
-    if run.state is not RunState.STARTED:
-        return Planned(view)
-    try:
-        made = maker.make(row.target, schedule=view.schedule, tenant=row.tenant, fire_time=run.fire_time)
-    except Invalid as error:
-        return Planned(view).refused(error)
-    is_task = isinstance(made, NewTask)
-    task, job = (TaskId(made.id), None) if is_task else (None, JobId(made.id))
-    return Planned(replace(view, task=task, job=job), made)
+    return Planned(view, made)
 
 
 def tasks_of(planned: Iterable[Planned]) -> list[NewTask]:
@@ -154,24 +156,32 @@ class Advance(NamedTuple):
     last_task: str | None
     last_job: str | None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is as nearly always: one run, a task, started; and the schedule goes on."""
+        return self.last_task is not None and self[3:8] == (False, 1, 0, 0, 0)
+
 
 def advance_of(due: Due) -> Advance:
     """Return how a schedule goes on after a firing."""
     states = [one.run.state for one in due.planned]
-    last = next((one.run for one in reversed(due.planned) if one.run.state is RunState.STARTED), None)
+    skipped, waiting = states.count(RunState.SKIPPED), states.count(RunState.WAITING)
+    last = None
+    if len(states) > skipped + waiting:
+        last = next(one.run for one in reversed(due.planned) if one.run.state is RunState.STARTED)
     turn = due.firing.turn
     return Advance(
-        id=due.row.id,
-        fire_at=None if turn is None else turn.fire_at,
-        due_at=None if turn is None else turn.due_at,
-        is_finished=turn is None,
-        runs=len(states) - states.count(RunState.SKIPPED),
-        skipped=states.count(RunState.SKIPPED),
-        missed=due.firing.missed,
-        waiting=states.count(RunState.WAITING),
-        last_fire_time=None if last is None else last.fire_time,
-        last_task=None if last is None else last.task,
-        last_job=None if last is None else last.job,
+        due.row.id,
+        None if turn is None else turn.fire_at,
+        None if turn is None else turn.due_at,
+        turn is None,
+        len(states) - skipped,
+        skipped,
+        due.firing.missed,
+        waiting,
+        None if last is None else last.fire_time,
+        None if last is None else last.task,
+        None if last is None else last.job,
     )
 
 

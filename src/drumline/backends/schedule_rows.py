@@ -233,7 +233,7 @@ def schedule_fact(word: str, view: ScheduleView) -> Fact:
 def run_facts(row: DueRow | WaitingRow, runs: Iterable[RunView], firing: Firing | None = None) -> list[Fact]:
     """Return the facts about runs of a schedule, and that it has finished if it has."""
     facts = [
-        Fact(f"drumline.schedule.{_WORD_OF[run.state]}", run.schedule, row.tenant, _run_data(row.name, run))
+        Fact(_TYPE_OF[run.state], run.schedule, row.tenant, _run_data(row.name, run))
         for run in runs
     ]
     if firing is not None and firing.turn is None:
@@ -241,7 +241,11 @@ def run_facts(row: DueRow | WaitingRow, runs: Iterable[RunView], firing: Firing 
     return facts
 
 
-_WORD_OF: Final = {RunState.STARTED: "fired", RunState.WAITING: "queued", RunState.SKIPPED: "skipped"}
+_TYPE_OF: Final = {
+    RunState.STARTED: "drumline.schedule.fired",
+    RunState.WAITING: "drumline.schedule.queued",
+    RunState.SKIPPED: "drumline.schedule.skipped",
+}
 
 
 def _run_data(name: str, run: RunView) -> dict[str, Any]:

@@ -21,6 +21,7 @@ BUSY: Final = "the previous run had not ended"
 FULL: Final = "too many runs were waiting"
 OVERTAKEN: Final = "a later run took its place"
 
+_PLAIN: Final = Policy()
 _FIRST_WANTED: Final = {Misfire.SKIP: sys.maxsize, Misfire.ONCE: -1, Misfire.ALL: 0}
 """From which of the missed times on there is a run for each."""
 
@@ -84,6 +85,9 @@ def fire(due: DueSchedule, *, now: Instant, absence: Absence | None, limits: Lim
     While a scheduler is there every fire time is a run, late or not. What was due in an absence goes by the policy.
     """
     times, dropped, turn = _due_times(due, now, limits)
+    if absence is None and not dropped and due.policy == _PLAIN:
+        runs = tuple([Run(time, RunKind.SCHEDULED, RunState.STARTED) for time in times])
+        return Firing(runs=runs, missed=0, turn=turn)
     kept, missed = _made_up(due, times, absence)
     left = None if due.policy.max_runs is None else due.policy.max_runs - due.runs
     runs = tuple(_overlapped(due, kept, left, limits))

@@ -164,11 +164,17 @@ class Bounded:
         self._plain = _plain(rule)
         self._before_start = Instant(0 if rule.start is None else rule.start - 1)
         self._end = LATEST if rule.end is None else rule.end
+        self._known: tuple[Instant, Instant | None] = (Instant(-1), None)
 
     def next_after(self, instant: Instant) -> Instant | None:
         """Return the first fire time after an instant, or None if there is none any more."""
-        found = self._plain.next_after(max(instant, self._before_start))
-        return None if found is None or found > self._end else found
+        # Schedules that fire at the same time often share a rule, and ask the same one after the other.
+        asked, found = self._known
+        if asked != instant:
+            found = self._plain.next_after(max(instant, self._before_start))
+            found = None if found is None or found > self._end else found
+            self._known = (instant, found)
+        return found
 
     def count(self, after: Instant, until: Instant) -> int:
         """Return how many fire times there are after an instant, up to and with another."""

@@ -25,6 +25,7 @@ from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.duty import Duty, Rounds
+from drumline.scheduler.fire import Firer
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
 from drumline.scheduler.stats import Statistician
@@ -116,7 +117,8 @@ async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> 
     crew = Crew(LocalGateway(engine), [app], worker_settings(settings), kinds)
     reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
     async with asyncio.TaskGroup() as group:
-        group.create_task(Rounds(reaper).run(stop), name="reap")
+        for duty in (reaper, Firer(engine.firings)):
+            group.create_task(Rounds(duty).run(stop), name=duty.name)
         await crew.run(stop)
 
 
@@ -160,6 +162,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
     engine = wired.engine
     duties: list[Duty] = [
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
+        Firer(engine.firings),
         Pruner(engine.store, retention=settings.retention),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store),

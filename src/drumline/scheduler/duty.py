@@ -7,13 +7,14 @@ becomes another one, and when it is over. While it lasts, passes come less often
 import asyncio
 from collections.abc import Callable
 from random import SystemRandom
-from typing import Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import structlog
 
 from drumline.core.errors import DrumlineError
 
 LONGEST_BACKOFF = 30.0
+SHORTEST_PAUSE: Final = 0.001
 JITTER = 0.2
 """The share of a pause that is left to chance, so that many schedulers do not march in step."""
 
@@ -31,6 +32,15 @@ class Duty(Protocol):
 
     async def pass_once(self) -> object:
         """Do it once; safe to repeat at any time, from any number of processes."""
+        ...
+
+
+@runtime_checkable
+class PunctualDuty(Duty, Protocol):
+    """A duty that knows when it has something to do, and should not be late for it."""
+
+    def next_in(self) -> float | None:
+        """Return the seconds until then; None if nothing is known."""
         ...
 
 
@@ -67,7 +77,12 @@ class Rounds:
         pause = self._duty.every
         if self._failures > 1:
             pause = max(pause, min(pause * 2.0 ** min(self._failures - 1, 16), LONGEST_BACKOFF))
-        return pause * (1 - JITTER * self._random())
+        pause *= 1 - JITTER * self._random()
+        due_in = None if self._failures else self._due_in()
+        return pause if due_in is None else min(pause, max(due_in, SHORTEST_PAUSE))
+
+    def _due_in(self) -> float | None:
+        return self._duty.next_in() if isinstance(self._duty, PunctualDuty) else None
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1

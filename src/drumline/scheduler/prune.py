@@ -1,4 +1,4 @@
-"""Prune: delete tasks that ended longer ago than they are kept for, in batches that hold nobody up."""
+"""Prune: delete tasks that ended longer ago than they are kept for, and notes of runs, without holding anybody up."""
 
 import asyncio
 from datetime import timedelta
@@ -41,8 +41,10 @@ class Pruner:
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
                 count = await self._store.prune(ended_before=ended_before, limit=self._batch)
+            async with asyncio.timeout(STATEMENT_SECONDS):
+                notes = await self._store.prune_runs(before=ended_before, limit=self._batch)
             pruned += count
-            if count < self._batch:
+            if max(count, notes) < self._batch:
                 self.every = self._usually_every
                 break
         else:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from drumline.backends.schedule_plans import (
+    Advance,
     Made,
     Planned,
     Stopped,
@@ -62,7 +63,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         )
         plans = [due.kept(made.runs) for due in plans]
         stopped = [self._stop_previous(connection, due.row.last_task, due.row.last_job) for due in plans if due.cancels]
-        connection.execute(SQL["advance_schedules"], {"batch": batch_of([advance_of(due) for due in plans])})
+        _advance(connection, [advance_of(due) for due in plans])
         tell_facts(connection, now, facts_of(plans))
         return Fired(
             schedules=len(plans),
@@ -147,6 +148,15 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
 
     def _cancel_previous(self, connection: sqlite3.Connection, task: TaskId, at: Standing) -> Changed:
         return self._cancel(connection, task, at, Act.CANCEL)
+
+
+def _advance(connection: sqlite3.Connection, advances: Sequence[Advance]) -> None:
+    plain = [(one.id, one.fire_at, one.due_at, one.last_fire_time, one.last_task) for one in advances if one.is_plain]
+    other = [one for one in advances if not one.is_plain]
+    if plain:
+        connection.execute(SQL["advance_plainly"], {"batch": batch_of(plain)})
+    if other:
+        connection.execute(SQL["advance_schedules"], {"batch": batch_of(other)})
 
 
 def _fired(looked_at: int, made: Made) -> Fired:
