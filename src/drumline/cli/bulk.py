@@ -1,0 +1,211 @@
+"""Commands about bulk operations, and how one is followed to its end."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.describing import print_line, shown_moment
+from drumline.cli.exits import ExitCode
+from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide, Yes
+from drumline.cli.output import Form, confirm, picked, print_json, print_json_line, print_list, say
+from drumline.cli.tables import Column, print_table, terminal_width, tidy
+from drumline.cli.terminal import is_terminal
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+LOOK_SECONDS = 0.25
+SHOWN_ITEMS = 20
+
+app = typer.Typer(help="Look at and abort acts on many tasks.", no_args_is_help=True, rich_markup_mode=None)
+
+BulkId = Annotated[str, typer.Argument(help="The operation's id.", metavar="ID", show_default=False)]
+
+
+def which(bulk: dict[str, Any]) -> str:
+    """Return in words which tasks an operation is about."""
+    if bulk["filter"] is None:
+        return "named one by one"
+    words = [f"{name}:{_word(value)}" for name, value in bulk["filter"].items()]
+    return " ".join(words) or "all"
+
+
+def _word(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+COLUMNS = (
+    Column("ID", lambda bulk: bulk["id"], rank=9),
+    Column("ACT", lambda bulk: bulk["act"], rank=8),
+    Column("STATE", lambda bulk: bulk["state"], rank=8),
+    Column("TOTAL", lambda bulk: bulk["total"], rank=7),
+    Column("DONE", lambda bulk: bulk["done"], rank=7),
+    Column("SKIPPED", lambda bulk: bulk["skipped"], rank=5),
+    Column("FAILED", lambda bulk: bulk["failed"], rank=5),
+    Column("CREATED", lambda bulk: bulk["created_at"], rank=6, is_time=True),
+    Column("WHICH", which, rank=4, least=16),
+    Column("REASON", lambda bulk: bulk["reason"], rank=3, least=12),
+)
+ITEMS = (
+    Column("TASK", lambda item: item["id"], rank=9),
+    Column("OUTCOME", lambda item: item["outcome"], rank=8),
+    Column("WHY", lambda item: item["error"], rank=7, least=20),
+)
+
+Show = Callable[[dict[str, Any]], None]
+"""Shows an operation as it stands now."""
+
+
+@app.command("list")
+def list_bulks(
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", help="Only running, completed or aborted ones; may be repeated.", metavar="STATE"),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    fields: Fields = None,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """List bulk operations, newest first."""
+    from drumline.cli.client import connect
+
+    found = connect(url, api_key).pages("/bulk", limit=limit, state=state or None)
+    print_list(found, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="There are no bulk operations.")
+
+
+@app.command()
+def get(id: BulkId, as_json: Json = False, fields: Fields = None, url: Url = None, api_key: Key = None) -> None:
+    """Show one operation, and the tasks that it passed over."""
+    from drumline.cli.client import connect
+
+    client = connect(url, api_key)
+    bulk = client.get(f"/bulk/{id}")
+    if as_json or fields:
+        print_json(next(picked([bulk], names)) if (names := Form(fields=fields).names) else bulk)
+        return
+    _print_bulk(bulk)
+    refused = client.get(f"/bulk/{id}/items", outcome="failed,skipped", limit=SHOWN_ITEMS)
+    if refused["items"]:
+        typer.echo()
+        print_table(
+            refused["items"], ITEMS, width=terminal_width() if is_terminal() else None, is_relative=is_terminal()
+        )
+        if refused["next_cursor"]:
+            say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1/bulk/{id}/items?outcome=failed,skipped")
+
+
+@app.command()
+def watch(
+    id: BulkId,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
+    ] = None,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Watch an operation until it ends."""
+    from drumline.cli.client import connect
+
+    client = connect(url, api_key)
+    bulk = follow(client, client.get(f"/bulk/{id}"), timeout=timeout, as_json=as_json, as_jsonl=as_jsonl)
+    finish(bulk, as_json=as_json, as_jsonl=as_jsonl)
+
+
+@app.command()
+def abort(id: BulkId, yes: Yes = False, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+    """Deal with no more tasks of an operation; what was done stays done."""
+    from drumline.cli.client import connect
+
+    client = connect(url, api_key)
+    bulk = client.get(f"/bulk/{id}")
+    confirm(f"Abort this {bulk['act']}, with {_left(bulk):,} of {bulk['total']:,} tasks left?", yes=yes)
+    bulk = client.post(f"/bulk/{id}/abort")
+    if as_json:
+        print_json(bulk)
+    else:
+        typer.echo(summary(bulk))
+
+
+def follow(
+    client: "Client",
+    bulk: dict[str, Any],
+    *,
+    timeout: float | None = None,
+    as_json: bool = False,
+    as_jsonl: bool = False,
+) -> dict[str, Any]:
+    """Show how an operation goes, and return it once it has ended or the time is up."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    with _display(bulk, as_json=as_json, as_jsonl=as_jsonl) as show:
+        while True:
+            show(bulk)
+            if bulk["state"] != "running" or (deadline is not None and time.monotonic() >= deadline):
+                return bulk
+            time.sleep(LOOK_SECONDS)
+            bulk = client.get(f"/bulk/{bulk['id']}")
+
+
+def finish(bulk: dict[str, Any], *, as_json: bool, as_jsonl: bool = False) -> None:
+    """Print how an operation ended, and exit accordingly."""
+    if as_json:
+        print_json(bulk)
+    elif not as_jsonl:
+        typer.echo(summary(bulk))
+        if bulk["failed"] or bulk["skipped"]:
+            say(f"Why some were passed over: drumline bulk get {bulk['id']}")
+    if bulk["state"] == "running":
+        say("The time is up; the operation goes on.")
+        raise typer.Exit(ExitCode.TIMED_OUT)
+    if bulk["failed"]:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def summary(bulk: dict[str, Any]) -> str:
+    """Return an operation in one line."""
+    parts = [f"{bulk['done']:,} of {bulk['total']:,} done"]
+    parts += [f"{bulk[name]:,} {name}" for name in ("skipped", "failed") if bulk[name]]
+    return f"{bulk['id']}  {bulk['act']} {bulk['state']}: {', '.join(parts)}"
+
+
+def _left(bulk: dict[str, Any]) -> int:
+    return int(bulk["total"] - bulk["done"] - bulk["skipped"] - bulk["failed"])
+
+
+def _print_bulk(bulk: dict[str, Any]) -> None:
+    print_line("id", bulk["id"])
+    print_line("act", bulk["act"] + (f", {bulk['rate']:g} a second" if bulk["rate"] else ""))
+    print_line("state", bulk["state"])
+    print_line("which", tidy(which(bulk)))
+    print_line("reason", tidy(bulk["reason"] or ""))
+    print_line("tasks", f"{bulk['done']:,} of {bulk['total']:,} done, {_left(bulk):,} left")
+    for name in ("skipped", "failed"):
+        print_line(name, f"{bulk[name]:,}" if bulk[name] else None)
+    print_line("created", shown_moment(bulk["created_at"]))
+    print_line("finished", shown_moment(bulk["finished_at"]))
+
+
+@contextmanager
+def _display(bulk: dict[str, Any], *, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
+    """Give what shows an operation: lines of JSON, a bar on the terminal, or nothing."""
+    if as_jsonl:
+        yield print_json_line
+    elif as_json or not sys.stderr.isatty():
+        yield lambda _bulk: None
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            bar = progress.add_task(bulk["act"], total=bulk["total"])
+            yield lambda now: progress.update(bar, completed=now["total"] - _left(now))
