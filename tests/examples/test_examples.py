@@ -16,6 +16,7 @@ from aiosmtpd.smtp import SMTP
 from drumline.sdk.loop_thread import LoopThread
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+APPS = [str(EXAMPLES / name) for name in ("hello.py", "closing_job.py")]
 
 
 class BusyAtFirst:
@@ -53,7 +54,7 @@ def server(tmp_path: Path, mail_server: tuple[BusyAtFirst, int]) -> Iterator[dic
     outside = {name: value for name, value in os.environ.items() if not name.startswith("DRUMLINE_")}
     here = {**outside, "DRUMLINE_DATA": str(tmp_path / "data"), "PYTHONWARNINGS": "error::ResourceWarning"}
     smtp = {"DRUMLINE_SMTP_HOST": "127.0.0.1", "DRUMLINE_SMTP_PORT": str(mail_server[1]), "DRUMLINE_SMTP_TLS": "none"}
-    command = [sys.executable, "-m", "drumline.cli.main", "dev", str(EXAMPLES / "hello.py"), "--port", "0"]
+    command = [sys.executable, "-m", "drumline.cli.main", "dev", *APPS, "--port", "0"]
     with (
         (tmp_path / "dev.log").open("wb") as log,
         subprocess.Popen(command, env=here | smtp, cwd=tmp_path, stdout=log, stderr=log) as process,
@@ -101,6 +102,11 @@ def test_the_examples_do_what_they_say(
 
     pipeline = run("shell_pipeline.py", server, tmp_path)
     assert pipeline.endswith("most beaten: snare\na stage that fails says why: exit code 1\n")
+
+    closing = run("closing_job.py", server, tmp_path)
+    assert "\n3 orders, 2400 cents\n" in closing
+    assert "it failed: task 'charge-1' failed: Permanent: nobody pays order 13\n" in closing
+    assert "'report': 'SKIPPED', 'clean_up': 'COMPLETED'" in closing
 
     mail = run("email_with_retry.py", server, tmp_path)
     again = run("email_with_retry.py", server, tmp_path)

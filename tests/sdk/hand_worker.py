@@ -32,6 +32,14 @@ class HandWorker:
         """Report how it ended."""
         self._thread.wait(self._gateway.settle([Report(claimed.lease, outcome)]))
 
+    def settle_with(self, claimed: ClaimedTask, result: bytes) -> None:
+        """Complete a task that was taken."""
+        self.settle(claimed, Succeeded(Raw(result)))
+
+    def claim_nothing(self) -> None:
+        """Ask for a task when none can be had."""
+        assert self._thread.wait(self._gateway.claim(self._session, limit=1, wait=0)) == ()
+
     def succeed(self, result: bytes) -> None:
         """Take the next task and complete it."""
         self.settle(self.claim(), Succeeded(Raw(result)))

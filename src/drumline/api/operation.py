@@ -37,6 +37,7 @@ class Tag(StrEnum):
     """The chapters of the API."""
 
     TASKS = "tasks"
+    JOBS = "jobs"
     FAILURES = "failures"
     BULK = "bulk operations"
     QUEUES = "queues"

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from drumline._version import __version__
-from drumline.cli import audit, bulk, failures, keys, queues, servers, tasks, tenants, workers
+from drumline.cli import audit, bulk, failures, jobs, keys, queues, servers, tasks, tenants, workers
 from drumline.cli.completion import completion
 from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.output import print_json, say
@@ -41,6 +41,7 @@ app.command("logs")(logs)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(failures.app, name="failures")
 app.add_typer(bulk.app, name="bulk")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(queues.app, name="queues")
 app.add_typer(workers.app, name="workers")
 app.add_typer(keys.app, name="keys")

@@ -55,6 +55,13 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/bulk/{id}/items": _READ,
         "POST /api/v1/bulk": Rule(Permission.TASKS_CONTROL, "bulk.begin"),
         "POST /api/v1/bulk/{id}/abort": Rule(Permission.TASKS_CONTROL, "bulk.abort"),
+        # Jobs are tasks together.
+        "POST /api/v1/jobs": _SUBMIT,
+        "GET /api/v1/jobs": _READ,
+        "GET /api/v1/jobs/{id}": _READ,
+        "GET /api/v1/jobs/{id}/graph": _READ,
+        "POST /api/v1/jobs/{id}/cancel": Rule(Permission.TASKS_CONTROL, "job.cancel"),
+        "POST /api/v1/jobs/{id}/resume": Rule(Permission.TASKS_CONTROL, "job.resume"),
         # The short paths.
         "POST /tasks": _SUBMIT,
         "POST /scheduleTask": _SUBMIT,

@@ -1,0 +1,192 @@
+"""Jobs: submit, look, cancel, resume."""
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from drumline.api.job_notes import LONGEST_REASON
+from drumline.api.job_shapes import GraphBody, JobBody, JobList, graph_body, job_body
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.reading import decode_body, members_of
+from drumline.api.shapes import TaskIdText
+from drumline.api.stopping import unless_stopped
+from drumline.api.tasks import CancelQuery, GetQuery, with_header_key
+from drumline.core.codec import encode
+from drumline.core.errors import Conflict, Invalid
+from drumline.core.ids import JobId, parse_job_id
+from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
+from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_text
+from drumline.ports.jobs import JobFilter
+
+_SLICE = 500
+"""Tasks of a job decoded between two turns of the event loop."""
+
+_TASK = msgspec.json.Decoder(JobTaskRequest)
+
+
+class JobSubmission(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A job as it comes: its tasks are read one by one, so that a fault can be told by its task's key."""
+
+    tasks: Raw  # type: ignore[assignment]
+
+
+class SubmittedJobBody(Struct, frozen=True, kw_only=True):
+    """A job that is stored durably, and the ids of its tasks by key.
+
+    `created` is false if its idempotency key brought back an earlier one.
+    """
+
+    id: TaskIdText
+    status: JobStatus
+    created: bool
+    tasks: dict[str, TaskIdText]
+
+
+class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which jobs to list."""
+
+    status: tuple[JobStatus, ...] = ()
+    name: str | None = None
+    owner: str | None = None
+    tag: str | None = None
+    idempotency_key: str | None = None
+    limit: Annotated[int, Meta(ge=1)] = 100
+    cursor: str | None = None
+
+
+class CancelJobRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether to end running tasks now, without waiting for their workers, and why the job is cancelled."""
+
+    force: bool = False
+    reason: str | None = None
+
+
+async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
+    """Store a job with all its tasks, or nothing of it, and answer once it is durable."""
+    request = with_header_key(await _read(call.body, most=call.desk.limits.job_tasks), call.header(b"idempotency-key"))
+    stored = await call.engine.jobs.submit(request, tenant=call.home)
+    body = SubmittedJobBody(id=stored.id, status=stored.status, created=stored.created, tasks=dict(stored.tasks))
+    location = ((b"location", f"/api/v1/jobs/{stored.id}".encode()),)
+    return Reply(encode(body), 201 if stored.created else 200, headers=location)
+
+
+async def list_jobs(call: Call[None, JobsQuery]) -> Reply:
+    """Return a page of jobs, newest first."""
+    query = call.query
+    which = JobFilter(
+        tenant=call.tenant,
+        statuses=frozenset(query.status),
+        name=None if query.name is None else check_name(query.name),
+        owner=None if query.owner is None else check_text(query.owner, field="owner", longest=LONGEST_NAME),
+        tag=None if query.tag is None else check_text(query.tag, field="tag", longest=LONGEST_TAG),
+        idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
+    )
+    page = await call.engine.jobs.list_jobs(which, limit=query.limit, cursor=query.cursor)
+    return Reply(encode(JobList(tuple(job_body(view) for view in page.items), page.next_cursor)))
+
+
+async def get_job(call: Call[None, GetQuery]) -> Reply:
+    """Return a job, at once or when it has ended."""
+    job = job_of(call)
+    view: JobView | None = None
+    seconds = call.wait(call.query.wait)
+    if seconds > 0:
+        waiting = call.engine.jobs.wait(job, seconds=seconds, tenant=call.tenant)
+        view = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
+    return await job_reply(call, job, view)
+
+
+async def graph(call: Call[None, NoQuery]) -> Reply:
+    """Return a job's tasks as they stand, which needs which, and what the job's length hangs on."""
+    job = job_of(call)
+    view = await call.engine.jobs.get(job, tenant=call.tenant)
+    nodes = await call.engine.jobs.nodes(job, tenant=call.tenant)
+    return Reply(encode(graph_body(view, nodes, now=call.engine.clock.now())))
+
+
+async def cancel_job(call: Call[CancelJobRequest, CancelQuery]) -> Reply:
+    """Cancel a job's waiting tasks at once and ask the running ones to stop, or with force end them now."""
+    job = job_of(call)
+    reason = call.body.reason
+    if reason is not None:
+        check_text(reason, field="reason", longest=LONGEST_REASON)
+    force = call.body.force or call.query.force
+    try:
+        await call.engine.jobs.cancel(job, force=force, reason=reason, tenant=call.tenant)
+    except Conflict:
+        view = await call.engine.jobs.get(job, tenant=call.tenant)
+        if view.status is not JobStatus.CANCELLED:  # one that is cancelled already is no conflict: it may be repeated
+            raise
+        return await job_reply(call, job, view)
+    return await job_reply(call, job)
+
+
+async def resume_job(call: Call[None, NoQuery]) -> Reply:
+    """Run a job's failed, cancelled and skipped tasks again, and only those; results are kept."""
+    job = job_of(call)
+    await call.engine.jobs.resume(job, tenant=call.tenant)
+    return await job_reply(call, job)
+
+
+def job_of(call: Call[Any, Any]) -> JobId:
+    """Return the job that the path names."""
+    return parse_job_id(call.params["id"])
+
+
+async def job_reply(call: Call[Any, Any], job: JobId, view: JobView | None = None) -> Reply:
+    """Answer with a job as it stands."""
+    if view is None:
+        view = await call.engine.jobs.get(job, tenant=call.tenant)
+    return Reply(encode(job_body(view)))
+
+
+async def _read(body: JobSubmission, *, most: int) -> JobRequest:
+    """Return a submission with its tasks read, or raise `Invalid` naming the task and field at fault."""
+    raws = members_of(body.tasks, field="tasks")
+    if len(raws) > most:  # before any of them is looked at
+        raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks", code="too_many")
+    tasks: dict[str, JobTaskRequest] = {}
+    for number, (key, raw) in enumerate(raws.items()):
+        tasks[key] = _read_task(key, raw)
+        if number % _SLICE == _SLICE - 1:
+            await asyncio.sleep(0)
+    fields = {name: getattr(body, name) for name in JobRequest.__struct_fields__ if name != "tasks"}
+    return JobRequest(**fields, tasks=tasks)
+
+
+def _read_task(key: str, raw: Raw) -> JobTaskRequest:
+    try:
+        return decode_body(_TASK, bytes(raw))
+    except Invalid as error:
+        inner = "" if error.field in {None, "body"} else f".{error.field}"
+        raise Invalid(error.message, field=f"tasks.{key}{inner}", code=error.code) from error
+
+
+OPERATIONS = (
+    Operation(
+        method="POST", path="/api/v1/jobs", handler=submit_job, tag=Tag.JOBS, summary="Submit a job",
+        body=JobSubmission, described=JobRequest, answer=SubmittedJobBody, status=201, also=(200,), idempotent=True,
+    ),
+    Operation(
+        method="GET", path="/api/v1/jobs", handler=list_jobs, tag=Tag.JOBS, summary="List jobs, newest first",
+        query=JobsQuery, answer=JobList,
+    ),
+    Operation(
+        method="GET", path="/api/v1/jobs/{id}", handler=get_job, tag=Tag.JOBS,
+        summary="Look at a job, or wait for its end", query=GetQuery, answer=JobBody,
+    ),
+    Operation(
+        method="GET", path="/api/v1/jobs/{id}/graph", handler=graph, tag=Tag.JOBS,
+        summary="Look at a job's tasks and how they hang together", answer=GraphBody,
+    ),
+    Operation(
+        method="POST", path="/api/v1/jobs/{id}/cancel", handler=cancel_job, tag=Tag.JOBS, summary="Cancel a job",
+        body=CancelJobRequest, body_required=False, query=CancelQuery, answer=JobBody,
+    ),
+    Operation(
+        method="POST", path="/api/v1/jobs/{id}/resume", handler=resume_job, tag=Tag.JOBS,
+        summary="Run what failed in a job, and what hung on it, again", answer=JobBody,
+    ),
+)  # fmt: skip
