@@ -118,12 +118,13 @@ def show(id: TaskId, as_json: Json = False, url: Url = None, api_key: Key = None
         print_json(file)
         return
     failure = file["failure"]
-    print_line("reason", f"{failure['reason']}, after {failure['attempts']} attempts")
+    times = "1 attempt" if failure["attempts"] == 1 else f"{failure['attempts']} attempts"
+    print_line("reason", f"{failure['reason']}, after {times}")
     print_line("group", failure["fingerprint"])
     print_line("job", failure["job"])
     print_task(file["task"], file["attempts"], client.get(f"/tasks/{id}/artifacts")["items"])
     if file["edits"]:
-        say(f"Its payload was changed {len(file['edits'])} times; the earlier ones: --json")
+        say("Its payload was changed; what it was given before: --json")
 
 
 app.command()(retry)

@@ -143,14 +143,15 @@ def _do_many(client: "Client", act: str, asked: dict[str, Any], manner: Manner) 
         if manner.as_json:
             print_json(found)
         else:
-            typer.echo(f"{_count(found)} would be meant; nothing was changed." if found["total"] else "No failures.")
+            fate = f"{_count(found)} would be dealt with; nothing was changed."
+            typer.echo(fate if found["total"] else "No failure is like that.")
         return
     confirm(f"{act.capitalize()} {_count(found)}{_pace(found)}?", yes=manner.yes)
     bulk = client.post(f"/failures/{act}", _as_seen(asked, found))
     if manner.no_wait:
         print_json(bulk) if manner.as_json else typer.echo(bulk["id"])
         return
-    say(f"{bulk['id']}: stop it with drumline bulk abort; Ctrl-C only stops watching.")
+    say(f"To stop it: drumline bulk abort {bulk['id']}; Ctrl-C only stops the watching.")
     finish(follow(client, bulk, as_json=manner.as_json), as_json=manner.as_json)
 
 
@@ -167,9 +168,10 @@ def _count(found: dict[str, Any]) -> str:
     some = "1 failure" if found["total"] == 1 else f"{found['total']:,} failures"
     words = which(found)
     text = some + (f" ({tidy(words)})" if found["filter"] and words != "all" else "")
-    if found["oldest_at"] is None or found["total"] == 1:
+    oldest, newest = relative(found["oldest_at"]), relative(found["newest_at"])
+    if oldest is None:
         return text
-    return f"{text}, from {relative(found['oldest_at'])} to {relative(found['newest_at'])}"
+    return f"{text}, {newest}" if oldest == newest else f"{text}, from {oldest} to {newest}"
 
 
 def _pace(found: dict[str, Any]) -> str:

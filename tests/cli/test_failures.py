@@ -1,0 +1,122 @@
+"""Failures and bulk operations on the command line."""
+
+import pytest
+
+from tests.black_box.server import Server, eventually
+from tests.cli.conftest import Drumline
+
+
+@pytest.fixture
+def tag(server: Server, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three tasks that have failed for good, under a tag of the test's own."""
+    traces = tmp_path_factory.mktemp("failures") / "traces"
+    word = str(request.node.name)[:60]
+    for _ in range(3):
+        server.submit("work.refuse", payload={"file": str(traces)}, tags=[word])
+    eventually(lambda: len(ids(server, word)) == 3, 20)
+    return word
+
+
+def ids(server: Server, tag: str) -> list[str]:
+    return [failure["id"] for failure in server.ask("GET", f"/api/v1/failures?tag={tag}")[1]["items"]]
+
+
+def test_failures_are_listed_and_shown(online: Drumline, server: Server, tag: str) -> None:
+    listed = online("failures", "list", "--tag", tag, "--json").json
+    shown = online("failures", "show", listed[0]["id"])
+    table = online("failures", "list", "--tag", tag).out
+
+    assert [failure["id"] for failure in listed] == ids(server, tag)
+    assert "permanent, after 1 attempt" in shown.out
+    assert "Permanent: never" in shown.out
+    assert all(failure["id"] in table for failure in listed)
+    assert online("failures", "show", listed[0]["id"], "--json").json["task"]["tags"] == [tag]
+
+
+def test_groups_count_what_has_one_cause(online: Drumline, tag: str) -> None:
+    groups = online("failures", "groups", "--name", "work.refuse", "--json").json
+
+    assert [group["kind"] for group in groups] == ["Permanent"]
+    assert groups[0]["count"] >= 3
+    listed = online("failures", "list", "-f", groups[0]["fingerprint"], "--tag", tag, "--fields", "id", "--json").json
+    assert len(listed) == 3
+
+
+def test_a_filtered_set_needs_a_yes_and_is_retried(online: Drumline, server: Server, tag: str) -> None:
+    before = ids(server, tag)
+
+    refused = online("failures", "retry", "--tag", tag)
+    done = online("failures", "retry", "--tag", tag, "--yes", "--reason", "try again", "--json")
+
+    assert refused.code == 2
+    assert "Retry 3 failures" in refused.err
+    assert done.code == 0
+    assert (done.json["state"], done.json["done"], done.json["reason"]) == ("completed", 3, "try again")
+    eventually(lambda: all(len(server.attempts(task)) == 2 for task in before), 20)
+
+
+def test_a_dry_run_counts_and_changes_nothing(online: Drumline, server: Server, tag: str) -> None:
+    ran = online("failures", "discard", "--tag", tag, "--dry-run")
+
+    assert ran.code == 0
+    assert ran.out.startswith("3 failures")
+    assert len(ids(server, tag)) == 3
+
+
+def test_failures_are_discarded(online: Drumline, server: Server, tag: str) -> None:
+    one, *others = ids(server, tag)
+
+    assert online("failures", "discard", one, "--yes").code == 0
+    assert ids(server, tag) == others
+    ended = online("failures", "discard", "--tag", tag, "--yes")
+
+    assert "discard completed: 2 of 2 done" in ended.out
+    assert online("failures", "discard", "--tag", tag, "--yes").out.startswith("No failure")
+
+
+def test_one_is_retried_with_another_payload(online: Drumline, server: Server, tag: str, tmp_path: object) -> None:
+    one = ids(server, tag)[0]
+
+    ran = online("failures", "retry", one, "--payload", f'{{"file": "{tmp_path}/x"}}')
+
+    assert ran.code == 0
+    assert server.get(one)["payload"] == {"file": f"{tmp_path}/x"}
+    assert online("failures", "retry", one, "--payload", "{").code == 2
+    assert online("failures", "retry", "--tag", tag, "--payload", "{}").code == 2
+
+
+def test_which_failures_has_to_be_said(online: Drumline) -> None:
+    for words in ((), ("--all", "--queue", "mail")):
+        ran = online("failures", "retry", *words, "--yes")
+
+        assert ran.code == 2
+        assert "--all" in ran.err
+
+
+def test_a_bulk_operation_is_watched_and_aborted(online: Drumline, tag: str) -> None:
+    began = online("failures", "retry", "--tag", tag, "--rate", "0.001", "--yes", "--no-wait").out.strip()
+
+    late = online("bulk", "watch", began, "--timeout", "0.1")
+    asked = online("bulk", "abort", began)
+    aborted = online("bulk", "abort", began, "--yes")
+
+    assert late.code == 7
+    assert asked.code == 2
+    assert "left?" in asked.err
+    assert "aborted" in aborted.out
+    assert online("bulk", "abort", began, "--yes").code == 9
+    assert online("bulk", "get", began, "--json").json["state"] == "aborted"
+    assert "named one by one" not in online("bulk", "get", began).out
+    listed = online("bulk", "list", "--state", "aborted", "--json").json
+    assert began in {bulk["id"] for bulk in listed}
+
+
+def test_what_was_passed_over_is_told(online: Drumline, server: Server, tag: str) -> None:
+    nobodys = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+    ended = online("failures", "discard", *ids(server, tag), nobodys, "--yes")
+
+    assert ended.code == 1
+    assert "3 of 4 done, 1 failed" in ended.out
+    bulk = ended.out.split()[0]
+    assert "there is no task" in online("bulk", "get", bulk).out
