@@ -11,17 +11,25 @@ from drumline.engine.bulk import BulkDesk
 from drumline.engine.claim import Claims
 from drumline.engine.control import Control
 from drumline.engine.dead_letters import DeadLetterDesk
+from drumline.engine.deliveries import DeliveryDesk
+from drumline.engine.effects import EffectDesk
 from drumline.engine.endings import Endings
+from drumline.engine.feed import Feed
 from drumline.engine.fire import Firings
+from drumline.engine.job_claims import JobClaims
+from drumline.engine.jobs import JobDesk
 from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
+from drumline.engine.registering import Registrar
 from drumline.engine.runs import RunDesk
 from drumline.engine.schedules import ScheduleDesk
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
 from drumline.engine.stats import Figures
 from drumline.engine.submit import Submissions
+from drumline.engine.submit_jobs import JobSubmissions
+from drumline.engine.subscriptions import SubscriptionDesk
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import PausedQueue, Queue
 from drumline.ports.readmodel import StatusBoard
@@ -53,6 +61,8 @@ class Engine:
         self._endings = Endings()
         self._offers = Offers(queue, self._waiters)
         self._noting = Noting(store, clock)
+        self.effects = EffectDesk(store, self._offers, self._endings, note=self._noting.note_effects)
+        self._noting.led_to = self.effects.follow
         new_id = IdSource(clock.now, random).next
         self.submissions = Submissions(
             self._noting,
@@ -63,7 +73,7 @@ class Engine:
             parallel=parallel,
         )
         self.claims = Claims(
-            self._noting,
+            JobClaims(self._noting, store, limits=limits, follow=self.effects.follow),
             queue,
             self._waiters,
             self._offers,
@@ -78,13 +88,25 @@ class Engine:
         self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits)
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=new_id, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
+        self.jobs = JobDesk(
+            JobSubmissions(store, self.effects, self._noting, new_id=new_id, limits=limits, quotas=self.access.quotas),
+            store,
+            self.effects,
+            self._endings,
+            clock=clock,
+            limits=limits,
+        )
         self.figures = Figures(store)
+        self.feed = Feed(store)
+        self.subscriptions = SubscriptionDesk(store, new_id=new_id)
+        self.deliveries = DeliveryDesk(store, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.
         self.firings = Firings(
             store, self._noting, self._offers, self._endings, new_id=IdSource(clock.now, random).next, limits=limits
         )
         self.schedules = ScheduleDesk(store, new_id=new_id, limits=limits)
         self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
+        self.registrar = Registrar(store, self.schedules)
 
     @property
     def board(self) -> StatusBoard:
@@ -107,8 +129,10 @@ class Engine:
 
     async def close(self) -> None:
         """Finish what is under way; the store and the queue are closed too."""
+        await self.feed.close()
         await self.access.close()
         await self.claims.drained()
+        await self.effects.drained()
         await self._offers.drained()
         await self.board.close()
         await self.queue.close()

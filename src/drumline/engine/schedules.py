@@ -116,7 +116,7 @@ class ScheduleDesk:
         request = edited(view, edit)
         new = accept_schedule(request, id=view.id, now=now, tenant=view.tenant, limits=self._limits)
         rule = view.rule if replace(new.rule, anchor=view.rule.anchor) == view.rule else new.rule
-        definition = Definition(name=new.name, rule=rule, policy=new.policy, target=new.target)
+        definition = Definition(name=new.name, rule=rule, policy=new.policy, target=new.target, origin=view.origin)
         has_other_times = rule != view.rule or new.policy.jitter_ms != view.policy.jitter_ms
         is_revived = view.state is ScheduleState.FINISHED and new.policy.max_runs != view.policy.max_runs
         placing = None

@@ -16,6 +16,7 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.schedule import (
     NewSchedule,
+    Origin,
     Policy,
     RunKind,
     RunView,
@@ -45,6 +46,7 @@ class Definition(Struct, frozen=True, kw_only=True):
     rule: Rule
     policy: Policy
     target: Target
+    origin: Origin | None = None
 
 
 class Placing(Struct, frozen=True, kw_only=True):

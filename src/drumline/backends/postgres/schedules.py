@@ -193,6 +193,8 @@ def _columns(definition: Definition) -> dict[str, object]:
         "rule": text_of(definition.rule),
         "policy": text_of(definition.policy),
         "target": text_of(definition.target),
+        "app": definition.origin and definition.origin.app,
+        "module": definition.origin and definition.origin.module,
     }
 
 

@@ -118,10 +118,11 @@ class Schedules(Access):
             return taken(new.name)
         if owner is None:  # else an earlier answer was lost
             now = self._now()
-            origin = {"app": new.origin and new.origin.app, "module": new.origin and new.origin.module}
-            named = {"id": new.id, "tenant": new.tenant, "now": now}
-            definition = Definition(name=new.name, rule=new.rule, policy=new.policy, target=new.target)
-            connection.execute(SQL["insert_schedule"], named | origin | _columns(definition))
+            definition = Definition(
+                name=new.name, rule=new.rule, policy=new.policy, target=new.target, origin=new.origin
+            )
+            row = {"id": new.id, "tenant": new.tenant, "now": now} | _columns(definition)
+            connection.execute(SQL["insert_schedule"], row)
             placing = _places(Placing(state=new.state, turn=new.turn))
             connection.execute(SQL["insert_schedule_live"], {"id": new.id, "now": now} | placing)
             tell_facts(connection, now, [schedule_fact("created", _view(connection, new.id))])
@@ -170,6 +171,8 @@ def _columns(definition: Definition) -> dict[str, object]:
         "rule": text_of(definition.rule),
         "policy": text_of(definition.policy),
         "target": text_of(definition.target),
+        "app": definition.origin and definition.origin.app,
+        "module": definition.origin and definition.origin.module,
     }
 
 

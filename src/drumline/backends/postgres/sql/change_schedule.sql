@@ -1,7 +1,13 @@
 -- change schedules: what it is, unless another has the name.
 -- GIVES a row if it was changed
 UPDATE drumline.schedule AS s
-SET name = :name::text, rule = :rule::text, policy = :policy::text, target = :target::text
+SET
+    name = :name::text,
+    rule = :rule::text,
+    policy = :policy::text,
+    target = :target::text,
+    app = :app::text,
+    module = :module::text
 WHERE
     s.id = :id::uuid
     AND NOT EXISTS (
