@@ -7,6 +7,7 @@ from typing import Any
 from drumline.api.bulk_notes import bulk_notes
 from drumline.api.job_notes import job_notes
 from drumline.api.notes import PATH_PARAMETERS, notes
+from drumline.api.notify_notes import notify_notes
 from drumline.api.operation import JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS, Problem
 from drumline.api.schema import Schema, Schemas
@@ -20,7 +21,15 @@ _REASONS = {200: "Done", 201: "Stored durably", 202: "Begun", 204: "Done, nothin
 
 def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> dict[str, Any]:
     """Return the document that describes every operation that is not hidden."""
-    schemas = Schemas({**notes(limits, info), **job_notes(limits, notes(limits, info)), **bulk_notes(limits)})
+    schemas = Schemas(
+        {
+            **notes(limits, info),
+            **job_notes(limits, notes(limits, info)),
+            **bulk_notes(limits),
+            **event_notes(),
+            **notify_notes(limits, info),
+        }
+    )
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         if not operation.is_hidden:

@@ -42,6 +42,8 @@ class Tag(StrEnum):
     BULK = "bulk operations"
     QUEUES = "queues"
     WORKERS = "workers"
+    EVENTS = "events"
+    NOTIFICATIONS = "notifications"
     KEYS = "keys"
     TENANTS = "tenants"
     AUDIT = "audit log"

@@ -74,6 +74,22 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/workers": Rule(Permission.WORKERS_READ),
         "GET /api/v1/stats": Rule(Permission.METRICS_READ),
         "POST /api/v1/workers/{id}/drain": Rule(Permission.WORKERS_CONTROL, "worker.drain"),
+        # Events. Who passes them on is the installation's own business.
+        "GET /api/v1/events": Rule(Permission.EVENTS_READ),
+        "GET /api/v1/events/consumers": Rule(Permission.METRICS_READ),
+        "DELETE /api/v1/events/consumers/{name}": Rule(Permission.TENANTS_MANAGE, "consumer.forget"),
+        # Subscriptions and deliveries.
+        "POST /api/v1/subscriptions": Rule(Permission.SUBSCRIPTIONS_WRITE, "subscription.create"),
+        "GET /api/v1/subscriptions": Rule(Permission.SUBSCRIPTIONS_READ),
+        "GET /api/v1/subscriptions/{id}": Rule(Permission.SUBSCRIPTIONS_READ),
+        "PATCH /api/v1/subscriptions/{id}": Rule(Permission.SUBSCRIPTIONS_WRITE, "subscription.change"),
+        "DELETE /api/v1/subscriptions/{id}": Rule(Permission.SUBSCRIPTIONS_WRITE, "subscription.delete"),
+        "POST /api/v1/subscriptions/{id}/rotate": Rule(Permission.SUBSCRIPTIONS_WRITE, "subscription.rotate"),
+        "POST /api/v1/subscriptions/{id}/test": Rule(Permission.SUBSCRIPTIONS_WRITE, "subscription.test"),
+        "POST /api/v1/notify/rotate": Rule(Permission.SUBSCRIPTIONS_WRITE, "notify.rotate"),
+        "GET /api/v1/deliveries": Rule(Permission.SUBSCRIPTIONS_READ),
+        "GET /api/v1/deliveries/{id}": Rule(Permission.SUBSCRIPTIONS_READ),
+        "POST /api/v1/deliveries/{id}/resend": Rule(Permission.SUBSCRIPTIONS_WRITE, "delivery.resend"),
         # What workers themselves say.
         "POST /api/v1/worker/sessions": _WORK,
         "POST /api/v1/worker/sessions/{session}/claim": _WORK,

@@ -1,0 +1,183 @@
+"""Subscriptions: make, look, change, try out, and change their secrets."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from drumline.api.deliveries import DeliveryBody, delivery_body
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.shapes import Moment, TaskIdText
+from drumline.api.stopping import unless_stopped
+from drumline.core.accept_subscription import SubscriptionPatch, SubscriptionRequest
+from drumline.core.clock import moment_of
+from drumline.core.codec import encode
+from drumline.core.duration import parse_duration
+from drumline.core.ids import parse_task_id
+from drumline.core.subscription import Subscription, SubscriptionId
+from drumline.core.target import Channel
+
+DEFAULT_OVERLAP = "24h"
+
+
+class SubscriptionBody(Struct, frozen=True, kw_only=True):
+    """A subscription: which events, narrowed by what is not null, and where they are told."""
+
+    id: TaskIdText
+    name: str
+    events: tuple[str, ...]
+    task: str | None
+    queue: str | None
+    job: str | None
+    tag: str | None
+    webhook: str | None
+    email: str | None
+    enabled: bool
+    disabled_reason: str | None
+    created_at: Moment
+    secret: str | UnsetType = UNSET
+    """Only in the answer to its making."""
+
+
+class SubscriptionList(Struct, frozen=True):
+    """The subscriptions, oldest first."""
+
+    items: tuple[SubscriptionBody, ...]
+
+
+class RotateRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long the old secret signs beside the new one."""
+
+    overlap: float | str = DEFAULT_OVERLAP
+
+
+class SecretBody(Struct, frozen=True):
+    """A secret, shown once."""
+
+    secret: str
+
+
+class TestQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long to wait for the first try, in seconds."""
+
+    wait: float = 0.0
+
+
+async def create_subscription(call: Call[SubscriptionRequest, NoQuery]) -> Reply:
+    """Keep a subscription, and show the secret that signs its webhooks, this once."""
+    made = await call.engine.subscriptions.create(call.body, tenant=call.home)
+    call.note(after=subscription_body(made.subscription))
+    location = ((b"location", f"/api/v1/subscriptions/{made.subscription.id}".encode()),)
+    return Reply(encode(subscription_body(made.subscription, secret=made.secret)), 201, headers=location)
+
+
+async def list_subscriptions(call: Call[None, NoQuery]) -> Reply:
+    """Return the subscriptions, oldest first."""
+    found = await call.engine.subscriptions.list(tenant=call.tenant)
+    return Reply(encode(SubscriptionList(tuple(subscription_body(each) for each in found))))
+
+
+async def get_subscription(call: Call[None, NoQuery]) -> Reply:
+    """Return a subscription."""
+    found = await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)
+    return Reply(encode(subscription_body(found)))
+
+
+async def change_subscription(call: Call[SubscriptionPatch, NoQuery]) -> Reply:
+    """Change a subscription. What waits to be delivered for one that is disabled fails."""
+    call.note(before=subscription_body(await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)))
+    changed = await call.engine.subscriptions.change(_id_of(call), call.body, tenant=call.tenant)
+    call.note(after=subscription_body(changed))
+    return Reply(encode(subscription_body(changed)))
+
+
+async def delete_subscription(call: Call[None, NoQuery]) -> Reply:
+    """Forget a subscription. What waits to be delivered for it fails."""
+    call.note(before=subscription_body(await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)))
+    await call.engine.subscriptions.delete(_id_of(call), tenant=call.tenant)
+    return Reply(b"", 204)
+
+
+async def rotate_subscription(call: Call[RotateRequest, NoQuery]) -> Reply:
+    """Give a subscription a new secret, and show it, this once; for a while the old one signs too."""
+    overlap = parse_duration(call.body.overlap, field="overlap")
+    secret = await call.engine.subscriptions.rotate(_id_of(call), overlap=overlap, tenant=call.tenant)
+    return Reply(encode(SecretBody(secret)))
+
+
+async def rotate_notify(call: Call[RotateRequest, NoQuery]) -> Reply:
+    """Make a new secret for the webhooks that tasks and jobs name in `notify`, and show it, this once."""
+    overlap = parse_duration(call.body.overlap, field="overlap")
+    return Reply(encode(SecretBody(await call.engine.subscriptions.rotate(None, overlap=overlap, tenant=call.home))))
+
+
+async def send_test(call: Call[None, TestQuery]) -> Reply:
+    """Send a test to a subscription's target, and wait for how it goes, if asked to."""
+    seconds = call.wait(call.query.wait)
+    delivery = await call.engine.subscriptions.send_test(_id_of(call), tenant=call.tenant)
+    if seconds > 0:
+        waiting = call.engine.subscriptions.tried(delivery.id, seconds=seconds)
+        delivery = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive) or delivery
+    return Reply(encode(delivery_body(delivery)), 202)
+
+
+def subscription_body(subscription: Subscription, *, secret: str | None = None) -> SubscriptionBody:
+    """Return a subscription as it is shown, with its secret only when it was just made."""
+    wanted, target = subscription.filter, subscription.target
+    return SubscriptionBody(
+        id=subscription.id,
+        name=subscription.name,
+        events=wanted.events,
+        task=wanted.task,
+        queue=wanted.queue,
+        job=wanted.job,
+        tag=wanted.tag,
+        webhook=target.address if target.channel is Channel.WEBHOOK else None,
+        email=target.address if target.channel is Channel.EMAIL else None,
+        enabled=subscription.is_enabled,
+        disabled_reason=subscription.disabled_reason,
+        created_at=moment_of(subscription.created_at),
+        secret=UNSET if secret is None else secret,
+    )
+
+
+def _id_of(call: Call[Any, Any]) -> SubscriptionId:
+    return SubscriptionId(parse_task_id(call.params["id"]))
+
+
+_PATH = "/api/v1/subscriptions"
+
+OPERATIONS = (
+    Operation(
+        method="POST", path=_PATH, handler=create_subscription, tag=Tag.NOTIFICATIONS,
+        summary="Subscribe to events by webhook or mail", body=SubscriptionRequest, answer=SubscriptionBody, status=201,
+    ),
+    Operation(
+        method="GET", path=_PATH, handler=list_subscriptions, tag=Tag.NOTIFICATIONS, summary="List the subscriptions",
+        answer=SubscriptionList,
+    ),
+    Operation(
+        method="GET", path=_PATH + "/{id}", handler=get_subscription, tag=Tag.NOTIFICATIONS,
+        summary="Look at a subscription", answer=SubscriptionBody,
+    ),
+    Operation(
+        method="PATCH", path=_PATH + "/{id}", handler=change_subscription, tag=Tag.NOTIFICATIONS,
+        summary="Change, disable or enable a subscription", body=SubscriptionPatch, answer=SubscriptionBody,
+    ),
+    Operation(
+        method="DELETE", path=_PATH + "/{id}", handler=delete_subscription, tag=Tag.NOTIFICATIONS,
+        summary="Forget a subscription", status=204,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/{id}/rotate", handler=rotate_subscription, tag=Tag.NOTIFICATIONS,
+        summary="Give a subscription a new secret", body=RotateRequest, body_required=False, answer=SecretBody,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/{id}/test", handler=send_test, tag=Tag.NOTIFICATIONS,
+        summary="Send a test to a subscription's target", query=TestQuery, answer=DeliveryBody, status=202,
+    ),
+    Operation(
+        method="POST", path="/api/v1/notify/rotate", handler=rotate_notify, tag=Tag.NOTIFICATIONS,
+        summary="Make a new secret for the webhooks that tasks and jobs name", body=RotateRequest, body_required=False,
+        answer=SecretBody,
+    ),
+)  # fmt: skip

@@ -1,0 +1,144 @@
+"""Standing orders: made, changed, tried out; their secrets shown once."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, NamedTuple, Protocol
+
+from drumline.core.accept_subscription import (
+    SubscriptionPatch,
+    SubscriptionRequest,
+    accept_patch,
+    accept_subscription,
+)
+from drumline.core.clock import Instant, moment_of
+from drumline.core.codec import encode
+from drumline.core.delivery import Delivery, DeliveryId, DeliveryState, NewDelivery
+from drumline.core.duration import millis
+from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.core.event import DEFAULT_SOURCE, CloudEvent
+from drumline.core.signing import rotated, secret_text
+from drumline.core.subscription import Subscription, SubscriptionId
+from drumline.core.target import Channel
+from drumline.ports.notifications import Notifications
+
+KEY_BYTES: Final = 32
+TEST_EVENT: Final = "drumline.subscription.tested"
+TEST_MESSAGE: Final = "This is a test. If you can read it, notifications reach you."
+LONGEST_OVERLAP: Final = timedelta(days=90)
+LOOK_EVERY: Final = 0.2
+"""Seconds between looks at a delivery that a notifier has to try."""
+TRIES: Final = 5
+"""How often a change is tried against others who change the same."""
+
+
+class SubscriptionStore(Notifications, Protocol):
+    """What is asked of the store."""
+
+    async def now(self) -> Instant:
+        """Return the store's time."""
+        ...
+
+
+class Subscribed(NamedTuple):
+    """A new subscription, and the secret to show to whoever made it: once, and never again."""
+
+    subscription: Subscription
+    secret: str | None
+
+
+class SubscriptionDesk:
+    """What people do about subscriptions. A `tenant` of None means every tenant's."""
+
+    def __init__(self, store: SubscriptionStore, *, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._new_id = new_id
+
+    async def create(self, request: SubscriptionRequest, *, tenant: str) -> Subscribed:
+        """Keep a subscription, or raise the reason why not."""
+        new = accept_subscription(request, id=SubscriptionId(self._new_id()), tenant=tenant, new_secret=_new_secret)
+        made = await self._store.create_subscription(new)
+        return Subscribed(made, new.secrets[0].text if new.secrets else None)
+
+    async def list(self, *, tenant: str | None = None) -> list[Subscription]:
+        """Return the subscriptions, oldest first."""
+        return await self._store.subscriptions(tenant=tenant)
+
+    async def get(self, id: SubscriptionId, *, tenant: str | None = None) -> Subscription:
+        """Return a subscription, or raise `NotFound`."""
+        found = await self._store.subscription(id, tenant=tenant)
+        if found is None:
+            raise NotFound(f"there is no subscription {id}", field="id")
+        return found
+
+    async def change(self, id: SubscriptionId, patch: SubscriptionPatch, *, tenant: str | None = None) -> Subscription:
+        """Change a subscription, or raise the reason why not."""
+        change = accept_patch(patch, await self.get(id, tenant=tenant))
+        return await self._store.change_subscription(id, change, tenant=tenant)
+
+    async def delete(self, id: SubscriptionId, *, tenant: str | None = None) -> None:
+        """Forget a subscription, or raise `NotFound`."""
+        if not await self._store.delete_subscription(id, tenant=tenant):
+            raise NotFound(f"there is no subscription {id}", field="id")
+
+    async def rotate(self, id: SubscriptionId | None, *, overlap: timedelta, tenant: str | None = None) -> str:
+        """Return a new secret for a subscription; the old one signs beside it until the overlap is over.
+
+        Without a subscription it is the secret of a tenant, which signs the webhooks that its tasks name themselves.
+        """
+        if overlap > LONGEST_OVERLAP:
+            raise Invalid(f"must be at most {LONGEST_OVERLAP.days} days", field="overlap")
+        if id is not None and (await self.get(id, tenant=tenant)).target.channel is not Channel.WEBHOOK:
+            raise Conflict("a subscription by mail has no secret", field="id")
+        until = Instant(await self._store.now() + millis(overlap))
+        secret = _new_secret()
+        for _ in range(TRIES):
+            old = await self._store.secrets(id, tenant=tenant)
+            if await self._store.put_secrets(id, rotated(old or (), secret, until=until), old=old, tenant=tenant):
+                return secret
+        raise Conflict("somebody else is changing this secret too", field="id")
+
+    async def send_test(self, id: SubscriptionId, *, tenant: str | None = None) -> Delivery:
+        """Let a notifier send a test to a subscription's target, enabled or not, and return the delivery."""
+        subscription = await self.get(id, tenant=tenant)
+        delivery = DeliveryId(self._new_id())
+        event = CloudEvent(
+            id=f"test-{delivery}",
+            source=DEFAULT_SOURCE,
+            type=TEST_EVENT,
+            time=moment_of(await self._store.now()),
+            subject=subscription.id,
+            tenant=subscription.tenant,
+            sequence="0",
+            data={"name": subscription.name, "message": TEST_MESSAGE},
+        )
+        test = NewDelivery(
+            id=delivery,
+            tenant=subscription.tenant,
+            event_id=event.id,
+            event_type=event.type,
+            subject=event.subject,
+            target=subscription.target,
+            event=encode(event),
+            subscription=subscription.id,
+        )
+        await self._store.queue_deliveries([test])
+        return await self.tried(delivery, seconds=0)
+
+    async def tried(self, id: DeliveryId, *, seconds: float) -> Delivery:
+        """Return a delivery once a notifier has tried it, or as it stands after `seconds`."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while True:
+            found = await self._store.delivery(id)
+            if found is None:
+                raise NotFound(f"there is no delivery {id}", field="id")
+            is_tried = found.state is not DeliveryState.PENDING or found.latency_ms is not None
+            if is_tried or loop.time() >= deadline:
+                return found
+            await asyncio.sleep(LOOK_EVERY)
+
+
+def _new_secret() -> str:
+    return secret_text(secrets.token_bytes(KEY_BYTES))
