@@ -27,6 +27,8 @@ T = TypeVar("T")
 class Line(StrEnum):
     """Kinds of work that must not wait for one another: each has connections of its own."""
 
+    __hash__ = str.__hash__  # an enumeration's own is written in Python
+
     SUBMIT = "submit"
     CLAIM = "claim"
     SETTLE = "settle"  # and beats: a slow claim must not let a lease run out
@@ -153,23 +155,19 @@ class Database:
                 raise
 
     async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]]) -> T:
-        async with asyncio.timeout(self._seconds(line)), self._connection(line) as connection:
-            return await work(connection)
-
-    @asynccontextmanager
-    async def _connection(self, line: Line) -> AsyncIterator[Connection]:
         if self._is_closed:
             raise Unavailable("the store has been closed")
-        async with self._free[line]:
+        async with asyncio.timeout(self._seconds(line)), self._free[line]:
             connection = self._take(line) or await self._open(line)
             try:
-                yield connection
+                answer = await work(connection)
             except BaseException:
                 # Whatever came between a question and its answer, the connection is cut: what it was about to say
                 # must not be taken for the answer to the next question. After a server's error it is merely unlucky.
                 connection.terminate()
                 raise
             self._idle[line].append(connection)
+            return answer
 
     @asynccontextmanager
     async def _transaction(self, connection: Connection, line: Line) -> AsyncIterator[None]:

@@ -29,9 +29,9 @@ class Address:
             for host in self._hosts
         ]
 
-    def connect(self, *, connect: float, answer: float | None) -> Client:
-        """Return a client; nothing is sent before it is used."""
-        options = _options(connect, answer)
+    def connect(self, *, connect: float) -> Client:
+        """Return a client; nothing is sent before it is used. How long answers may take is up to those who ask."""
+        options = _options(connect)
         if not self.is_cluster:
             return Redis.from_url(self._urls[0], **options)
         nodes = [ClusterNode(host, port) for host, port in map(_host_and_port, self._hosts)]
@@ -47,15 +47,15 @@ class Address:
 
     def subscribers(self, *, connect: float) -> Sequence[Redis]:
         """Return clients to listen with, any of which will do: a cluster carries a message to all its nodes."""
-        return [Redis.from_url(url, **_options(connect, None)) for url in self._urls]
+        return [Redis.from_url(url, **_options(connect)) for url in self._urls]
 
 
-def _options(connect: float, answer: float | None) -> dict[str, Any]:
+def _options(connect: float) -> dict[str, Any]:
     return {
         "protocol": 2,
         "decode_responses": True,
         "socket_connect_timeout": connect,
-        "socket_timeout": answer,
+        "socket_timeout": None,
         "client_name": "drumline",
         # A connection that broke while idle is replaced once, at once; a server that is slow is not asked twice.
         "retry": Retry(NoBackoff(), 1, supported_errors=(LostConnection,)),

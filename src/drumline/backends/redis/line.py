@@ -61,10 +61,11 @@ class Line:
         self, address: Address, *, probe: Call, recovered: Callable[[], Awaitable[None]] | None = None
     ) -> None:
         self._address = address
-        self._client = address.connect(connect=CONNECT_SECONDS, answer=ANSWER_SECONDS)
+        self._client = address.connect(connect=CONNECT_SECONDS)
         self._probe = probe
         self._recovered = recovered
         self._is_down = False
+        self._idle: list[AbstractConnection] = []
         self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
         self._probing: asyncio.Task[None] | None = None
         self._joined: Batcher[Call, Any] = Batcher(
@@ -99,6 +100,8 @@ class Line:
             self._probing.cancel()
             await asyncio.gather(self._probing, return_exceptions=True)
         await self._joined.drained()
+        if isinstance(self._client, Redis):
+            await self._let_go(self._client.connection_pool)
         await self._client.aclose()
 
     async def _try(self, calls: Sequence[Call]) -> list[Any] | None:
@@ -116,7 +119,7 @@ class Line:
         return answers
 
     async def _send(self, calls: list[Call]) -> Sequence[Any]:
-        async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS * 2):
+        async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
             answers = await self._send_all([call.words() for call in calls])
             unknown = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
             if unknown:
@@ -129,15 +132,41 @@ class Line:
         """Return an answer or an error for each command; raise only if the server cannot be reached."""
         if isinstance(self._client, Redis):
             try:
-                return await _pipelined(self._client.connection_pool, commands)
+                return await self._pipelined(self._client.connection_pool, commands)
             except LostConnection:  # it may have broken long ago, unused: once more, with a new one
-                return await _pipelined(self._client.connection_pool, commands)
+                await self._let_go(self._client.connection_pool)
+                return await self._pipelined(self._client.connection_pool, commands)
         # redis-py sends no scripts in pipelines to a cluster: side by side, each needs a connection of its own.
         answers = await asyncio.gather(*[self._send_one(command) for command in commands], return_exceptions=True)
         lost = next((answer for answer in answers if isinstance(answer, BaseException) and not _is_said(answer)), None)
         if lost is not None:
             raise lost
         return answers
+
+    async def _pipelined(self, pool: ConnectionPool, commands: list[tuple[Any, ...]]) -> list[Any]:
+        """Send commands together and read their answers.
+
+        The client's own way packs each word in Python, which for a push of hundreds of hints costs more than all the
+        rest. And its pool looks at a connection before it hands it out and after; ours come back only when all of
+        their answers were read.
+        """
+        connection: AbstractConnection = (
+            self._idle.pop() if self._idle else await pool.get_connection()  # type: ignore[no-untyped-call]
+        )
+        try:
+            await connection.send_packed_command([pack_command(command) for command in commands], check_health=False)
+            answers = [await _answer(connection) for _ in commands]
+        except BaseException:
+            await connection.disconnect(nowait=True)  # answers that nobody read would be taken for those to come
+            await pool.release(connection)
+            raise
+        self._idle.append(connection)
+        return answers
+
+    async def _let_go(self, pool: ConnectionPool) -> None:
+        """Give the idle connections back to the pool, which looks at them before it hands them out again."""
+        while self._idle:
+            await pool.release(self._idle.pop())
 
     async def _send_one(self, command: tuple[Any, ...]) -> Any:
         async with self._side_by_side:
@@ -165,22 +194,6 @@ class Line:
             log.warning("redis.available")
             if self._recovered is not None:
                 await self._recovered()
-
-
-async def _pipelined(pool: ConnectionPool, commands: list[tuple[Any, ...]]) -> list[Any]:
-    """Send commands together and read their answers.
-
-    The client's own way packs each word in Python, which for a push of hundreds of hints costs more than all the rest.
-    """
-    connection: AbstractConnection = await pool.get_connection()  # type: ignore[no-untyped-call]
-    try:
-        await connection.send_packed_command([pack_command(command) for command in commands])
-        return [await _answer(connection) for _ in commands]
-    except BaseException:
-        await connection.disconnect(nowait=True)  # answers that nobody read would be taken for those to come
-        raise
-    finally:
-        await pool.release(connection)
 
 
 async def _answer(connection: AbstractConnection) -> Any:
