@@ -26,7 +26,6 @@ def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> 
             **notes(limits, info),
             **job_notes(limits, notes(limits, info)),
             **bulk_notes(limits),
-            **event_notes(),
             **notify_notes(limits, info),
         }
     )

@@ -42,7 +42,6 @@ class Tag(StrEnum):
     BULK = "bulk operations"
     QUEUES = "queues"
     WORKERS = "workers"
-    EVENTS = "events"
     NOTIFICATIONS = "notifications"
     KEYS = "keys"
     TENANTS = "tenants"

@@ -35,7 +35,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *bulk.OPERATIONS,
     *queues.OPERATIONS,
     *workers.OPERATIONS,
-    *events.OPERATIONS,
     *subscriptions.OPERATIONS,
     *deliveries.OPERATIONS,
     *stats.OPERATIONS,
