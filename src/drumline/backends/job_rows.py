@@ -195,6 +195,7 @@ def retried(task: TaskId, effects: Effects) -> Changed:
         released=tuple(each for each in effects.released if each.task != task),
         moved=tuple(each for each in effects.moved if each[0] != task),
         jobs=effects.jobs,
+        renews=True,
     )
     return Changed(task, State.BLOCKED if hint is None else State.QUEUED, hint, others)
 

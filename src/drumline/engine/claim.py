@@ -1,12 +1,13 @@
 """Handing tasks out: hints first, the store decides, and idle claimers sleep until woken."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from drumline.core.clock import Clock
-from drumline.core.errors import Unavailable
+from drumline.core.errors import Fenced, Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec
 from drumline.core.state import Act
@@ -14,7 +15,7 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.offer import Offers
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
-from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
+from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement
 from drumline.sdk.batcher import Batcher
 
 FLIGHTS = 2
@@ -23,12 +24,24 @@ LONGEST_PATIENCE = 0.1
 """Seconds between two looks for a task that is due by our clock, but not by the store's."""
 
 
+class ClaimStore(Protocol):
+    """What is asked of the store here."""
+
+    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
+        """Give each request due tasks that it can run."""
+        ...
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Record how attempts ended."""
+        ...
+
+
 class Claims:
     """The way out to workers."""
 
     def __init__(
         self,
-        store: Executing,
+        store: ClaimStore,
         queue: Queue,
         waiters: Waiters,
         offers: Offers,

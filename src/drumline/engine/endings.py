@@ -1,36 +1,34 @@
-"""Waiting for tasks to end: told at once by this process, found by looking when another process ended them."""
+"""Waiting for tasks and jobs to end: told at once by this process, found by looking when another process ended them."""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 
-from drumline.core.ids import TaskId
-
 
 class Endings:
-    """Who waits for which task here."""
+    """Who waits here, and for which task or job."""
 
     def __init__(self) -> None:
-        self._watched: defaultdict[TaskId, set[asyncio.Event]] = defaultdict(set)
+        self._watched: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
-    def ended(self, tasks: Sequence[TaskId]) -> None:
-        """Tell those who wait that these tasks may have ended: a cue to look, not a fact."""
+    def ended(self, ids: Sequence[str]) -> None:
+        """Tell those who wait that these may have ended: a cue to look, not a fact."""
         if not self._watched:
             return
-        for task in tasks:
-            for event in self._watched.get(task, ()):
+        for each in ids:
+            for event in self._watched.get(each, ()):
                 event.set()
 
-    async def wait(self, task: TaskId, seconds: float) -> None:
-        """Wait for a cue about a task, at most this long."""
+    async def wait(self, id: str, seconds: float) -> None:
+        """Wait for a cue about a task or job, at most this long."""
         event = asyncio.Event()
-        self._watched[task].add(event)
+        self._watched[id].add(event)
         try:
             async with asyncio.timeout(seconds):
                 await event.wait()
         except TimeoutError:
             return
         finally:
-            self._watched[task].discard(event)
-            if not self._watched[task]:
-                del self._watched[task]
+            self._watched[id].discard(event)
+            if not self._watched[id]:
+                del self._watched[id]

@@ -4,7 +4,7 @@ Notes are made from iterators, so that a board which has no room for them costs 
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Raw
 
@@ -13,12 +13,14 @@ from drumline.core.clock import Clock, Instant
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import TaskId
+from drumline.core.job import JobStatus, NewJob
 from drumline.core.lease import Lease
 from drumline.core.state import TERMINAL, State, status_of
 from drumline.core.task import NewTask, Submitted, TaskView, decode_options
 from drumline.ports.bulk import Advanced
+from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.queue import PausedQueue
-from drumline.ports.readmodel import Facts, Moment, NoBoard, Note, StatusBoard
+from drumline.ports.readmodel import Facts, JobFacts, JobNote, Moment, NoBoard, Note, StatusBoard
 from drumline.ports.store import (
     Artifact,
     Change,
@@ -44,6 +46,8 @@ class Noting:
     def __init__(self, store: Store, clock: Clock) -> None:
         self.board: StatusBoard = NoBoard()
         self.pauses: PausedQueue | None = None
+        self.led_to: Callable[[Effects], None] = self.note_effects
+        """Called with what acts led to in jobs."""
         self._store = store
         self._clock = clock
         self._seen: OrderedDict[tuple[str, TaskId], None] = OrderedDict()
@@ -68,6 +72,9 @@ class Noting:
         """Record how attempts ended."""
         answers = await self._store.settle(settlements)
         self.board.note(_settled(settlements, answers, self._clock.now()))
+        for answer in answers:
+            if isinstance(answer, Settled) and answer.effects is not NO_EFFECTS:
+                self.led_to(answer.effects)
         return answers
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
@@ -138,6 +145,36 @@ class Noting:
         """Note tasks that the store has cancelled by itself."""
         self._renewed([Changed(task, State.CANCELLED) for task in tasks])
 
+    def job_submitted(self, job: NewJob, status: JobStatus) -> None:
+        """Note a job that is new, and its tasks."""
+        now = self._clock.now()
+        keys = {each.task.id: each.key for each in job.tasks}
+        facts = JobFacts(
+            name=job.name,
+            owner=job.owner,
+            created_at=now,
+            options=job.options,
+            schedule_id=job.schedule_id,
+            needs={each.key: tuple(keys[parent] for parent in each.needs) for each in job.tasks},
+        )
+        self.board.note_job(JobNote(job=job.id, status=status, facts=facts))
+        self.board.note(_submitted_in_job(job))
+
+    def note_effects(self, effects: Effects) -> None:
+        """Note what acts led to in jobs."""
+        now = self._clock.now()
+        for job, status in effects.jobs:
+            self.board.note_job(JobNote(job=job, status=status, renews=effects.renews))
+        if not effects.renews:
+            self.board.note(_queued(effects.released, now))
+            self.board.note(_moved(effects.moved, now))
+            return
+        for task, state, due_at in [
+            *((hint.task, State.QUEUED, hint.due_at) for hint in effects.released),
+            *((task, state, None) for task, state in effects.moved),
+        ]:
+            self.board.renew(Note(task=task, moment=Moment.RENEWED, status=status_of(state, due_at, now)))
+
     def has_seen(self, task: TaskId, tenant: str | None) -> bool:
         """Tell whether the store has shown a task to a tenant: the board does not know whose a task is."""
         return tenant is None or (tenant, task) in self._seen
@@ -161,6 +198,8 @@ class Noting:
                 ended_at = now if answer.state in TERMINAL else None
                 moment = Moment.SETTLED if ended_at else Moment.RENEWED
                 self.board.renew(Note(task=answer.task, moment=moment, status=status, ended_at=ended_at))
+            if isinstance(answer, Changed) and answer.effects:
+                self.led_to(answer.effects)
         return answers
 
 
@@ -197,6 +236,22 @@ def _settled(settlements: Sequence[Settlement], answers: Sequence[Settled | Fenc
                 status=status_of(answer.state, answer.hint.due_at if answer.hint else None, now),
                 ended_at=now if answer.state in TERMINAL else None,
             )
+
+
+def _submitted_in_job(job: NewJob) -> Iterator[Note]:
+    for each in job.tasks:
+        yield Note(
+            task=each.task.id,
+            moment=Moment.SUBMITTED,
+            status=status_of(State.BLOCKED, None, Instant(0)),
+            facts=Facts(each.task.lane.name, command_of(each.task.payload), decode_options(each.task.options)),
+        )
+
+
+def _moved(tasks: Sequence[tuple[TaskId, State]], now: Instant) -> Iterator[Note]:
+    for task, state in tasks:
+        ended_at = now if state in TERMINAL else None
+        yield Note(task=task, moment=Moment.SETTLED, status=status_of(state, None, now), ended_at=ended_at)
 
 
 def _queued(hints: Sequence[Hint], now: Instant) -> Iterator[Note]:

@@ -28,6 +28,7 @@ from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.fire import Firer
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.reap import Reaper
+from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.stats import Statistician
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
@@ -166,6 +167,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Pruner(engine.store, retention=settings.retention),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store),
+        Ripple(engine),
     ]
     if wired.sweeper is not None:
         duties.append(wired.sweeper)

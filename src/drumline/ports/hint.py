@@ -28,11 +28,16 @@ class Effects(Struct, frozen=True, kw_only=True):
     released: tuple[Hint, ...] = ()
     moved: tuple[tuple[TaskId, State], ...] = ()
     jobs: tuple[tuple[JobId, JobStatus], ...] = ()
+    renews: bool = False
+    """Whether the tasks had ended before, and were brought back to life."""
 
     def __add__(self, other: "Effects") -> "Effects":
         """Return what both led to, in their order."""
         return Effects(
-            released=self.released + other.released, moved=self.moved + other.moved, jobs=self.jobs + other.jobs
+            released=self.released + other.released,
+            moved=self.moved + other.moved,
+            jobs=self.jobs + other.jobs,
+            renews=self.renews or other.renews,
         )
 
     def __bool__(self) -> bool:

@@ -1,13 +1,14 @@
 """The read model: copies of where tasks stand, for those who ask often. Never decisive, and never waited for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.ids import TaskId
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobOptions, JobStatus
 from drumline.core.state import Status
 from drumline.core.task import TaskOptions
 from drumline.ports.store import LogChunk
@@ -41,6 +42,28 @@ class Note(Struct, frozen=True, kw_only=True):
     ended_at: Instant | None = None
 
 
+class JobFacts(Struct, frozen=True, kw_only=True):
+    """What does not change while a job lives."""
+
+    name: str
+    owner: str | None
+    created_at: Instant
+    options: JobOptions
+    schedule_id: str | None
+    needs: Mapping[str, tuple[str, ...]]
+    """The keys that each of its tasks needs."""
+
+
+class JobNote(Struct, frozen=True, kw_only=True):
+    """Where a job was seen to stand; with the facts when it is new."""
+
+    job: JobId
+    status: JobStatus
+    facts: JobFacts | None = None
+    renews: bool = False
+    """Whether it had ended before, and goes on: the newest there is."""
+
+
 class StatusBoard(Protocol):
     """Keeps notes for a while: as long as a task is worth looking at, and some minutes after its end."""
 
@@ -50,6 +73,10 @@ class StatusBoard(Protocol):
 
     def renew(self, note: Note) -> None:
         """Write what an operator changed, in the background. This is never left out: it may undo an end."""
+        ...
+
+    def note_job(self, note: JobNote) -> None:
+        """Write where a job stands, in the background. There are few, so this is not left out."""
         ...
 
     def keep(self, tasks: Sequence[TaskId]) -> None:
@@ -76,6 +103,9 @@ class NoBoard:
         """Write nothing."""
 
     def renew(self, note: Note) -> None:
+        """Write nothing."""
+
+    def note_job(self, note: JobNote) -> None:
         """Write nothing."""
 
     def keep(self, tasks: Sequence[TaskId]) -> None:

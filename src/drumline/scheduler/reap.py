@@ -73,6 +73,7 @@ class Reaper:
 
     def _tell(self, reaped: Reaped) -> None:
         self._engine.offer_freed(reaped.requeued)
+        self._engine.effects.follow(reaped.effects)
         for session in reaped.sessions:
             self._seen.pop(session, None)
             log.warning("session.reaped", worker=session_text(session), silent_for=self._ttl)

@@ -186,6 +186,7 @@ class ControllingJobs(Rippling):
             released=tuple(hints),
             moved=tuple((task, State.BLOCKED) for task in blocked),
             jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
+            renews=True,
         )
 
     async def _bring_back(

@@ -16,24 +16,27 @@ from itertools import islice
 from typing import Final, Self
 
 from drumline.backends.redis.address import Address
+from drumline.backends.redis.job_notes import calls_of_job
 from drumline.backends.redis.keys import DEFAULT_PREFIX, BoardKeys
 from drumline.backends.redis.line import Call, Line
 from drumline.backends.redis.notes import LIVE_MS, calls_of_chunk, calls_of_keeping, calls_of_note
 from drumline.core.ids import TaskId
 from drumline.core.state import Status, is_ended
-from drumline.ports.readmodel import Note
+from drumline.ports.readmodel import JobNote, Note
 from drumline.ports.store import LogChunk
 
 PER_SECOND: Final = 2_000
 """Entries that one process writes in a second."""
 MOST_WAITING: Final = 1_000
+MOST_RENEWALS: Final = 20_000
+"""More than an operator can renew by one act: the tasks of the largest job."""
 MOST_AT_ONCE: Final = 250
 REST_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 1.0
 DOUBT_MS: Final = LIVE_MS + 5_000
 """Longer than a status that may change is kept, by more than it takes to tell the doubt."""
 
-Entry = Note | LogChunk | TaskId
+Entry = Note | JobNote | LogChunk | TaskId
 
 
 class RedisBoard:
@@ -48,7 +51,7 @@ class RedisBoard:
         self._per_second = per_second
         self._most_waiting = most_waiting
         self._waiting: deque[Entry] = deque()
-        self._renewals: deque[Note] = deque(maxlen=most_waiting)
+        self._renewals: deque[Note | JobNote] = deque(maxlen=MOST_RENEWALS)
         self._is_in_doubt = False
         self._rests_until = 0.0
         self._writing: asyncio.Task[None] | None = None
@@ -73,6 +76,11 @@ class RedisBoard:
 
     def renew(self, note: Note) -> None:
         """Write what an operator changed; it is kept until it can be written."""
+        self._renewals.append(note)
+        self._start()
+
+    def note_job(self, note: JobNote) -> None:
+        """Write where a job stands; it is kept until it can be written."""
         self._renewals.append(note)
         self._start()
 
@@ -127,7 +135,7 @@ class RedisBoard:
 
     async def _write_some(self) -> int:
         """Write what is next, and return how many entries that were; none if Redis is away."""
-        renewals = list(self._renewals)
+        renewals = list(islice(self._renewals, MOST_AT_ONCE))
         entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
         calls = [Call("SET", (self._keys.doubt,), (1, "PX", DOUBT_MS), plain=True)] if self._is_in_doubt else []
         self._is_in_doubt = False
@@ -141,6 +149,8 @@ class RedisBoard:
         return max(len(calls) // 2, 1)
 
     def _calls(self, entry: Entry) -> Sequence[Call]:
+        if isinstance(entry, JobNote):
+            return calls_of_job(self._keys, entry)
         if isinstance(entry, Note):
             return calls_of_note(self._keys, entry)
         if isinstance(entry, LogChunk):

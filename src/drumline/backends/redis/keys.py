@@ -26,6 +26,8 @@ The read model (`board.py`, `notes.py`), for people and programs that want to lo
 | `<prefix>task:<task id>` | hash | taskId, taskName, command, retries, timeout, status, startTime, endTime |
 | `<prefix>task:<task id>:status` | string | its status alone, such as PROCESSING |
 | `<prefix>task:<task id>:log` | list | the last pieces of the log |
+| `<prefix>job:<job id>` | hash | jobId, jobName, userId, createdAt, retryPolicy (JSON), schedule, status |
+| `<prefix>dag:<job id>` | hash | the keys of its tasks: key → JSON list of the keys that it needs |
 | `<prefix>board:doubt` | string | there while changes were left out: live statuses may be old, ask the store; expires |
 
 The limiter (`limiter.py`, `lua/take.lua`):
@@ -39,7 +41,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-from drumline.core.ids import TaskId
+from drumline.core.ids import JobId, TaskId
 from drumline.core.task import Lane
 
 DEFAULT_PREFIX: Final = "drumline:"
@@ -80,6 +82,14 @@ class BoardKeys:
     def task(self, task: TaskId) -> str:
         """Return the key of a task's hash; its status and log have `:status` and `:log` behind it."""
         return f"{self._prefix}task:{task}"
+
+    def job(self, job: JobId) -> str:
+        """Return the key of a job's hash."""
+        return f"{self._prefix}job:{job}"
+
+    def dag(self, job: JobId) -> str:
+        """Return the key of the hash that says which task of a job needs which."""
+        return f"{self._prefix}dag:{job}"
 
 
 class LimiterKeys:

@@ -72,12 +72,13 @@ def _fields(note: Note) -> dict[str, str | int]:
     if note.moment is Moment.RENEWED:
         fields |= {"startTime": "", "endTime": ""}
     if note.started_at is not None:
-        fields["startTime"] = _time_text(note.started_at)
+        fields["startTime"] = time_text(note.started_at)
     if note.ended_at is not None:
-        fields["endTime"] = _time_text(note.ended_at)
+        fields["endTime"] = time_text(note.ended_at)
     return fields
 
 
-def _time_text(instant: Instant) -> str:
+def time_text(instant: Instant) -> str:
+    """Return a time as it stands in Redis."""
     moment = datetime.fromtimestamp(instant / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

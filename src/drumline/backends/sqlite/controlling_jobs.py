@@ -147,6 +147,7 @@ class ControllingJobs(Rippling):
             released=tuple(hints),
             moved=tuple((task, State.BLOCKED) for task in blocked),
             jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
+            renews=True,
         )
 
     def _bring_back(

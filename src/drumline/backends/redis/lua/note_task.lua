@@ -1,9 +1,10 @@
--- note a task: write what is known of it into its hash.
+-- note a task, or a job: write what is known of it into its hash.
 --
--- KEYS  1 task  hash
+-- KEYS  1 task or job  hash
 -- ARGV  1 rule: absent   only if nothing is known of it
 --               unless_ended   unless it is known to have ended
 --               present   only if it is known
+--               always
 --       2 how long it is kept, in ms   3… field, value, field, value …
 -- GIVES 1 if it was written, else 0
 local ENDED = { COMPLETED = true, FAILED = true, CANCELLED = true, SKIPPED = true }

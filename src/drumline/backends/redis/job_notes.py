@@ -1,0 +1,50 @@
+"""How a job is written in Redis: one hash of what it is, one of which task needs which."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from drumline.backends.redis.keys import BoardKeys
+from drumline.backends.redis.line import Call
+from drumline.backends.redis.notes import time_text
+from drumline.core.codec import encode
+from drumline.core.ids import JobId
+from drumline.core.job import ENDED, JobStatus
+from drumline.ports.readmodel import JobFacts, JobNote
+
+LIVE_MS: Final = 24 * 3_600_000
+"""How long a job that may change is kept: its notes are never left out, so it is not wrong for long."""
+ENDED_MS: Final = 3_600_000
+MOST_FIELDS: Final = 500
+"""Tasks written in one call."""
+
+
+def calls_of_job(keys: BoardKeys, note: JobNote) -> list[Call]:
+    """Return what writes a job. Notes of several processes arrive in any order, so each part has its own rule."""
+    lifetime = ENDED_MS if note.status in ENDED else LIVE_MS
+    calls = list(_calls_of_facts(keys, note.job, note.facts)) if note.facts is not None else []
+    rule = "absent" if note.facts is not None else "always"
+    if note.status is JobStatus.PROCESSING and not note.renews:
+        rule = "unless_ended"
+    calls.append(Call("note_task", (keys.job(note.job),), (rule, lifetime, "status", note.status)))
+    calls.append(Call("PEXPIRE", (keys.dag(note.job),), (lifetime,), plain=True))
+    return calls
+
+
+def _calls_of_facts(keys: BoardKeys, job: JobId, facts: JobFacts) -> Iterator[Call]:
+    fields: dict[str, str | bytes] = {
+        "jobId": job,
+        "jobName": facts.name,
+        "userId": facts.owner or "",
+        "createdAt": time_text(facts.created_at),
+        "retryPolicy": encode({"retries": facts.options.retries, "backoff": facts.options.backoff}),
+        "schedule": facts.schedule_id or "",
+    }
+    yield Call("HSET", (keys.job(job),), _flat(fields.items()), plain=True)
+    needs = list(facts.needs.items())
+    for start in range(0, len(needs), MOST_FIELDS):
+        part = [(key, encode(parents)) for key, parents in needs[start : start + MOST_FIELDS]]
+        yield Call("HSET", (keys.dag(job),), _flat(part), plain=True)
+
+
+def _flat(pairs: Iterable[tuple[str, str | bytes]]) -> tuple[str | bytes, ...]:
+    return tuple(word for pair in pairs for word in pair)

@@ -1,0 +1,113 @@
+"""What becomes of claimed tasks of jobs before workers get them: the job has begun, and results flow in."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from drumline.core.dead_letter import Reason, cause_of
+from drumline.core.errors import Fenced, Invalid, Unavailable
+from drumline.core.ids import JobId
+from drumline.core.job import JobStatus
+from drumline.core.limits import Limits
+from drumline.core.outcome import ErrorInfo
+from drumline.core.references import fill_in
+from drumline.core.state import Act
+from drumline.core.task import ClaimedTask
+from drumline.ports.hint import Effects
+from drumline.ports.jobs import Jobs
+from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
+
+MOST_REMEMBERED: Final = 10_000
+"""Jobs whose beginning has been noted: it is noted once by each process."""
+INPUT_ERROR: Final = "InputError"
+"""The kind of error of a task whose payload cannot be filled in."""
+
+
+class JobClaims:
+    """The store as claimers see it: tasks of jobs come ready to run. Plain ones pass through."""
+
+    def __init__(self, store: Executing, jobs: Jobs, *, limits: Limits, follow: Callable[[Effects], None]) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._limits = limits
+        self._follow = follow
+        self._begun: OrderedDict[JobId, None] = OrderedDict()
+
+    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
+        """Claim, and put the results of parents into the payloads that refer to them.
+
+        A task that cannot be given what it asks for fails for good, and is left out. One whose parents' results cannot
+        be read now is left out too: nobody holds it, so it is soon given back without counting.
+        """
+        claims = await self._store.claim(requests)
+        in_jobs = [task for claim in claims for task in claim.tasks if task.options.job is not None]
+        if not in_jobs:
+            return claims
+        await self._begin(in_jobs)
+        asking = [task for task in in_jobs if task.options.takes]
+        if not asking:
+            return claims
+        filled = await self._filled(asking)
+        return [_with_payloads(claim, filled) for claim in claims]
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Record how attempts ended."""
+        return await self._store.settle(settlements)
+
+    async def _begin(self, tasks: Iterable[ClaimedTask]) -> None:
+        new = {task.options.job for task in tasks if task.options.job not in self._begun} - {None}
+        if not new:
+            return
+        jobs = sorted(job for job in new if job is not None)
+        try:
+            started = await self._jobs.start_jobs(jobs)
+        except Unavailable:
+            return  # the end of their first task says it too
+        self._follow(Effects(jobs=tuple((job, JobStatus.PROCESSING) for job in started)))
+        for job in jobs:
+            self._begun[job] = None
+        while len(self._begun) > MOST_REMEMBERED:
+            self._begun.popitem(last=False)
+
+    async def _filled(self, tasks: Sequence[ClaimedTask]) -> dict[str, ClaimedTask]:
+        """Return the tasks that can be run, by id, with what they are given."""
+        wanted = sorted({(task.options.job or JobId(""), key) for task in tasks for key in task.options.takes})
+        try:
+            found = dict(zip(wanted, await self._jobs.results(wanted), strict=True))
+        except Unavailable:
+            return {}
+        filled: dict[str, ClaimedTask] = {}
+        failed: list[Settlement] = []
+        for task in tasks:
+            results = {key: found[task.options.job or JobId(""), key] for key in task.options.takes}
+            try:
+                payload = self._payload(task, {key: raw for key, raw in results.items() if raw is not None})
+            except Invalid as error:
+                failed.append(_failure(task, error))
+            else:
+                filled[task.lease.task] = replace(task, payload=payload)
+        if failed:
+            await self._fail(failed)
+        return filled
+
+    def _payload(self, task: ClaimedTask, results: dict[str, Raw]) -> Raw:
+        return fill_in(bytes(task.payload), task.options.takes, results, self._limits)
+
+    async def _fail(self, settlements: Sequence[Settlement]) -> None:
+        try:
+            await self._store.settle(settlements)
+        except Unavailable:
+            return  # the reaper finds them as ghosts, and the next claim fails them
+
+
+def _with_payloads(claim: Claim, filled: Mapping[str, ClaimedTask]) -> Claim:
+    tasks = [filled.get(task.lease.task) if task.options.takes else task for task in claim.tasks]
+    return Claim(tuple(task for task in tasks if task is not None), claim.next_due)
+
+
+def _failure(task: ClaimedTask, error: Invalid) -> Settlement:
+    cause = ErrorInfo(INPUT_ERROR, str(error))
+    return Settlement(lease=task.lease, act=Act.FAIL, error=cause, cause=cause_of(cause, Reason.PERMANENT))

@@ -1,0 +1,109 @@
+"""All that can be done with jobs: submit, look, wait, cancel, resume."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from drumline.core.clock import Clock
+from drumline.core.errors import DrumlineError, Invalid, NotFound
+from drumline.core.ids import JobId, parse_job_id, parse_task_id
+from drumline.core.job import ENDED, JobRequest, JobView, NodeView
+from drumline.core.limits import Limits
+from drumline.core.task import DEFAULT_TENANT
+from drumline.engine.effects import EffectDesk
+from drumline.engine.endings import Endings
+from drumline.engine.query import LOOK_EVERY, Page
+from drumline.engine.submit_jobs import JobSubmissions
+from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
+from drumline.ports.store import Store, TaskFilter
+
+
+class JobPage(Struct, frozen=True):
+    """A stretch of the list of jobs, and the cursor that continues it."""
+
+    items: tuple[JobView, ...]
+    next_cursor: str | None
+
+
+class JobDesk:
+    """Jobs, for people and programs. A `tenant` of None sees every tenant's."""
+
+    def __init__(
+        self,
+        submissions: JobSubmissions,
+        store: Store,
+        effects: EffectDesk,
+        endings: Endings,
+        *,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
+        self._submissions = submissions
+        self._store = store
+        self._effects = effects
+        self._endings = endings
+        self._clock = clock
+        self._limits = limits
+
+    async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
+        """Store a job with all its tasks, or raise the reason why not; an answer means that it is durable."""
+        return await self._submissions.submit(request, tenant=tenant)
+
+    async def get(self, job: JobId, *, tenant: str | None = None) -> JobView:
+        """Return a job as it stands, or raise `NotFound`."""
+        (view,) = await self._store.get_jobs([job], tenant=tenant)
+        if view is None:
+            raise NotFound(f"there is no job {job}", field="id")
+        return view
+
+    async def wait(self, job: JobId, *, seconds: float, tenant: str | None = None) -> JobView:
+        """Return a job once it has ended, or as it stands after `seconds`."""
+        deadline = self._clock.monotonic() + seconds
+        while True:
+            view = await self.get(job, tenant=tenant)
+            left = deadline - self._clock.monotonic()
+            if view.status in ENDED or left <= 0:
+                return view
+            await self._endings.wait(job, min(left, LOOK_EVERY))
+
+    async def list_jobs(self, which: JobFilter, *, limit: int = 100, cursor: str | None = None) -> JobPage:
+        """Return a page of jobs, newest first."""
+        self._check_limit(limit)
+        before = None if cursor is None else parse_job_id(cursor, field="cursor")
+        views = await self._store.list_jobs(which, limit=limit + 1, before=before)
+        return JobPage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+
+    async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
+        """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
+        return await self._store.nodes(job, tenant=tenant)
+
+    async def results(
+        self, job: JobId, *, limit: int = 100, cursor: str | None = None, tenant: str | None = None
+    ) -> Page:
+        """Return a page of a job's tasks with what they gave back, the last one given first; raises `NotFound`."""
+        self._check_limit(limit)
+        await self.get(job, tenant=tenant)
+        before = None if cursor is None else parse_task_id(cursor, field="cursor")
+        views = await self._store.list_tasks(TaskFilter(job=job), limit=limit + 1, before=before, payload=True)
+        return Page(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+
+    async def cancel(
+        self, job: JobId, *, force: bool = False, reason: str | None = None, tenant: str | None = None
+    ) -> ChangedJob:
+        """Cancel a job's waiting tasks at once and ask the running ones to stop, or end them now with `force`."""
+        return self._done(await self._store.cancel_jobs([job], tenant=tenant, force=force, reason=reason))
+
+    async def resume(self, job: JobId, *, tenant: str | None = None) -> ChangedJob:
+        """Run a job's failed, cancelled and skipped tasks again, and only those."""
+        return self._done(await self._store.resume_jobs([job], tenant=tenant))
+
+    def _done(self, answers: Sequence[ChangedJob | DrumlineError]) -> ChangedJob:
+        (answer,) = answers
+        if isinstance(answer, DrumlineError):
+            raise answer
+        self._effects.follow(answer.effects)
+        return answer
+
+    def _check_limit(self, limit: int) -> None:
+        if not 1 <= limit <= self._limits.page:
+            raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")

@@ -1,0 +1,83 @@
+"""Bringing jobs in: validated, stored durably as a whole, then offered."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from drumline.core.accept_job import accept_job
+from drumline.core.errors import DrumlineError, Invalid, KeyReused
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobRequest, NewJob
+from drumline.core.limits import Limits
+from drumline.core.task import DEFAULT_TENANT
+from drumline.engine.effects import EffectDesk
+from drumline.engine.noting import Noting
+from drumline.engine.quotas import QuotaDesk
+from drumline.engine.submit import MOST_BYTES_WAITING
+from drumline.ports.jobs import Jobs, SubmittedJob
+from drumline.sdk.batcher import Batcher, Weights
+
+LARGE: Final = 200
+"""Tasks from which on a job is looked through beside the event loop, not between two turns of it."""
+ROW_BYTES: Final = 500
+"""What a task weighs besides its payload."""
+
+
+class JobSubmissions:
+    """The way in for jobs. An answer means that the job is durable."""
+
+    def __init__(
+        self,
+        store: Jobs,
+        effects: EffectDesk,
+        noting: Noting,
+        *,
+        new_id: Callable[[], TaskId],
+        limits: Limits,
+        quotas: QuotaDesk,
+    ) -> None:
+        self._store = store
+        self._effects = effects
+        self._noting = noting
+        self._new_id = new_id
+        self._limits = limits
+        self._quotas = quotas
+        self._batcher: Batcher[NewJob, SubmittedJob | KeyReused | Invalid] = Batcher(
+            self._flush, name="jobs", largest=100, weights=Weights(_weight_of, MOST_BYTES_WAITING)
+        )
+
+    async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
+        """Store a job with all its tasks, or raise the reason why not."""
+        job = await self._accept(request, tenant)
+        if not self._quotas.has_none(tenant):
+            await self._quotas.admit_all(tenant, [len(each.task.payload) for each in job.tasks])
+        with self._quotas.flying(tenant, len(job.tasks)):
+            answer = await self._batcher.join(job)
+        if isinstance(answer, DrumlineError):
+            raise answer
+        return answer
+
+    async def _accept(self, request: JobRequest, tenant: str) -> NewJob:
+        if request.schedule is not None:
+            raise Invalid("belongs to a schedule: submit the job as the pattern of one", field="schedule")
+        # Ids are made here, since their source belongs to the loop; looking through thousands of tasks does not.
+        ids = iter([self._new_id() for _ in request.tasks])
+        job = JobId(self._new_id())
+
+        def check() -> NewJob:
+            return accept_job(request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits)
+
+        return check() if len(request.tasks) < LARGE else await asyncio.to_thread(check)
+
+    async def _flush(self, jobs: list[NewJob]) -> list[SubmittedJob | KeyReused | Invalid]:
+        answers = await self._store.submit_jobs(jobs)
+        # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
+        for job, answer in zip(jobs, answers, strict=True):
+            if isinstance(answer, SubmittedJob) and answer.created:
+                self._noting.job_submitted(job, answer.status)
+                self._effects.follow(answer.effects)
+        return answers
+
+
+def _weight_of(job: NewJob) -> int:
+    return sum(len(each.task.payload) + ROW_BYTES for each in job.tasks)
