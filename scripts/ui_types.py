@@ -70,8 +70,8 @@ def _type(schema: Schema, indent: str) -> str:
     literals = [schema["const"]] if "const" in schema else schema.get("enum")
     if literals is not None:
         return " | ".join(_literal(value) for value in literals)
-    kind = schema.get("type")
-    choices = schema.get("anyOf") or schema.get("oneOf")
+    kind = "object" if "properties" in schema else schema.get("type")
+    choices = None if kind == "object" else schema.get("anyOf") or schema.get("oneOf")
     if isinstance(kind, list):
         choices = [{**schema, "type": one} for one in kind]
     if choices:

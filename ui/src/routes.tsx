@@ -51,10 +51,63 @@ const task = createRoute({
   component: lazyRouteComponent(() => import("@/screens/task/Task"), "Task"),
 });
 
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: (given: Record<string, unknown>): { status?: string; name?: string; owner?: string } =>
+    texts(given, ["status", "name", "owner"]),
+  component: lazyRouteComponent(() => import("@/screens/jobs/Jobs"), "Jobs"),
+});
+
+const job = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$id",
+  validateSearch: (given: Record<string, unknown>): { tab?: string; node?: string } => texts(given, ["tab", "node"]),
+  component: lazyRouteComponent(() => import("@/screens/job/Job"), "Job"),
+});
+
 const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
   component: lazyRouteComponent(() => import("@/screens/queues/Queues"), "Queues"),
+});
+
+const failures = createRoute({
+  getParentRoute: () => root,
+  path: "/failures",
+  validateSearch: (given: Record<string, unknown>): { sort?: string; queue?: string; name?: string; kind?: string } =>
+    texts(given, ["sort", "queue", "name", "kind"]),
+  component: lazyRouteComponent(() => import("@/screens/failures/Failures"), "Failures"),
+});
+
+const failure = createRoute({
+  getParentRoute: () => root,
+  path: "/failures/$fingerprint",
+  component: lazyRouteComponent(() => import("@/screens/failures/Group"), "Group"),
+});
+
+const bulks = createRoute({
+  getParentRoute: () => root,
+  path: "/bulk",
+  component: lazyRouteComponent(() => import("@/screens/bulk/Bulks"), "Bulks"),
+});
+
+const bulk = createRoute({
+  getParentRoute: () => root,
+  path: "/bulk/$id",
+  component: lazyRouteComponent(() => import("@/screens/bulk/Bulk"), "Bulk"),
+});
+
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("@/screens/keys/Keys"), "Keys"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  component: lazyRouteComponent(() => import("@/screens/audit/Audit"), "Audit"),
 });
 
 const workers = createRoute({
@@ -64,7 +117,22 @@ const workers = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, overview, tasks, task, queues, workers]),
+  routeTree: root.addChildren([
+    home,
+    overview,
+    tasks,
+    task,
+    jobs,
+    job,
+    failures,
+    failure,
+    bulks,
+    bulk,
+    queues,
+    workers,
+    keys,
+    audit,
+  ]),
   basepath: UI_PATH || "/",
   defaultPreload: "intent",
   defaultPendingComponent: Loading,

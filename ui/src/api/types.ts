@@ -36,6 +36,33 @@ export type AttemptList = {
   next_cursor?: string | null | undefined;
 };
 
+/** Who did what, when, from where and why. */
+export type AuditBody = {
+  id: string;
+  tenant: string;
+  seq: number;
+  at: string;
+  act: string;
+  phase: Phase;
+  target: string;
+  key: string;
+  key_name: string;
+  address: string;
+  request_id: string;
+  reason: string | null;
+  before: unknown;
+  after: unknown;
+  problem: string | null;
+  asks: string | null;
+  hash: string;
+};
+
+/** A page of the audit log, newest first. */
+export type AuditList = {
+  items: AuditBody[];
+  next_cursor: string | null;
+};
+
 export type Backoff = {
   base?: number | undefined;
   factor?: number | undefined;
@@ -82,9 +109,96 @@ export type BeatRequest = {
   held?: LeaseBody[] | undefined;
 };
 
+/** What can be done to many tasks. */
+export type BulkAct = "retry" | "discard" | "cancel" | "reschedule";
+
+/** A bulk operation as it stands. Of a dry run there is no id, no state and no time: nothing was begun. */
+export type BulkBody = {
+  id: string | null;
+  act: BulkAct;
+  state: BulkState | null;
+  total: number;
+  done: number;
+  skipped: number;
+  failed: number;
+  rate: number | null;
+  filter: BulkFilter | null;
+  reason: string | null;
+  created_at: string | null;
+  finished_at: string | null;
+  sample?: string[] | undefined;
+  oldest_at?: string | null | undefined;
+  newest_at?: string | null | undefined;
+};
+
+export type BulkFilter = {
+  queue?: string | null | undefined;
+  name?: string | null | undefined;
+  tag?: string | null | undefined;
+  fingerprint?: string | null | undefined;
+  kind?: string | null | undefined;
+  reason?: Reason | null | undefined;
+  /** Failed at this time or later. */
+  since?: string | null | undefined;
+  /** Failed before this time. */
+  until?: string | null | undefined;
+  job?: string | null | undefined;
+  /** Means tasks that stand so, and not failures. */
+  status?: Status[] | undefined;
+  idempotency_key?: string | null | undefined;
+  worker?: string | null | undefined;
+};
+
+/** A page of bulk operations, newest first. */
+export type BulkList = {
+  items: BulkBody[];
+  next_cursor: string | null;
+};
+
+export type BulkRequest = {
+  act: BulkAct;
+  /** Tasks, one by one. */
+  ids?: string[] | undefined;
+  filter?: BulkFilter | null | undefined;
+  /** Mean everything there is. */
+  all?: boolean | undefined;
+  /** Tasks per second, at most; as fast as it goes when absent. */
+  rate?: number | null | undefined;
+  /** For cancel: end running tasks now, whatever their worker does. */
+  force?: boolean | undefined;
+  /** For reschedule: when to run. */
+  run_at?: string | null | undefined;
+  /** For reschedule: how far from now to run. Seconds, or text such as "1h30m" or "PT1H30M". */
+  delay?: number | string | null | undefined;
+  /** For reschedule. */
+  priority?: number | string | null | undefined;
+  /** Why, for those who will wonder. */
+  reason?: string | null | undefined;
+  /** Change nothing; tell what would be done. */
+  dry_run?: boolean | undefined;
+};
+
+/** Where a bulk operation stands. */
+export type BulkState = "running" | "completed" | "aborted";
+
+/** Whether to end running tasks now, without waiting for their workers, and why the job is cancelled. */
+export type CancelJobRequest = {
+  force?: boolean | undefined;
+  reason?: string | null | undefined;
+};
+
 /** Whether to end a running task now, without waiting for its worker to stop it. */
 export type CancelRequest = {
   force?: boolean | undefined;
+};
+
+/** A chain: how far it is sound, and what is wrong with it, if anything. */
+export type ChainBody = {
+  tenant: string;
+  is_sound: boolean;
+  rows: number;
+  head: string;
+  fault: FaultBody | null;
 };
 
 /** A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0. */
@@ -100,7 +214,13 @@ export type ClaimBody = {
   tasks: ClaimedBody[];
 };
 
-export type ClaimRequestBody = unknown;
+export type ClaimRequestBody = {
+  limit?: number | undefined;
+  /** Seconds to wait for the first task. */
+  wait?: number | undefined;
+  claim_id?: string | null | undefined;
+  again?: boolean | undefined;
+};
 
 /** A task to run once. What is absent has its default: priority 0, no timeout, 3 retries, and so on. */
 export type ClaimedBody = {
@@ -122,6 +242,80 @@ export type ClaimedBody = {
 export type Component = {
   status: "DOWN" | "UP";
   details?: Record<string, unknown> | undefined;
+};
+
+/** One who passes events on, and how far it has come. */
+export type ConsumerBody = {
+  name: string;
+  position: number;
+  behind: number;
+  oldest_at: string | null;
+  moved_at: string;
+};
+
+/** Those who pass events on. */
+export type ConsumerList = {
+  items: ConsumerBody[];
+  next_cursor?: string | null | undefined;
+};
+
+/** How many tasks of a job stand where. `running` is null in lists, where it is not counted. */
+export type CountsBody = {
+  total: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  skipped: number;
+  running: number | null;
+};
+
+/** The tasks in a row that took longest, and how many seconds they took together, waiting not counted. */
+export type CriticalPathBody = {
+  keys: string[];
+  seconds: number;
+};
+
+/** One event on its way to one target, and what became of it. */
+export type DeliveryBody = {
+  id: string;
+  subscription: string | null;
+  event_id: string;
+  event_type: string;
+  subject: string;
+  channel: string;
+  target: string;
+  state: DeliveryWord;
+  attempts: number;
+  next_at: string | null;
+  status: number | null;
+  response: string | null;
+  error: string | null;
+  latency_ms: number | null;
+  created_at: string;
+  finished_at: string | null;
+  event?: unknown | undefined;
+};
+
+/** A page of deliveries, newest first. */
+export type DeliveryList = {
+  items: DeliveryBody[];
+  next_cursor: string | null;
+};
+
+/** Where a delivery stands. */
+export type DeliveryWord = "pending" | "delivered" | "failed";
+
+/** One task that another needs. */
+export type EdgeBody = {
+  from: string;
+  to: string;
+};
+
+/** What a task was given before somebody changed it: attempts up to `epoch` ran with it. */
+export type EditBody = {
+  epoch: number;
+  at: string;
+  payload: unknown;
 };
 
 /** What went wrong in an attempt. */
@@ -147,13 +341,261 @@ export type FailedReport = {
   retry_after?: number | null | undefined;
 };
 
+/** A task that failed for good. Failures of one cause share their fingerprint. */
+export type FailureBody = {
+  id: string;
+  tenant: string;
+  name: string;
+  queue: string;
+  failed_at: string;
+  reason: Reason;
+  kind: string;
+  message: string;
+  fingerprint: string;
+  attempts: number;
+  job: string | null;
+};
+
+/** All that is known about a failure. */
+export type FailureFile = {
+  failure: FailureBody;
+  task: TaskBody;
+  attempts: AttemptBody[];
+  edits: EditBody[];
+};
+
+/** A page of failures, the latest first. */
+export type FailureList = {
+  items: FailureBody[];
+  next_cursor: string | null;
+};
+
+/** What is wrong with a chain: the first row at which it shows, and how. */
+export type FaultBody = {
+  seq: number;
+  what: string;
+};
+
 /** A task as the flow document writes it: with `type` for its name. All other fields are taken too. */
-export type FlowRequest = unknown;
+export type FlowRequest = {
+  /** The same as type. */
+  name?: string | undefined;
+  /** Any JSON, at most 1,048,576 bytes. */
+  payload?: unknown | undefined;
+  /** The queue that workers take it from. */
+  queue?: string | undefined;
+  /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
+  priority?: number | string | undefined;
+  /** Run it so much later than now; not together with run_at. Seconds, or text such as "1h30m" or "PT1H30M". */
+  delay?: number | string | null | undefined;
+  /** Run it at this time; not together with delay. */
+  run_at?: string | null | undefined;
+  /** How often to try again after a failure. */
+  retries?: number | undefined;
+  /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
+  backoff?: Backoff | number | null | undefined;
+  /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
+  timeout?: number | string | null | undefined;
+  /** Submitted twice under one key, a task is stored once; another body under it is refused. */
+  idempotency_key?: string | null | undefined;
+  /** The same as idempotency_key. */
+  idempotencyKey?: string | null | undefined;
+  /** Words to find it by. */
+  tags?: string[] | undefined;
+  /** Whom to tell when it ends. */
+  notify?: NotifyTarget[] | undefined;
+  /** What kind of task it is; the same as name. */
+  type?: string | undefined;
+};
+
+export type GraphBody = {
+  id: string;
+  name: string;
+  status: JobStatus;
+  nodes: NodeBody[];
+  edges: EdgeBody[];
+  critical_path: CriticalPathBody;
+};
+
+/** Failures of one cause. The message is what they have in common: what varies is folded away. */
+export type GroupBody = {
+  fingerprint: string;
+  kind: string;
+  message: string;
+  count: number;
+  first_at: string;
+  last_at: string;
+  names: string[];
+  queues: string[];
+};
+
+/** A page of groups. */
+export type GroupList = {
+  items: GroupBody[];
+  next_cursor: string | null;
+};
+
+/** How groups are sorted, each downwards. */
+export type GroupOrder = "last_seen" | "count";
 
 /** The state of the whole: DOWN if tasks cannot be stored, DEGRADED if they only run slower. */
 export type Health = {
   status: "DEGRADED" | "DOWN" | "UP";
   components: Record<string, Component>;
+};
+
+/** One task of a bulk operation, and why nothing was done about it if that is so. */
+export type ItemBody = {
+  seq: number;
+  id: string;
+  outcome: ItemOutcome;
+  error: string | null;
+};
+
+/** A page of a bulk operation's tasks, in their order. */
+export type ItemList = {
+  items: ItemBody[];
+  next_cursor: string | null;
+};
+
+/** What became of one task of a bulk operation. */
+export type ItemOutcome = "waiting" | "done" | "skipped" | "failed";
+
+/** A job as it stands. `waits_for` is the number of jobs that have to complete before it begins. */
+export type JobBody = {
+  id: string;
+  name: string;
+  owner: string | null;
+  status: JobStatus;
+  counts: CountsBody;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  reason: string | null;
+  cancel_requested: boolean;
+  depends_on: string[];
+  waits_for: number;
+  retries: number;
+  backoff: BackoffBody;
+  notify: NotifyBody[];
+  tags: string[];
+  idempotency_key: string | null;
+  schedule_id: string | null;
+  fire_time: string | null;
+};
+
+/** A page of jobs, newest first. */
+export type JobList = {
+  items: JobBody[];
+  next_cursor: string | null;
+};
+
+export type JobRequest = {
+  /** What the job is called; several may have the same name. */
+  name: string;
+  /** Whose job it is. */
+  owner?: string | null | undefined;
+  /** The tasks by key. What they need must be there, and there must be no cycle. */
+  tasks: Record<string, JobTaskRequest>;
+  /** For tasks that say nothing else. */
+  retries?: number | undefined;
+  /** For tasks that say nothing else. */
+  backoff?: Backoff | number | null | undefined;
+  /** Whom to tell when it ends. */
+  notify?: NotifyTarget[] | undefined;
+  /** Jobs that must have completed before this one begins. */
+  depends_on?: string[] | undefined;
+  /** Belongs to a schedule, which has the job in it. */
+  schedule?: null | undefined;
+  /** Submitted twice under one key, a job is stored once; another body under it is refused. */
+  idempotency_key?: string | null | undefined;
+  /** The same as idempotency_key. */
+  idempotencyKey?: string | null | undefined;
+  /** Words to find it by. */
+  tags?: string[] | undefined;
+};
+
+/** Where a job stands. It has ended when every task has: FAILED if one failed, else CANCELLED if one was. */
+export type JobStatus = "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED";
+
+export type JobTaskRequest = {
+  /** What kind of task it is; its key unless said otherwise. */
+  name?: string | null | undefined;
+  /** Short for a shell task: a text for the shell, or a program with its arguments. */
+  command?: string | string[] | null | undefined;
+  /** The keys of the tasks of this job that must have ended first. */
+  needs?: string[] | undefined;
+  /** When it runs, once all that it needs has ended. */
+  run_if?: RunIf | undefined;
+  /** Any JSON, at most 1,048,576 bytes. */
+  payload?: unknown | undefined;
+  /** The queue that workers take it from. */
+  queue?: string | undefined;
+  /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
+  priority?: number | string | undefined;
+  /** Run it so much later than its release; not together with run_at. */
+  delay?: number | string | null | undefined;
+  /** Run it at this time; not together with delay. */
+  run_at?: string | null | undefined;
+  /** How often to try again after a failure; the job's unless said otherwise. */
+  retries?: number | null | undefined;
+  /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
+  backoff?: Backoff | number | null | undefined;
+  /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
+  timeout?: number | string | null | undefined;
+  /** Words to find it by. */
+  tags?: string[] | undefined;
+  /** Whom to tell when it ends. */
+  notify?: NotifyTarget[] | undefined;
+};
+
+/** An API key, without the key itself. */
+export type KeyBody = {
+  id: string;
+  name: string;
+  prefix: string;
+  tenant: string;
+  role: Role;
+  scopes: Permission[];
+  names: string[];
+  queues: string[];
+  rate_limit: string | null;
+  enabled: boolean;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  replaces: string | null;
+  last_used_at: string | null;
+  uses: number;
+};
+
+/** A page of keys, newest first. */
+export type KeyList = {
+  items: KeyBody[];
+  next_cursor: string | null;
+};
+
+/** What a new key is for. What is left out does not narrow it. */
+export type KeyRequest = {
+  /** What people call it. */
+  name: string;
+  /** Whose it is: the caller's own tenant if left out; `*` for every tenant's. */
+  tenant?: string | "*" | null | undefined;
+  /** What it may do at most. */
+  role?: Role | undefined;
+  /** Permissions of its role that it keeps; none named means all. */
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
+  /** Names of tasks that it may submit or run; none means all. */
+  names?: string[] | undefined;
+  /** Queues that it may submit into or serve; none means all. */
+  queues?: string[] | undefined;
+  /** How often it may ask, such as "100/60s" or "unlimited"; what its role may if left out. */
+  rate_limit?: string | null | undefined;
+  /** When it stops opening anything; not together with expires_in. */
+  expires_at?: string | null | undefined;
+  /** The same, counted from now. */
+  expires_in?: number | string | null | undefined;
 };
 
 /** The right to one attempt of a task. Send it back as it came. */
@@ -168,6 +610,71 @@ export type LogRequest = {
   chunks: ChunkBody[];
 };
 
+/** A new API key. `key` is shown this once; only its digest is kept. */
+export type MadeKeyBody = {
+  id: string;
+  name: string;
+  prefix: string;
+  tenant: string;
+  role: Role;
+  scopes: Permission[];
+  names: string[];
+  queues: string[];
+  rate_limit: string | null;
+  enabled: boolean;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  replaces: string | null;
+  last_used_at: string | null;
+  uses: number;
+  key: string;
+};
+
+/** Which failures, by exactly one of `ids`, `filter` and `all`, and how many of them in a second at most. */
+export type ManyRequest = {
+  /** Tasks, one by one. */
+  ids?: string[] | undefined;
+  filter?: BulkFilter | null | undefined;
+  /** Mean everything there is. */
+  all?: boolean | undefined;
+  /** Tasks per second, at most; as fast as it goes when absent. */
+  rate?: number | null | undefined;
+  /** Why, for those who will wonder. */
+  reason?: string | null | undefined;
+  /** Change nothing; tell what would be done. */
+  dry_run?: boolean | undefined;
+};
+
+/** Whose key it is that was sent, and what may be done with it. */
+export type MeBody = {
+  id: string;
+  name: string;
+  tenant: string;
+  role: Role;
+  permissions: Permission[];
+  names: string[];
+  queues: string[];
+  rate_limit: string | null;
+};
+
+export type NodeBody = {
+  key: string;
+  task_id: string;
+  name: string;
+  status: Status;
+  needs: string[];
+  run_if: RunIf;
+  attempt: number;
+  started_at: string | null;
+  finished_at: string | null;
+  reason: string | null;
+  cause: string | null;
+  slack: number;
+  is_critical: boolean;
+};
+
 /** Whom to tell when the task ends, and on which outcomes. */
 export type NotifyBody = {
   on: string[];
@@ -176,7 +683,11 @@ export type NotifyBody = {
 };
 
 /** Whom to tell when the task ends, and on which outcomes. */
-export type NotifyTarget = unknown;
+export type NotifyTarget = {
+  on?: ("cancelled" | "completed" | "failed")[] | undefined;
+  webhook?: string | null | undefined;
+  email?: string | null | undefined;
+};
 
 /** The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death. */
 export type OpenBody = {
@@ -200,6 +711,12 @@ export type OpenRequest = {
 export type PauseRequest = {
   reason?: string | null | undefined;
 };
+
+/** What may be done; the names are the scopes of keys. */
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
+
+/** How far an act had come when its row was written. */
+export type Phase = "asked" | "done" | "refused";
 
 /** What happened in one bucket of time. Durations are seconds, as exact as their classes: within a factor of two. */
 export type PointBody = {
@@ -227,6 +744,15 @@ export type Problem = {
   request_id?: string | undefined;
 };
 
+/** How old failures must be to be discarded. */
+export type PurgeRequest = {
+  older_than: number | string;
+  /** Why, for those who will wonder. */
+  reason?: string | null | undefined;
+  /** Change nothing; tell what would be done. */
+  dry_run?: boolean | undefined;
+};
+
 /** A queue as it stands. */
 export type QueueBody = {
   name: string;
@@ -245,6 +771,22 @@ export type QueueList = {
   next_cursor?: string | null | undefined;
 };
 
+/** How much a tenant may have; null means as much as it likes. */
+export type QuotasBody = {
+  queued?: number | null | undefined;
+  payload_bytes?: number | null | undefined;
+  schedules?: number | null | undefined;
+};
+
+/** Why there was no further attempt. */
+export type Reason = "retries_exhausted" | "permanent" | "poison" | "unresolved_input";
+
+/** Why it is done, for the audit log. */
+export type ReasonRequest = {
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
 /** The worker gives the task back unfinished; the attempt does not count. */
 export type ReleasedReport = {
   outcome: "released";
@@ -252,7 +794,38 @@ export type ReleasedReport = {
 };
 
 /** What to change of a waiting task; what is absent stays. */
-export type RescheduleRequest = unknown;
+export type RescheduleRequest = {
+  /** Run it at this time; not together with delay. */
+  run_at?: string | null | undefined;
+  /** Run it so much later than now; not together with run_at. Seconds, or text such as "1h30m" or "PT1H30M". */
+  delay?: number | string | null | undefined;
+  priority?: number | string | null | undefined;
+};
+
+/** What the task shall be given from now on; absent, what it was given before. */
+export type RetryRequest = {
+  payload?: unknown | undefined;
+};
+
+/** What a key is for. */
+export type Role = "admin" | "operator" | "submitter" | "worker" | "viewer";
+
+/** How long the old key opens beside the new one, and why it is replaced. */
+export type RotateKeyRequest = {
+  /** How long the old key opens beside the new one, at most 30 days. */
+  overlap?: number | string | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
+/** How long the old secret signs beside the new one. */
+export type RotateRequest = {
+  /** How long the old secret signs beside the new one, at most 90 days. Seconds, or text such as "1h30m" or "PT1H30M". */
+  overlap?: number | string | undefined;
+};
+
+/** When a task runs, once the tasks that it needs have ended. */
+export type RunIf = "all_succeeded" | "all_done" | "any_failed";
 
 /** A task as the low-level design writes it. */
 export type ScheduleRequest = {
@@ -267,6 +840,11 @@ export type ScheduleRequest = {
 export type ScheduledBody = {
   task_id: string;
   status: string;
+};
+
+/** A secret, shown once. */
+export type SecretBody = {
+  secret: string;
 };
 
 /** The answers to reports, in their order. */
@@ -321,6 +899,74 @@ export type SubmittedBody = {
   status: Status;
   due_at: string | null;
   created: boolean;
+};
+
+export type SubmittedJobBody = {
+  id: string;
+  status: JobStatus;
+  created: boolean;
+  tasks: Record<string, string>;
+};
+
+/** A subscription: which events, narrowed by what is not null, and where they are told. */
+export type SubscriptionBody = {
+  id: string;
+  name: string;
+  events: string[];
+  task: string | null;
+  queue: string | null;
+  job: string | null;
+  tag: string | null;
+  webhook: string | null;
+  email: string | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  created_at: string;
+  secret?: string | undefined;
+};
+
+/** The subscriptions, oldest first. */
+export type SubscriptionList = {
+  items: SubscriptionBody[];
+};
+
+/** What to change of a subscription; what is absent stays, and null takes a narrowing away. */
+export type SubscriptionPatch = {
+  name?: string | undefined;
+  /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues. */
+  events?: string[] | undefined;
+  /** Only of tasks with this name. */
+  task?: string | null | undefined;
+  /** Only of tasks in this queue. */
+  queue?: string | null | undefined;
+  /** Only of this job, by id or name, or of its tasks, by id. */
+  job?: string | null | undefined;
+  /** Only of tasks and jobs with this tag. */
+  tag?: string | null | undefined;
+  webhook?: string | undefined;
+  email?: string | undefined;
+  enabled?: boolean | undefined;
+  /** Why it is disabled, for those who will wonder. */
+  reason?: string | null | undefined;
+};
+
+export type SubscriptionRequest = {
+  /** What people call it; one of a name. */
+  name: string;
+  /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues. */
+  events?: string[] | undefined;
+  /** Only of tasks with this name. */
+  task?: string | null | undefined;
+  /** Only of tasks in this queue. */
+  queue?: string | null | undefined;
+  /** Only of this job, by id or name, or of its tasks, by id. */
+  job?: string | null | undefined;
+  /** Only of tasks and jobs with this tag. */
+  tag?: string | null | undefined;
+  webhook?: string | null | undefined;
+  email?: string | null | undefined;
+  /** For webhooks: a secret of your own; leave it out to get one. */
+  secret?: string | null | undefined;
 };
 
 /** The attempt did its work. */
@@ -407,6 +1053,41 @@ export type TaskType = {
   schema?: Record<string, unknown> | null | undefined;
 };
 
+/** A tenant. */
+export type TenantBody = {
+  name: string;
+  created_at: string | null;
+  quotas: QuotasBody;
+};
+
+/** Other quotas; those that are left out stay, null takes one away. */
+export type TenantChange = {
+  queued?: number | null | undefined;
+  payload_bytes?: number | null | undefined;
+  schedules?: number | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
+/** A page of tenants, by name. */
+export type TenantList = {
+  items: TenantBody[];
+  next_cursor: string | null;
+};
+
+/** A new tenant. */
+export type TenantRequest = {
+  /** Lower-case letters, digits and _ . - */
+  name: string;
+  quotas?: QuotasBody | undefined;
+};
+
+/** Whether every chain is sound. */
+export type VerifyBody = {
+  is_sound: boolean;
+  chains: ChainBody[];
+};
+
 /** A worker as it stands. `types` are the names of the tasks that it can run. */
 export type WorkerBody = {
   id: string;
@@ -439,7 +1120,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { status?: Status[] | undefined; queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
+    query: { status?: Status[] | undefined; queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
     body: undefined;
     answer: TaskList;
   };
@@ -545,6 +1226,42 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
+  "POST /api/v1/jobs": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: JobRequest;
+    answer: SubmittedJobBody;
+  };
+  "GET /api/v1/jobs": {
+    params: Record<never, never>;
+    query: { status?: JobStatus[] | undefined; name?: string | undefined; owner?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: JobList;
+  };
+  "GET /api/v1/jobs/{id}": {
+    params: { id: string };
+    query: { wait?: number | undefined };
+    body: undefined;
+    answer: JobBody;
+  };
+  "GET /api/v1/jobs/{id}/graph": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: GraphBody;
+  };
+  "POST /api/v1/jobs/{id}/cancel": {
+    params: { id: string };
+    query: { force?: boolean | undefined };
+    body: CancelJobRequest | undefined;
+    answer: JobBody;
+  };
+  "POST /api/v1/jobs/{id}/resume": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: JobBody;
+  };
   "POST /tasks": {
     params: Record<never, never>;
     query: Record<never, never>;
@@ -568,6 +1285,90 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: ScheduledBody;
+  };
+  "GET /api/v1/failures": {
+    params: Record<never, never>;
+    query: { queue?: string | undefined; name?: string | undefined; fingerprint?: string | undefined; kind?: string | undefined; reason?: Reason | undefined; since?: string | undefined; until?: string | undefined; tag?: string | undefined; job?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: FailureList;
+  };
+  "GET /api/v1/failures/groups": {
+    params: Record<never, never>;
+    query: { queue?: string | undefined; name?: string | undefined; kind?: string | undefined; sort?: GroupOrder | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: GroupList;
+  };
+  "GET /api/v1/failures/groups/{fingerprint}": {
+    params: { fingerprint: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: GroupBody;
+  };
+  "POST /api/v1/failures/retry": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: ManyRequest;
+    answer: BulkBody;
+  };
+  "POST /api/v1/failures/discard": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: ManyRequest;
+    answer: BulkBody;
+  };
+  "POST /api/v1/failures/purge": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: PurgeRequest;
+    answer: BulkBody;
+  };
+  "GET /api/v1/failures/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: FailureFile;
+  };
+  "POST /api/v1/failures/{id}/retry": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: RetryRequest | undefined;
+    answer: TaskBody;
+  };
+  "POST /api/v1/failures/{id}/discard": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: TaskBody;
+  };
+  "POST /api/v1/bulk": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: BulkRequest;
+    answer: BulkBody;
+  };
+  "GET /api/v1/bulk": {
+    params: Record<never, never>;
+    query: { state?: BulkState[] | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: BulkList;
+  };
+  "GET /api/v1/bulk/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: BulkBody;
+  };
+  "GET /api/v1/bulk/{id}/items": {
+    params: { id: string };
+    query: { outcome?: ItemOutcome[] | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: ItemList;
+  };
+  "POST /api/v1/bulk/{id}/abort": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: BulkBody;
   };
   "GET /api/v1/queues": {
     params: Record<never, never>;
@@ -599,11 +1400,185 @@ export interface Operations {
     body: undefined;
     answer: WorkerBody;
   };
+  "GET /api/v1/events": {
+    params: Record<never, never>;
+    query: { type?: string[] | undefined; name?: string[] | undefined; queue?: string[] | undefined; job?: string[] | undefined; tag?: string[] | undefined; status?: Status[] | undefined; subject?: string[] | undefined; last_event_id?: string | undefined };
+    body: undefined;
+    answer: undefined;
+  };
+  "GET /api/v1/events/consumers": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: ConsumerList;
+  };
+  "DELETE /api/v1/events/consumers/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/subscriptions": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: SubscriptionRequest;
+    answer: SubscriptionBody;
+  };
+  "GET /api/v1/subscriptions": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: SubscriptionList;
+  };
+  "GET /api/v1/subscriptions/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: SubscriptionBody;
+  };
+  "PATCH /api/v1/subscriptions/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: SubscriptionPatch;
+    answer: SubscriptionBody;
+  };
+  "DELETE /api/v1/subscriptions/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/subscriptions/{id}/rotate": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: RotateRequest | undefined;
+    answer: SecretBody;
+  };
+  "POST /api/v1/subscriptions/{id}/test": {
+    params: { id: string };
+    query: { wait?: number | undefined };
+    body: undefined;
+    answer: DeliveryBody;
+  };
+  "POST /api/v1/notify/rotate": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: RotateRequest | undefined;
+    answer: SecretBody;
+  };
+  "GET /api/v1/deliveries": {
+    params: Record<never, never>;
+    query: { subscription?: string | undefined; state?: DeliveryWord | undefined; subject?: string | undefined; event_type?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: DeliveryList;
+  };
+  "GET /api/v1/deliveries/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: DeliveryBody;
+  };
+  "POST /api/v1/deliveries/{id}/resend": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: DeliveryBody;
+  };
   "GET /api/v1/stats": {
     params: Record<never, never>;
     query: { last?: string | undefined; queue?: string | undefined; name?: string | undefined };
     body: undefined;
     answer: StatsBody;
+  };
+  "GET /api/v1/me": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: MeBody;
+  };
+  "POST /api/v1/keys": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: KeyRequest;
+    answer: MadeKeyBody;
+  };
+  "GET /api/v1/keys": {
+    params: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: KeyList;
+  };
+  "GET /api/v1/keys/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: KeyBody;
+  };
+  "POST /api/v1/keys/{id}/disable": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: ReasonRequest | undefined;
+    answer: KeyBody;
+  };
+  "POST /api/v1/keys/{id}/enable": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: ReasonRequest | undefined;
+    answer: KeyBody;
+  };
+  "POST /api/v1/keys/{id}/revoke": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: ReasonRequest | undefined;
+    answer: KeyBody;
+  };
+  "POST /api/v1/keys/{id}/rotate": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: RotateKeyRequest | undefined;
+    answer: MadeKeyBody;
+  };
+  "POST /api/v1/tenants": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: TenantRequest;
+    answer: TenantBody;
+  };
+  "GET /api/v1/tenants": {
+    params: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: TenantList;
+  };
+  "GET /api/v1/tenants/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: TenantBody;
+  };
+  "PATCH /api/v1/tenants/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: TenantChange;
+    answer: TenantBody;
+  };
+  "GET /api/v1/audit": {
+    params: Record<never, never>;
+    query: { act?: string | undefined; key?: string | undefined; target?: string | undefined; since?: string | undefined; until?: string | undefined; all?: boolean | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: AuditList;
+  };
+  "GET /api/v1/audit/export": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "GET /api/v1/audit/verify": {
+    params: Record<never, never>;
+    query: { expect?: string | undefined };
+    body: undefined;
+    answer: VerifyBody;
   };
   "GET /actuator/health": {
     params: Record<never, never>;

@@ -1,4 +1,15 @@
-import { Gauge, ListChecks, type LucideIcon, Rows3, Server } from "lucide-react";
+import {
+  CircleX,
+  Gauge,
+  GitFork,
+  KeyRound,
+  Layers,
+  ListChecks,
+  type LucideIcon,
+  Rows3,
+  ScrollText,
+  Server,
+} from "lucide-react";
 
 export interface Place {
   to: string;
@@ -12,6 +23,11 @@ export interface Place {
 export const PLACES: readonly Place[] = [
   { to: "/overview", label: "Overview", icon: Gauge, key: "o" },
   { to: "/tasks", label: "Tasks", icon: ListChecks, key: "t" },
+  { to: "/failures", label: "Failures", icon: CircleX, key: "f" },
+  { to: "/jobs", label: "Jobs", icon: GitFork, key: "j" },
   { to: "/queues", label: "Queues", icon: Rows3, key: "q" },
   { to: "/workers", label: "Workers", icon: Server, key: "w" },
+  { to: "/bulk", label: "Bulk operations", icon: Layers, key: "b" },
+  { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
+  { to: "/keys", label: "Keys", icon: KeyRound, key: "k" },
 ];

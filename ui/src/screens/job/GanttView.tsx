@@ -8,20 +8,22 @@ import type { Node } from "./model";
 
 interface Props {
   nodes: Node[];
+  createdAt: string;
   selected: string | null;
   onSelect: (key: string) => void;
 }
 
 /** When each task waited and ran. Waiting can be hidden, so that a long queue does not flatten the rest. */
-export function GanttView({ nodes, selected, onSelect }: Props) {
+export function GanttView({ nodes, createdAt, selected, onSelect }: Props) {
   const [isWaitShown, setWaitShown] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const started = nodes.filter((node) => node.started_at);
   const now = Date.now();
+  const ends = new Map(nodes.map((node) => [node.key, node.finished_at]));
   const rows = started
     .map((node) => ({
       node,
-      ready: isWaitShown && node.due_at ? Math.min(time(node.due_at), time(node.started_at)) : time(node.started_at),
+      ready: isWaitShown ? Math.min(readyAt(node, ends, createdAt), time(node.started_at)) : time(node.started_at),
       start: time(node.started_at),
       end: node.finished_at ? time(node.finished_at) : now,
     }))
@@ -84,6 +86,11 @@ export function GanttView({ nodes, selected, onSelect }: Props) {
       </div>
     </div>
   );
+}
+
+/** When a task could have started: when the last of those it needs had ended. */
+function readyAt(node: Node, ends: Map<string, string | null>, createdAt: string): number {
+  return Math.max(time(createdAt), ...node.needs.map((key) => time(ends.get(key) ?? null)));
 }
 
 function time(iso: string | null): number {

@@ -157,7 +157,7 @@ function BoxView({ box, at, isFirst, isSelected, onChoose, onKey }: BoxProps) {
         .map(([one, count]) => `${count} ${statusWord(one).toLowerCase()}`)
         .join(", ")
     : `${statusWord(status)}${node?.started_at ? `, ${between(node.started_at, node.finished_at)}` : ""}`;
-  const slack = node && !isStack && node.slack !== null ? `\nslack ${node.slack.toFixed(1)} s` : "";
+  const slack = node && !isStack ? `\nslack ${node.slack.toFixed(1)} s` : "";
   return (
     <g
       transform={`translate(${at.x} ${at.y})`}

@@ -7,16 +7,16 @@ function node(key: string, needs: string[] = [], name = key, status = "PENDING")
     key,
     needs,
     name,
-    status,
+    status: status as Node["status"],
     task_id: key,
     started_at: null,
     finished_at: null,
-    due_at: null,
     attempt: 0,
     reason: null,
+    cause: null,
     run_if: "all_succeeded",
     is_critical: false,
-    slack: null,
+    slack: 0,
   };
 }
 

@@ -1,20 +1,8 @@
+import type { NodeBody } from "@/api/types";
+
 /** A job's graph as it is drawn: alike tasks side by side are one stack, so that wide jobs stay readable. */
 
-export interface Node {
-  key: string;
-  task_id: string;
-  name: string;
-  status: string;
-  needs: string[];
-  started_at: string | null;
-  finished_at: string | null;
-  due_at: string | null;
-  attempt: number;
-  reason: string | null;
-  run_if: string;
-  is_critical: boolean;
-  slack: number | null;
-}
+export type Node = NodeBody;
 
 /** One box of the drawing: a task, or a stack of tasks that are alike. */
 export interface Box {

@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { call } from "@/api/client";
+import { useRefreshOn } from "@/api/queries";
+import { Panel, ScreenHead } from "@/parts/Panel";
+import { Empty, Loading, Trouble } from "@/parts/States";
+import { Table } from "@/parts/Table";
+import { Time } from "@/parts/Time";
+import { BulkProgress } from "./BulkProgress";
+
+/** Acts on many tasks at once: running and past. */
+export function Bulks() {
+  const bulks = useQuery({
+    queryKey: ["bulk"],
+    queryFn: ({ signal }) => call("GET /api/v1/bulk", { query: { limit: 100 }, signal }),
+    refetchInterval: 3_000,
+  });
+  useRefreshOn("drumline.bulk.", [["bulk"]]);
+  return (
+    <>
+      <ScreenHead title="Bulk operations" />
+      {bulks.isPending ? (
+        <Loading />
+      ) : bulks.isError ? (
+        <Trouble error={bulks.error} onRetry={() => void bulks.refetch()} />
+      ) : bulks.data.items.length === 0 ? (
+        <Empty title="None yet">
+          <p>Retrying or discarding a group of failures makes one.</p>
+        </Empty>
+      ) : (
+        <Panel flush label="Bulk operations">
+          <Table head={["Act", "State", "Progress", "Asked for", "Why"]}>
+            {bulks.data.items.map((bulk) => (
+              <tr key={bulk.id}>
+                <th scope="row">
+                  <Link to="/bulk/$id" params={{ id: bulk.id ?? "" }}>
+                    {bulk.act}
+                  </Link>
+                </th>
+                <td>{bulk.state}</td>
+                <td>
+                  <BulkProgress bulk={bulk} />
+                </td>
+                <td>
+                  <Time at={bulk.created_at} as="relative" />
+                </td>
+                <td>{bulk.reason ?? ""}</td>
+              </tr>
+            ))}
+          </Table>
+        </Panel>
+      )}
+    </>
+  );
+}

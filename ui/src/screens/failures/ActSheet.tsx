@@ -1,0 +1,116 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { call } from "@/api/client";
+import type { ManyRequest } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Field } from "@/parts/Field";
+import { Sheet } from "@/parts/Sheet";
+import { Loading, sentence } from "@/parts/States";
+import { Time } from "@/parts/Time";
+import { say } from "@/parts/toasts";
+import css from "./Failures.module.css";
+
+export type FailureAct = "retry" | "discard";
+const OPERATIONS = { retry: "POST /api/v1/failures/retry", discard: "POST /api/v1/failures/discard" } as const;
+const TYPED_ABOVE = 100;
+
+interface Props {
+  act: FailureAct;
+  title: string;
+  filter: NonNullable<ManyRequest["filter"]>;
+  onClose: () => void;
+}
+
+/** Asks before acting on many: how many, which, how fast. The set is frozen when the button is pressed. */
+export function ActSheet({ act, title, filter, onClose }: Props) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [rate, setRate] = useState("");
+  const [reason, setReason] = useState("");
+  const [typed, setTyped] = useState("");
+  const preview = useQuery({
+    queryKey: ["failures", "preview", act, filter],
+    queryFn: () => call(OPERATIONS[act], { body: { filter, dry_run: true } }),
+    staleTime: 0,
+  });
+  const go = useMutation({
+    mutationFn: () =>
+      call(OPERATIONS[act], {
+        body: { filter, ...(rate ? { rate: Number(rate) } : {}), ...(reason ? { reason } : {}) },
+      }),
+    onSuccess: (bulk) => {
+      say(`${bulk.total.toLocaleString("en")} on their way`);
+      onClose();
+      if (bulk.id) void navigate({ to: "/bulk/$id", params: { id: bulk.id } });
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["failures"] }),
+  });
+  const total = preview.data?.total ?? 0;
+  const mustType = act === "discard" && total > TYPED_ABOVE;
+  const word = act === "retry" ? "Retry" : "Discard";
+  return (
+    <Sheet
+      title={title}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Leave them</Button>
+          <Button
+            tone={act === "discard" ? "danger" : "primary"}
+            busy={go.isPending}
+            disabled={total === 0 || (mustType && typed !== String(total))}
+            onClick={() => go.mutate()}
+          >
+            {word} {total.toLocaleString("en")}
+          </Button>
+        </>
+      }
+    >
+      {preview.isPending ? (
+        <Loading rows={2} />
+      ) : (
+        <p>
+          {total.toLocaleString("en")} task{total === 1 ? "" : "s"}
+          {preview.data?.oldest_at && (
+            <>
+              , from <Time at={preview.data.oldest_at} /> to <Time at={preview.data.newest_at} />
+            </>
+          )}
+          . What fails from now on is not among them.
+        </p>
+      )}
+      {act === "retry" && (
+        <Field label="At most per second" hint="Empty for as fast as it goes">
+          {(props) => (
+            <input
+              {...props}
+              type="number"
+              min="0.1"
+              step="any"
+              value={rate}
+              onChange={(event) => setRate(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Why" hint="For the audit log">
+        {(props) => (
+          <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+        )}
+      </Field>
+      {mustType && (
+        <Field label={`Type ${total} to go on`}>
+          {(props) => (
+            <input {...props} inputMode="numeric" value={typed} onChange={(event) => setTyped(event.target.value)} />
+          )}
+        </Field>
+      )}
+      {(go.error ?? preview.error) && (
+        <p role="alert" className={css.problem}>
+          {sentence((go.error ?? preview.error)?.message ?? "")}
+        </p>
+      )}
+    </Sheet>
+  );
+}

@@ -1,0 +1,142 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { call } from "@/api/client";
+import { useMay } from "@/api/me";
+import { useRefreshOn } from "@/api/queries";
+import type { FailureBody } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { type Column, Rows } from "@/parts/Rows";
+import { Loading, Trouble } from "@/parts/States";
+import { Tags } from "@/parts/Tags";
+import { Time } from "@/parts/Time";
+import { Traceback } from "@/parts/Traceback";
+import { ActSheet, type FailureAct } from "./ActSheet";
+import css from "./Failures.module.css";
+
+const SAMPLE = 200;
+
+const COLUMNS: Column<FailureBody>[] = [
+  {
+    name: "Task",
+    width: "minmax(120px, 1fr)",
+    cell: (failure) => (
+      <Link to="/tasks/$id" params={{ id: failure.id }}>
+        {failure.name}
+      </Link>
+    ),
+  },
+  { name: "Message", width: "minmax(0, 3fr)", wide: true, cell: (failure) => failure.message },
+  { name: "Queue", width: "minmax(70px, 1fr)", wide: true, cell: (failure) => failure.queue },
+  { name: "Attempts", width: "76px", wide: true, end: true, cell: (failure) => failure.attempts },
+  { name: "Failed", width: "110px", end: true, cell: (failure) => <Time at={failure.failed_at} as="relative" /> },
+];
+
+/** Failures of one cause: a sample, where they are, and what can be done. */
+export function Group() {
+  const { fingerprint } = useParams({ from: "/failures/$fingerprint" });
+  const navigate = useNavigate();
+  const mayAct = useMay("tasks:control");
+  const [act, setAct] = useState<FailureAct | null>(null);
+  const group = useQuery({
+    queryKey: ["failures", "group", fingerprint],
+    queryFn: ({ signal }) => call("GET /api/v1/failures/groups/{fingerprint}", { params: { fingerprint }, signal }),
+  });
+  const tasks = useQuery({
+    queryKey: ["failures", "of", fingerprint],
+    queryFn: ({ signal }) => call("GET /api/v1/failures", { query: { fingerprint, limit: SAMPLE }, signal }),
+  });
+  const first = tasks.data?.items[0];
+  const sample = useQuery({
+    queryKey: ["task", first?.id ?? ""],
+    queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}", { params: { id: first?.id ?? "" }, signal }),
+    enabled: first !== undefined,
+  });
+  useRefreshOn("drumline.", [["failures"]], 2_000);
+  if (group.isPending) return <Loading />;
+  if (group.isError) return <Trouble error={group.error} onRetry={() => void group.refetch()} />;
+  const found = group.data;
+  return (
+    <div className={css.screen}>
+      <ScreenHead title={found.kind}>
+        {mayAct && (
+          <>
+            <Button tone="primary" onClick={() => setAct("retry")}>
+              Retry all
+            </Button>
+            <Button tone="danger" onClick={() => setAct("discard")}>
+              Discard
+            </Button>
+          </>
+        )}
+      </ScreenHead>
+      <Panel label="Facts">
+        <Facts
+          of={[
+            ["Failures", found.count.toLocaleString("en")],
+            ["First", <Time key="first" at={found.first_at} />],
+            ["Last", <Time key="last" at={found.last_at} />],
+            ["Tasks", <Tags key="names" of={found.names} />],
+            ["Queues", <Tags key="queues" of={found.queues} />],
+            ["In common", <code key="message">{found.message}</code>],
+          ]}
+        />
+      </Panel>
+      {sample.data?.error && (
+        <Panel title="The latest of them">
+          <Traceback error={sample.data.error} />
+        </Panel>
+      )}
+      {tasks.data && <Distribution failures={tasks.data.items} isWhole={tasks.data.next_cursor === null} />}
+      <Panel title="Tasks" flush>
+        {tasks.isPending ? (
+          <Loading />
+        ) : tasks.isError ? (
+          <Trouble error={tasks.error} onRetry={() => void tasks.refetch()} />
+        ) : (
+          <div className={css.tasks}>
+            <Rows
+              label="Failed tasks"
+              items={tasks.data.items}
+              columns={COLUMNS}
+              keyOf={(failure) => failure.id}
+              onOpen={(failure) => void navigate({ to: "/tasks/$id", params: { id: failure.id } })}
+            />
+          </div>
+        )}
+      </Panel>
+      {act && (
+        <ActSheet
+          act={act}
+          title={`${act === "retry" ? "Retry" : "Discard"} ${found.kind}`}
+          filter={{ fingerprint }}
+          onClose={() => setAct(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Where the failures are: by queue and by task. */
+function Distribution({ failures, isWhole }: { failures: FailureBody[]; isWhole: boolean }) {
+  const counts = new Map<string, number>();
+  for (const failure of failures) {
+    const place = `${failure.name} in ${failure.queue}`;
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  const rows = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
+  return (
+    <Panel title={isWhole ? "Where they are" : `Where the last ${failures.length} are`}>
+      <ul className={css.bars}>
+        {rows.map(([place, count]) => (
+          <li key={place}>
+            <span title={place}>{place}</span>
+            <i style={{ width: `${(100 * count) / failures.length}%` }} />
+            <b>{count}</b>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,172 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Ban, RotateCcw } from "lucide-react";
+import { type ReactNode, useCallback } from "react";
+import { call } from "@/api/client";
+import { Problem } from "@/api/problem";
+import { useRefreshOn } from "@/api/queries";
+import type { GraphBody, JobBody } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Copy } from "@/parts/Copy";
+import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { Loading, sentence, Trouble } from "@/parts/States";
+import { Status } from "@/parts/Status";
+import { Tabs } from "@/parts/Tabs";
+import { Tags } from "@/parts/Tags";
+import { Time, Took } from "@/parts/Time";
+import { say } from "@/parts/toasts";
+import { Progress } from "@/screens/jobs/Progress";
+import { useShortcut } from "@/shell/shortcuts";
+import { GanttView } from "./GanttView";
+import { GraphView } from "./GraphView";
+import css from "./Job.module.css";
+import { NodeList } from "./NodeList";
+import { NodePanel } from "./NodePanel";
+
+const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
+const TABS = [
+  { id: "graph", label: "Graph" },
+  { id: "gantt", label: "Gantt" },
+  { id: "list", label: "List" },
+];
+
+/** A job: its graph, its times and its tasks, linked: what is selected in one is selected in all. */
+export function Job() {
+  const { id } = useParams({ from: "/jobs/$id" });
+  const { tab = "graph", node = null } = useSearch({ from: "/jobs/$id" });
+  const navigate = useNavigate();
+  const job = useQuery({
+    queryKey: ["job", id],
+    queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}", { params: { id }, signal }),
+    refetchInterval: (query) => (query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false),
+  });
+  const graph = useQuery({
+    queryKey: ["job", id, "graph"],
+    queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}/graph", { params: { id }, signal }),
+    refetchInterval: () => (job.data && !ENDED.has(job.data.status) ? 2_000 : false),
+  });
+  useRefreshOn("drumline.", [["job", id]], 1_000);
+  const go = useCallback(
+    (change: { tab?: string; node?: string }) =>
+      void navigate({ to: "/jobs/$id", params: { id }, search: (before) => ({ ...before, ...change }), replace: true }),
+    [navigate, id],
+  );
+  if (job.isPending) return <Loading />;
+  if (job.isError) return <Trouble error={job.error} onRetry={() => void job.refetch()} />;
+  const selected = graph.data?.nodes.find((one) => one.key === node) ?? null;
+  return (
+    <div className={css.screen}>
+      <Head job={job.data} />
+      <Panel label="Facts">
+        <Facts of={factsOf(job.data, graph.data)} />
+      </Panel>
+      <div>
+        <Tabs label="Views" tabs={TABS} current={tab} onChange={(next) => go({ tab: next })} />
+        <div className={css.views} data-selected={selected !== null || undefined}>
+          <div className={css.view}>
+            {graph.isPending ? (
+              <Loading />
+            ) : graph.isError ? (
+              <Trouble error={graph.error} onRetry={() => void graph.refetch()} />
+            ) : tab === "gantt" ? (
+              <GanttView
+                nodes={graph.data.nodes}
+                createdAt={job.data.created_at}
+                selected={node}
+                onSelect={(key) => go({ node: key })}
+              />
+            ) : tab === "list" ? (
+              <NodeList nodes={graph.data.nodes} selected={node} onSelect={(key) => go({ node: key })} />
+            ) : (
+              <GraphView nodes={graph.data.nodes} selected={node} onSelect={(key) => go({ node: key })} />
+            )}
+          </div>
+          {selected && <NodePanel node={selected} jobId={id} />}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Head({ job }: { job: JobBody }) {
+  const client = useQueryClient();
+  const act = useMutation({
+    mutationFn: (what: "resume" | "cancel") =>
+      what === "resume"
+        ? call("POST /api/v1/jobs/{id}/resume", { params: { id: job.id } })
+        : call("POST /api/v1/jobs/{id}/cancel", { params: { id: job.id } }),
+    onSuccess: (_, what) =>
+      say(what === "resume" ? "What failed runs again" : "Waiting tasks are cancelled, running ones asked to stop"),
+    onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
+    onSettled: () => client.invalidateQueries({ queryKey: ["job", job.id] }),
+  });
+  const canResume = job.status === "FAILED" || job.status === "CANCELLED";
+  const canCancel = !ENDED.has(job.status);
+  useShortcut(
+    "retry",
+    useCallback(() => canResume && act.mutate("resume"), [canResume, act]),
+  );
+  useShortcut(
+    "cancel",
+    useCallback(() => canCancel && act.mutate("cancel"), [canCancel, act]),
+  );
+  return (
+    <ScreenHead
+      title={
+        <span className={css.title}>
+          <Status of={job.status} />
+          <span className={css.name}>{job.name}</span>
+          <span className={css.id}>
+            <code>{job.id}</code>
+            <Copy text={job.id} what="id" />
+          </span>
+        </span>
+      }
+    >
+      {canResume && (
+        <Button icon={RotateCcw} tone="primary" busy={act.isPending} onClick={() => act.mutate("resume")}>
+          Resume
+        </Button>
+      )}
+      {canCancel && (
+        <Button icon={Ban} tone="danger" busy={act.isPending} onClick={() => act.mutate("cancel")}>
+          {job.cancel_requested ? "Stopping…" : "Cancel"}
+        </Button>
+      )}
+    </ScreenHead>
+  );
+}
+
+function factsOf(job: JobBody, graph: GraphBody | undefined): [string, ReactNode][] {
+  const facts: [string, ReactNode][] = [
+    ["Progress", <Progress key="progress" counts={job.counts} />],
+    ["Owner", job.owner ?? "–"],
+    ["Created", <Time key="created" at={job.created_at} />],
+    ["Started", <Time key="started" at={job.started_at} />],
+    ["Finished", <Time key="finished" at={job.finished_at} />],
+    ["Took", <Took key="took" from={job.started_at} to={job.finished_at} />],
+  ];
+  if (graph && graph.critical_path.seconds > 0) {
+    facts.push([
+      "Critical path",
+      `${graph.critical_path.seconds.toFixed(1)} s in ${graph.critical_path.keys.length} tasks`,
+    ]);
+  }
+  if (job.reason) facts.push(["Reason", job.reason]);
+  if (job.waits_for > 0) facts.push(["Waits for", `${job.waits_for} other job${job.waits_for === 1 ? "" : "s"}`]);
+  if (job.depends_on.length > 0) {
+    facts.push([
+      "Depends on",
+      <span key="depends">
+        {job.depends_on.map((other) => (
+          <Link key={other} to="/jobs/$id" params={{ id: other }} className={css.dependency ?? ""}>
+            <code>{other.slice(-12)}</code>
+          </Link>
+        ))}
+      </span>,
+    ]);
+  }
+  if (job.idempotency_key) facts.push(["Key", <code key="key">{job.idempotency_key}</code>]);
+  if (job.tags.length > 0) facts.push(["Tags", <Tags key="tags" of={job.tags} />]);
+  return facts;
+}

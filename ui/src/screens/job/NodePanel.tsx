@@ -1,0 +1,51 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { RotateCcw } from "lucide-react";
+import { call } from "@/api/client";
+import { Problem } from "@/api/problem";
+import { Button } from "@/parts/Button";
+import { Facts, Panel } from "@/parts/Panel";
+import { sentence } from "@/parts/States";
+import { Status } from "@/parts/Status";
+import { Time, Took } from "@/parts/Time";
+import { say } from "@/parts/toasts";
+import css from "./Job.module.css";
+import type { Node } from "./model";
+
+const ENDED_BADLY = new Set(["FAILED", "CANCELLED", "SKIPPED"]);
+
+/** The selected task of a job. */
+export function NodePanel({ node, jobId }: { node: Node; jobId: string }) {
+  const client = useQueryClient();
+  const retry = useMutation({
+    mutationFn: () => call("POST /api/v1/tasks/{id}/retry", { params: { id: node.task_id } }),
+    onSuccess: () => say("It runs again, and so does what was skipped because of it"),
+    onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
+    onSettled: () => client.invalidateQueries({ queryKey: ["job", jobId] }),
+  });
+  return (
+    <div className={css.node}>
+      <Panel title={<span className={css.nodeName}>{node.key}</span>} aside={<Status of={node.status} small />}>
+        <Facts
+          of={[
+            ["Type", node.name],
+            ["Attempt", node.attempt],
+            ["Started", <Time key="started" at={node.started_at} />],
+            ["Took", <Took key="took" from={node.started_at} to={node.finished_at} />],
+            ["Slack", `${node.slack.toFixed(1)} s`],
+            ["Runs if", node.run_if.replaceAll("_", " ")],
+          ]}
+        />
+        {node.reason && <p className={css.reason}>{sentence(node.reason)}</p>}
+      </Panel>
+      <Link to="/tasks/$id" params={{ id: node.task_id }}>
+        Open the task
+      </Link>
+      {ENDED_BADLY.has(node.status) && (
+        <Button icon={RotateCcw} busy={retry.isPending} onClick={() => retry.mutate()}>
+          Retry from here
+        </Button>
+      )}
+    </div>
+  );
+}
