@@ -1,0 +1,219 @@
+"""The feed: one reader of the log for all who follow it in this process.
+
+The log is read once, each event is written out once, and everybody who is interested gets the same bytes. It is read
+only while somebody follows. Whoever takes too little for too long is cut off, and goes on later from where it was.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+
+from drumline.core.codec import encode
+from drumline.core.errors import DrumlineError
+from drumline.core.event import DEFAULT_SOURCE, Event, Place, cloud_event, parse_event_id
+from drumline.core.interest import Interest
+from drumline.ports.outbox import LogSpan, Outbox
+
+POLL: Final = 0.25
+"""Seconds between two looks at the log."""
+PAGE: Final = 500
+MOST_WAITING: Final = 2000
+"""Events that one follower may leave waiting."""
+MOST_BYTES: Final = 4 * 1024 * 1024
+REMEMBERED: Final = 2000
+"""Events that are kept for those who come back after a moment."""
+STORE_SECONDS: Final = 30.0
+RETRY_SECONDS: Final = 1.0
+FAR: Final = Place(1 << 62, 0)
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Entry:
+    """An event, and how it is sent: written out when the first one wants it."""
+
+    __slots__ = ("_text", "event", "place")
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        self.place = event.place
+        self._text: bytes | None = None
+
+    def text(self, source: str) -> bytes:
+        """Return the event as a message of a stream."""
+        if self._text is None:
+            data = encode(cloud_event(self.event, source=source))
+            self._text = b"id: %b\nevent: %b\ndata: %b\n\n" % (self.event.id.encode(), self.event.type.encode(), data)
+        return self._text
+
+
+class Follower:
+    """Somebody who follows: what waits for them, and whether they have been cut off."""
+
+    def __init__(self, interest: Interest) -> None:
+        self.interest = interest
+        self.after = FAR
+        """What lies before has been sent."""
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._news = asyncio.Event()
+        self.is_cut = False
+        self.is_over = False
+
+    def offer(self, text: bytes) -> None:
+        """Let a message wait; too many of them cut the follower off."""
+        if self.is_cut:
+            return
+        self._waiting.append(text)
+        self._size += len(text)
+        if len(self._waiting) > MOST_WAITING or self._size > MOST_BYTES:
+            self.is_cut = True
+            self._waiting.clear()
+        self._news.set()
+
+    def end(self) -> None:
+        """Let the follower go."""
+        self.is_over = True
+        self._news.set()
+
+    async def take(self, seconds: float) -> bytes:
+        """Return all that waits, or nothing after some seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return b""
+        self._news.clear()
+        text = b"".join(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        return text
+
+
+class Feed:
+    """Reads the log for everybody."""
+
+    def __init__(self, store: Outbox, *, source: str = DEFAULT_SOURCE, poll: float = POLL) -> None:
+        self.source = source
+        self._store = store
+        self._poll = poll
+        self._followers: dict[Interest, set[Follower]] = {}
+        self._recent: deque[Entry] = deque(maxlen=REMEMBERED)
+        self._position: int | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._started = asyncio.Lock()
+
+    @property
+    def count(self) -> int:
+        """How many follow at the moment."""
+        return sum(map(len, self._followers.values()))
+
+    @asynccontextmanager
+    async def following(self, interest: Interest) -> AsyncIterator[Follower]:
+        """Give a follower that hears of everything from now on."""
+        follower = Follower(interest)
+        try:
+            await self._join(follower)
+            yield follower
+        finally:
+            self._leave(follower)
+
+    async def place_of(self, last_id: str) -> Place | None:
+        """Return the place of the event that somebody heard last, or raise `Invalid` if that is no event.
+
+        None if one cannot go on from it: it is of another log, or it was dropped.
+        """
+        name, place = parse_event_id(last_id, field="Last-Event-ID")
+        span = await self._span()
+        is_kept = name == span.name and span.dropped < place.position <= span.last
+        return place if is_kept else None
+
+    async def missed(self, place: Place, follower: Follower) -> AsyncIterator[bytes]:
+        """Yield what came after a place, up to where a follower began to hear."""
+        has = follower.interest.has
+        recent = [entry for entry in self._recent if entry.place < follower.after]
+        if recent and recent[0].place <= place:
+            yield self._written(entry for entry in recent if entry.place > place and has(entry.event))
+            return
+        position = place.position - 1
+        while position < follower.after.position - 1:
+            async with asyncio.timeout(STORE_SECONDS):
+                page = await self._store.read_events(after=position, limit=PAGE)
+            if page.position == position:
+                return
+            fresh = (event for event in page.events if place < event.place < follower.after and has(event))
+            yield self._written(map(Entry, fresh))
+            position = page.position
+
+    async def close(self) -> None:
+        """Let everybody go, and read no more."""
+        for follower in self._everybody():
+            follower.end()
+        await self._stop()
+
+    async def _join(self, follower: Follower) -> None:
+        async with self._started:
+            if self._reading is None or self._reading.done():
+                self._recent.clear()
+                self._position = (await self._span()).last
+                self._reading = asyncio.create_task(self._read(), name="feed")
+            follower.after = Place((self._position or 0) + 1, 0)
+            self._followers.setdefault(follower.interest, set()).add(follower)
+
+    def _leave(self, follower: Follower) -> None:
+        alike = self._followers.get(follower.interest)
+        if alike is not None:
+            alike.discard(follower)
+            if not alike:
+                del self._followers[follower.interest]
+
+    async def _stop(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+            self._reading = None
+
+    async def _read(self) -> None:
+        """Read on while anybody follows."""
+        is_away = False
+        while self._followers:
+            try:
+                is_full = await self._read_page()
+            except (DrumlineError, TimeoutError) as error:
+                if not is_away:
+                    log.warning("feed.away", error=str(error))
+                is_away = True
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            is_away = False
+            await asyncio.sleep(0 if is_full else self._poll)
+
+    async def _read_page(self) -> bool:
+        async with asyncio.timeout(STORE_SECONDS):
+            await self._store.sequence()
+            page = await self._store.read_events(after=self._position or 0, limit=PAGE)
+        entries = [Entry(event) for event in page.events]
+        self._recent.extend(entries)
+        self._position = page.position
+        for interest, followers in self._followers.items():
+            texts = [entry.text(self.source) for entry in entries if interest.has(entry.event)]
+            for follower in followers:
+                for text in texts:
+                    follower.offer(text)
+        return page.is_full
+
+    async def _span(self) -> LogSpan:
+        async with asyncio.timeout(STORE_SECONDS):
+            await self._store.sequence()
+            return await self._store.log_span()
+
+    def _written(self, entries: Iterable[Entry]) -> bytes:
+        return b"".join(entry.text(self.source) for entry in entries)
+
+    def _everybody(self) -> Iterator[Follower]:
+        for followers in self._followers.values():
+            yield from followers
