@@ -11,11 +11,11 @@ from drumline.core.errors import Invalid
 from drumline.core.event import Fact
 from drumline.core.firing import Firing, Run, fire
 from drumline.core.ids import ScheduleId, TaskId
-from drumline.core.job import NewJob
+from drumline.core.job import JobStatus, NewJob
 from drumline.core.schedule import Overlap, RunState, RunView
 from drumline.core.task import NewTask
 from drumline.ports.hint import NO_EFFECTS, Effects
-from drumline.ports.schedules import FireOrder, NewRun
+from drumline.ports.schedules import Fired, FireOrder, NewRun
 
 RUNS_AT_ONCE: Final = 2
 """How many runs there may be for each schedule in one transaction, on the whole, before the rest has to wait."""
@@ -68,11 +68,17 @@ class Due(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What came about: runs by key, tasks with their due times, and what followed in jobs."""
+    """What came about: runs by key, tasks with their due times, jobs, and what followed in jobs."""
 
     runs: dict[Key, Planned]
     tasks: tuple[tuple[NewTask, Instant], ...]
+    jobs: tuple[tuple[NewJob, JobStatus], ...]
     effects: Effects
+
+    def fired(self, looked_at: int) -> Fired:
+        """Return it as the answer of a store."""
+        runs = tuple(one.run for one in self.runs.values())
+        return Fired(schedules=looked_at, runs=runs, tasks=self.tasks, jobs=self.jobs, effects=self.effects)
 
 
 class Stopped(NamedTuple):

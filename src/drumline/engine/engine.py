@@ -102,7 +102,7 @@ class Engine:
         self.deliveries = DeliveryDesk(store, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.
         self.firings = Firings(
-            store, self._noting, self._offers, self._endings, new_id=IdSource(clock.now, random).next, limits=limits
+            store, self._noting, self.effects, new_id=IdSource(clock.now, random).next, limits=limits
         )
         self.schedules = ScheduleDesk(store, new_id=new_id, limits=limits)
         self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)

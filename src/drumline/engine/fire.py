@@ -6,11 +6,10 @@ from typing import Final
 from drumline.core.firing import Absence
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.limits import Limits
-from drumline.core.state import TERMINAL
-from drumline.engine.endings import Endings
+from drumline.core.state import State
+from drumline.engine.effects import EffectDesk
 from drumline.engine.noting import Noting
-from drumline.engine.offer import Offers
-from drumline.ports.hint import Hint
+from drumline.ports.hint import Effects, Hint
 from drumline.ports.schedules import Fired, FireOrder, NewRun, Schedules, Watch
 
 AT_ONCE: Final = 500
@@ -21,19 +20,11 @@ class Firings:
     """What the duty of the same name does, and those who ask for a run."""
 
     def __init__(
-        self,
-        store: Schedules,
-        noting: Noting,
-        offers: Offers,
-        endings: Endings,
-        *,
-        new_id: Callable[[], TaskId],
-        limits: Limits,
+        self, store: Schedules, noting: Noting, effects: EffectDesk, *, new_id: Callable[[], TaskId], limits: Limits
     ) -> None:
         self._store = store
         self._noting = noting
-        self._offers = offers
-        self._endings = endings
+        self._effects = effects
         self._new_id = new_id
         self._limits = limits
 
@@ -61,11 +52,11 @@ class Firings:
         return FireOrder(limit=limit, new_id=self._new_id, absence=absence, limits=self._limits)
 
     def _told(self, fired: Fired) -> Fired:
-        """Offer what was made. It is committed: a lost offer is found by the sweep."""
+        """Note and offer what was made. It is committed: what is lost here is found by the sweep."""
         self._noting.made(fired.tasks)
-        self._noting.stopped(fired.cancelled)
-        self._endings.ended(fired.cancelled)
-        hints = [Hint(task.id, task.lane, due_at) for task, due_at in fired.tasks]
-        self._offers.offer([*hints, *fired.effects.released])
-        self._endings.ended([task for task, state in fired.effects.moved if state in TERMINAL])
+        for job, status in fired.jobs:
+            self._noting.job_submitted(job, status)
+        hints = tuple(Hint(task.id, task.lane, due_at) for task, due_at in fired.tasks)
+        cancelled = tuple((task, State.CANCELLED) for task in fired.cancelled)
+        self._effects.follow(fired.effects + Effects(released=hints, moved=cancelled))
         return fired

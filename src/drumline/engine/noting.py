@@ -141,10 +141,6 @@ class Noting:
         new = [task for task, _ in tasks]
         self.board.note(_submitted(new, [Submitted(task.id, due_at) for task, due_at in tasks], self._clock.now()))
 
-    def stopped(self, tasks: Sequence[TaskId]) -> None:
-        """Note tasks that the store has cancelled by itself."""
-        self._renewed([Changed(task, State.CANCELLED) for task in tasks])
-
     def job_submitted(self, job: NewJob, status: JobStatus) -> None:
         """Note a job that is new, and its tasks."""
         now = self._clock.now()

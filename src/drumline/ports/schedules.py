@@ -13,6 +13,7 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.firing import Absence
 from drumline.core.ids import ScheduleId, TaskId
+from drumline.core.job import JobStatus, NewJob
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.schedule import (
     NewSchedule,
@@ -94,6 +95,8 @@ class Fired(Struct, frozen=True, kw_only=True):
     missed: int = 0
     tasks: tuple[tuple[NewTask, Instant], ...] = ()
     """The tasks that were made, and when each is due."""
+    jobs: tuple[tuple[NewJob, JobStatus], ...] = ()
+    """The jobs that were made, and where each stands."""
     cancelled: tuple[TaskId, ...] = ()
     """Previous tasks that were waiting, and ended because of it."""
     effects: Effects = NO_EFFECTS

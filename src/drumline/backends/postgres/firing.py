@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.controlling import Controlling
 from drumline.backends.postgres.database import Line, Transaction
@@ -27,11 +29,11 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.firing import OVERTAKEN
 from drumline.core.ids import ScheduleId, TaskId
-from drumline.core.job import NewJob
+from drumline.core.job import JobStatus, NewJob
 from drumline.core.schedule import RunState, RunView
 from drumline.core.state import State
 from drumline.core.task import NewTask, Submitted
-from drumline.ports.hint import NO_EFFECTS, Effects
+from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
@@ -66,11 +68,9 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         stopped = await self._stop_previous(transaction, [due for due in plans if due.cancels])
         await _advance(transaction, plans)
         await tell_facts(transaction, facts_of(plans), now=self._now())
-        return Fired(
-            schedules=len(plans),
-            runs=tuple(one.run for one in made.runs.values()),
+        return replace(
+            made.fired(len(plans)),
             missed=sum(due.firing.missed for due in plans),
-            tasks=made.tasks,
             cancelled=stopped.tasks,
             effects=made.effects + stopped.effects,
         )
@@ -94,7 +94,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
             )
         facts = [fact for row in rows for fact in run_facts(row, [made.runs[row.key].run])]
         await tell_facts(transaction, facts, now=self._now())
-        return _fired(len(rows), made)
+        return made.fired(len(rows))
 
     async def _add_runs(
         self, transaction: Transaction, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder
@@ -113,7 +113,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
                     "last_run", schedule=schedule, fire_time=run.fire_time, task=run.task, job=run.job
                 )
         await tell_facts(transaction, run_facts(row, added), now=self._now())
-        return _fired(len(runs), made)
+        return made.fired(len(runs))
 
     async def _insert_runs(self, transaction: Transaction, planned: Sequence[Planned]) -> list[Planned]:
         """Store runs, and return those that came about: a fire time that has one keeps it."""
@@ -128,11 +128,20 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
     async def _make_runs(self, transaction: Transaction, planned: Sequence[Planned]) -> Made:
         """Store the tasks and jobs of runs."""
         runs = {one.key: one for one in planned}
-        effects, refused = await self._submit_jobs_of(transaction, planned)
-        for one, error in refused:
-            runs[one.key] = one.refused(error)
-        await self._note_starts(transaction, [runs[one.key].run for one, _ in refused])
-        return Made(runs, await self._submit_tasks_of(transaction, tasks_of(planned)), effects)
+        jobs, effects, refused = list[tuple[NewJob, JobStatus]](), NO_EFFECTS, list[RunView]()
+        new = {one.made.id: (one, one.made) for one in planned if isinstance(one.made, NewJob)}
+        answers = await self._submit_jobs(transaction, [job for _, job in new.values()]) if new else {}
+        for id_, answer in answers.items():
+            one, job = new[id_]
+            if isinstance(answer, SubmittedJob):
+                jobs.append((job, answer.status))
+                effects += answer.effects
+            elif isinstance(answer, Invalid):
+                runs[one.key] = one.refused(answer)
+                refused.append(runs[one.key].run)
+        await self._note_starts(transaction, refused)
+        tasks = await self._submit_tasks_of(transaction, tasks_of(planned))
+        return Made(runs, tasks, tuple(jobs), effects)
 
     async def _submit_tasks_of(
         self, transaction: Transaction, tasks: Sequence[NewTask]
@@ -143,20 +152,6 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         ((now,),) = await transaction.fetch("submit", **self._task_columns(entries))
         due = [answer.due_at for answer in self._stored(entries, now) if isinstance(answer, Submitted)]
         return tuple(zip(tasks, due, strict=True))
-
-    async def _submit_jobs_of(
-        self, transaction: Transaction, planned: Sequence[Planned]
-    ) -> tuple[Effects, list[tuple[Planned, Invalid]]]:
-        jobs = {one.made.id: one for one in planned if isinstance(one.made, NewJob)}
-        effects, refused = NO_EFFECTS, list[tuple[Planned, Invalid]]()
-        if jobs:
-            new = [one.made for one in jobs.values() if isinstance(one.made, NewJob)]
-            for id_, answer in (await self._submit_jobs(transaction, new)).items():
-                if isinstance(answer, SubmittedJob):
-                    effects += answer.effects
-                elif isinstance(answer, Invalid):
-                    refused.append((jobs[id_], answer))
-        return effects, refused
 
     async def _note_starts(self, transaction: Transaction, runs: Sequence[RunView]) -> None:
         if runs:
@@ -192,8 +187,3 @@ async def _advance(transaction: Transaction, plans: Sequence[Due]) -> None:
     )  # fmt: skip
     columns = [list(column) for column in zip(*(advance_of(due) for due in plans), strict=True)]
     await transaction.fetch("advance_schedules", **dict(zip(names, columns, strict=True)))
-
-
-def _fired(looked_at: int, made: Made) -> Fired:
-    runs = tuple(one.run for one in made.runs.values())
-    return Fired(schedules=looked_at, runs=runs, tasks=made.tasks, effects=made.effects)

@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from drumline.backends.schedule_plans import (
     Advance,
     Made,
@@ -27,7 +29,7 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
 from drumline.core.firing import OVERTAKEN
 from drumline.core.ids import JobId, ScheduleId, TaskId
-from drumline.core.job import NewJob
+from drumline.core.job import JobStatus, NewJob
 from drumline.core.schedule import RunState
 from drumline.core.state import Act, State
 from drumline.core.task import Submitted
@@ -65,11 +67,9 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         stopped = [self._stop_previous(connection, due.row.last_task, due.row.last_job) for due in plans if due.cancels]
         _advance(connection, [advance_of(due) for due in plans])
         tell_facts(connection, now, facts_of(plans))
-        return Fired(
-            schedules=len(plans),
-            runs=tuple(one.run for one in made.runs.values()),
+        return replace(
+            made.fired(len(plans)),
             missed=sum(due.firing.missed for due in plans),
-            tasks=made.tasks,
             cancelled=tuple(task for stop in stopped for task in stop.tasks),
             effects=sum((stop.effects for stop in stopped), made.effects),
         )
@@ -89,7 +89,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
             if row.is_queued:
                 connection.execute(SQL["take_queued"], told)
         tell_facts(connection, now, [fact for row in rows for fact in run_facts(row, [made.runs[row.key].run])])
-        return _fired(len(rows), made)
+        return made.fired(len(rows))
 
     def _add_runs(
         self, connection: sqlite3.Connection, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder
@@ -104,7 +104,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
             told = {"schedule": run.schedule, "fire_time": run.fire_time, "task": run.task, "job": run.job}
             connection.execute(SQL["last_run"], told)
         tell_facts(connection, now, run_facts(row, [one.run for one in made.runs.values()]))
-        return _fired(len(runs), made)
+        return made.fired(len(runs))
 
     def _insert_runs(self, connection: sqlite3.Connection, now: Instant, planned: Sequence[Planned]) -> list[Planned]:
         """Store runs, and return those that came about: a fire time that has one keeps it."""
@@ -117,15 +117,16 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         tasks = tasks_of(planned)
         due = [answer.due_at for answer in self._submit(connection, tasks) if isinstance(answer, Submitted)]
         runs = {one.key: one for one in planned}
-        effects = NO_EFFECTS
+        jobs, effects = list[tuple[NewJob, JobStatus]](), NO_EFFECTS
         for one in planned:
             if isinstance(one.made, NewJob):
                 answer = self._submit_job(connection, one.made)
                 if isinstance(answer, Invalid):
                     runs[one.key] = self._refuse_run(connection, one, answer)
                 elif isinstance(answer, SubmittedJob):
+                    jobs.append((one.made, answer.status))
                     effects += answer.effects
-        return Made(runs, tuple(zip(tasks, due, strict=True)), effects)
+        return Made(runs, tuple(zip(tasks, due, strict=True)), tuple(jobs), effects)
 
     def _refuse_run(self, connection: sqlite3.Connection, planned: Planned, error: Invalid) -> Planned:
         refused = planned.refused(error)
@@ -157,8 +158,3 @@ def _advance(connection: sqlite3.Connection, advances: Sequence[Advance]) -> Non
         connection.execute(SQL["advance_plainly"], {"batch": batch_of(plain)})
     if other:
         connection.execute(SQL["advance_schedules"], {"batch": batch_of(other)})
-
-
-def _fired(looked_at: int, made: Made) -> Fired:
-    runs = tuple(one.run for one in made.runs.values())
-    return Fired(schedules=looked_at, runs=runs, tasks=made.tasks, effects=made.effects)
