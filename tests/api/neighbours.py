@@ -77,6 +77,8 @@ class Tenancy:
         self.ids["delivery"] = (await self.made(f"/subscriptions/{made['id']}/test", by="acme operator"))["id"]
         bulk = await self.made("/bulk", by="acme operator", act="cancel", filter={"tag": f"{CANARY} none"})
         self.ids["bulk"] = bulk["id"]
+        job = await self.made("/jobs", by="acme submitter", name=f"{CANARY} job", tasks={"one": {"name": CANARY}})
+        self.ids["job"] = job["id"]
         groups = await self.ask("GET", "/api/v1/failures/groups", by="acme viewer")
         self.ids["fingerprint"] = groups.json()["items"][0]["fingerprint"]
 
