@@ -80,8 +80,10 @@ function Group({ group }: { group: GroupBody }) {
         </Link>
         <p className={css.message}>{group.message}</p>
         <p className={css.line}>
-          <Tags of={group.names} /> last <Time at={group.last_at} as="relative" />, first{" "}
-          <Time at={group.first_at} as="relative" />
+          <Tags of={group.names} />
+          <span>
+            last <Time at={group.last_at} as="relative" />, first <Time at={group.first_at} as="relative" />
+          </span>
         </p>
       </div>
       <strong className={css.count}>{group.count.toLocaleString("en")}</strong>

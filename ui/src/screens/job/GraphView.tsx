@@ -89,6 +89,7 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
       <div
         ref={frame}
         className={css.frame}
+        style={{ height: `clamp(260px, ${Math.round(placed.height + 60)}px, min(62vh, 640px))` }}
         onPointerDown={(event) => {
           if ((event.target as Element).closest("[data-box]")) return;
           drag.current = { x: event.clientX - view.x, y: event.clientY - view.y };
@@ -104,7 +105,16 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
         <svg width="100%" height="100%" role="group" aria-label="Graph of the job; the list tab has the same">
           <title>Graph of the job</title>
           <defs>
-            <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <marker
+              id="arrow"
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="9"
+              markerHeight="9"
+              markerUnits="userSpaceOnUse"
+              orient="auto"
+            >
               <path d="M0,0 L8,4 L0,8 z" className={css.arrow} />
             </marker>
           </defs>
