@@ -14,6 +14,7 @@ from drumline.cli.submitting import submit
 from drumline.cli.tables import Column
 from drumline.cli.terminal import STATUSES, is_terminal
 from drumline.cli.watching import logs, watch
+from drumline.cli.whys import why
 from drumline.core.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ app.command("watch")(watch)
 app.command("logs")(logs)
 app.command("artifacts")(artifacts)
 app.command("download")(download)
+app.command("why")(why)
 
 COLUMNS = (
     Column("ID", lambda task: task["id"], rank=9),

@@ -31,6 +31,7 @@ from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
 from drumline.engine.subscriptions import SubscriptionDesk
 from drumline.engine.waiting import Waiters
+from drumline.engine.why import Whys
 from drumline.ports.queue import PausedQueue, Queue
 from drumline.ports.readmodel import StatusBoard
 from drumline.ports.store import Hint, Store
@@ -97,6 +98,7 @@ class Engine:
             limits=limits,
         )
         self.figures = Figures(store)
+        self.whys = Whys(store)
         self.feed = Feed(store)
         self.subscriptions = SubscriptionDesk(store, new_id=new_id)
         self.deliveries = DeliveryDesk(store, limits=limits)

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from drumline.core.clock import Clock, Instant
+from drumline.core.clock import Instant
 from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import State
@@ -19,9 +19,8 @@ class Looked(Querying, Sessions, Sweeping, Jobs, Protocol):
 class Whys:
     """Answers the question."""
 
-    def __init__(self, store: Looked, *, clock: Clock) -> None:
+    def __init__(self, store: Looked) -> None:
         self._store = store
-        self._clock = clock
 
     async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[Reason, ...]:
         """Return why a task is not running, the weightiest reason first, or raise `NotFound`."""

@@ -376,6 +376,7 @@ class Store(
     Sessions,
     Controlling,
     Querying,
+    Sweeping,
     Jobs,
     Schedules,
     DeadLetters,
