@@ -8,7 +8,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from drumline._version import __version__
-from drumline.cli import audit, bulk, failures, jobs, keys, queues, servers, tasks, tenants, workers
+from drumline.cli import (
+    audit,
+    bulk,
+    deliveries,
+    failures,
+    jobs,
+    keys,
+    queues,
+    servers,
+    subscriptions,
+    tasks,
+    tenants,
+    workers,
+)
 from drumline.cli.completion import completion
 from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.output import print_json, say
@@ -44,6 +57,8 @@ app.add_typer(bulk.app, name="bulk")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(queues.app, name="queues")
 app.add_typer(workers.app, name="workers")
+app.add_typer(subscriptions.app, name="subscriptions")
+app.add_typer(deliveries.app, name="deliveries")
 app.add_typer(keys.app, name="keys")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(audit.app, name="audit")

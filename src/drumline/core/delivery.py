@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.signing import Secrets
-from drumline.core.subscription import SubscriptionId
+from drumline.core.subscription import TEST_EVENT, SubscriptionId
 from drumline.core.target import Target
 
 DeliveryId = NewType("DeliveryId", str)
@@ -57,6 +57,11 @@ class ClaimedDelivery(Struct, frozen=True, kw_only=True):
     """The store's time of the claim."""
     subscription: SubscriptionId | None = None
     secrets: Secrets = ()
+
+    @property
+    def is_test(self) -> bool:
+        """Whether somebody tries a subscription out: they look at the answer, and want one try."""
+        return self.event_type == TEST_EVENT
 
 
 class DeliveryReport(Struct, frozen=True, kw_only=True):

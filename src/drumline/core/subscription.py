@@ -25,6 +25,8 @@ STATE_OF: Final = {
     TASK_SKIPPED: State.SKIPPED,
 }
 """The ends of a task. Nobody is told of what comes before them: that is for those who follow the events."""
+TEST_EVENT: Final = "drumline.subscription.tested"
+"""What somebody gets who tries a subscription out."""
 DEFAULT_EVENTS: Final = (TASK_FAILED, "drumline.job.failed")
 MOST_EVENTS: Final = 50
 

@@ -19,12 +19,11 @@ from drumline.core.duration import millis
 from drumline.core.errors import Conflict, Invalid, NotFound
 from drumline.core.event import DEFAULT_SOURCE, CloudEvent
 from drumline.core.signing import rotated, secret_text
-from drumline.core.subscription import Subscription, SubscriptionId
+from drumline.core.subscription import TEST_EVENT, Subscription, SubscriptionId
 from drumline.core.target import Channel
 from drumline.ports.notifications import Notifications
 
 KEY_BYTES: Final = 32
-TEST_EVENT: Final = "drumline.subscription.tested"
 TEST_MESSAGE: Final = "This is a test. If you can read it, notifications reach you."
 LONGEST_OVERLAP: Final = timedelta(days=90)
 LOOK_EVERY: Final = 0.2

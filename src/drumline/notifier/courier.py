@@ -100,7 +100,7 @@ class Courier:
 
     def _failed(self, delivery: ClaimedDelivery, error: WebhookFailed, latency_ms: int) -> DeliveryReport:
         delay = self._patience.delay_ms(delivery.attempt, at_least=error.retry_after or 0.0)
-        if error.permanent:
+        if error.permanent or delivery.is_test:
             delay = None
         log.info(
             "webhook.failed", delivery=delivery.id, attempt=delivery.attempt, error=str(error), is_last=delay is None

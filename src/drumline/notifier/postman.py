@@ -108,7 +108,9 @@ class Postman:
     ) -> list[DeliveryReport]:
         log.info("mail.failed", deliveries=len(deliveries), error=str(error))
         is_permanent = isinstance(error, Invalid) or error.permanent
-        delays = [None if is_permanent else self._patience.delay_ms(each.attempt) for each in deliveries]
+        delays = [
+            None if is_permanent or each.is_test else self._patience.delay_ms(each.attempt) for each in deliveries
+        ]
         return [
             DeliveryReport(
                 id=delivery.id,
