@@ -87,6 +87,7 @@ async def begin_reply(call: Call[Any, Any], request: BulkRequest) -> Reply:
         prospect = await call.engine.bulk.survey(request, tenant=call.tenant)
         return Reply(encode(prospect_body(request, prospect)))
     view = await call.engine.bulk.begin(request, tenant=call.tenant)
+    call.note(after=bulk_body(view))
     return Reply(encode(bulk_body(view)), 202, headers=((b"location", f"/api/v1/bulk/{view.id}".encode()),))
 
 
@@ -120,7 +121,10 @@ async def list_bulk_items(call: Call[None, ItemsQuery]) -> Reply:
 
 async def abort_bulk(call: Call[None, NoQuery]) -> Reply:
     """Deal with no more tasks of an operation; what was done stays done."""
-    return Reply(encode(bulk_body(await call.engine.bulk.abort(_bulk_of(call), tenant=call.tenant))))
+    call.note(before=bulk_body(await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant)))
+    view = await call.engine.bulk.abort(_bulk_of(call), tenant=call.tenant)
+    call.note(after=bulk_body(view))
+    return Reply(encode(bulk_body(view)))
 
 
 def bulk_body(view: BulkView) -> BulkBody:

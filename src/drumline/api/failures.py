@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from drumline.api.bulk import BulkBody, begin_reply
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, task_body
+from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.bulk import BulkAct, BulkFilter, BulkRequest
 from drumline.core.clock import Instant, moment_of, to_datetime
@@ -172,6 +173,7 @@ async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:
     """Run a failed task again, with another payload if one is given."""
     task = task_of(call)
     payload = None if call.body.payload is UNSET else call.body.payload
+    await note_before(call, task)
     await call.engine.dead_letters.retry(task, payload=payload, tenant=call.tenant)
     return await task_reply(call, task)
 
@@ -179,6 +181,7 @@ async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:
 async def discard_failure(call: Call[None, NoQuery]) -> Reply:
     """Take a failure off the list; its task stays failed."""
     task = task_of(call)
+    await note_before(call, task)
     await call.engine.dead_letters.discard(task, tenant=call.tenant)
     return await task_reply(call, task)
 

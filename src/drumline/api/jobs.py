@@ -8,6 +8,7 @@ from msgspec import Meta, Raw, Struct
 
 from drumline.api.job_notes import LONGEST_REASON
 from drumline.api.job_shapes import GraphBody, JobBody, JobList, graph_body, job_body
+from drumline.api.narrowing import check_job
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import decode_body, members_of
 from drumline.api.shapes import TaskIdText
@@ -66,6 +67,7 @@ class CancelJobRequest(Struct, frozen=True, forbid_unknown_fields=True):
 async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
     """Store a job with all its tasks, or nothing of it, and answer once it is durable."""
     request = with_header_key(await _read(call.body, most=call.desk.limits.job_tasks), call.header(b"idempotency-key"))
+    check_job(call.by, request)
     stored = await call.engine.jobs.submit(request, tenant=call.home)
     body = SubmittedJobBody(id=stored.id, status=stored.status, created=stored.created, tasks=dict(stored.tasks))
     location = ((b"location", f"/api/v1/jobs/{stored.id}".encode()),)
@@ -113,6 +115,7 @@ async def cancel_job(call: Call[CancelJobRequest, CancelQuery]) -> Reply:
     if reason is not None:
         check_text(reason, field="reason", longest=LONGEST_REASON)
     force = call.body.force or call.query.force
+    await _note_before(call, job)
     try:
         await call.engine.jobs.cancel(job, force=force, reason=reason, tenant=call.tenant)
     except Conflict:
@@ -126,6 +129,7 @@ async def cancel_job(call: Call[CancelJobRequest, CancelQuery]) -> Reply:
 async def resume_job(call: Call[None, NoQuery]) -> Reply:
     """Run a job's failed, cancelled and skipped tasks again, and only those; results are kept."""
     job = job_of(call)
+    await _note_before(call, job)
     await call.engine.jobs.resume(job, tenant=call.tenant)
     return await job_reply(call, job)
 
@@ -139,7 +143,17 @@ async def job_reply(call: Call[Any, Any], job: JobId, view: JobView | None = Non
     """Answer with a job as it stands."""
     if view is None:
         view = await call.engine.jobs.get(job, tenant=call.tenant)
+    call.note(after=_standing(view))
     return Reply(encode(job_body(view)))
+
+
+async def _note_before(call: Call[Any, Any], job: JobId) -> None:
+    call.note(before=_standing(await call.engine.jobs.get(job, tenant=call.tenant)))
+
+
+def _standing(view: JobView) -> dict[str, Any]:
+    """Return what the audit log has of a job."""
+    return {"id": view.id, "name": view.name, "tenant": view.tenant, "status": view.status}
 
 
 async def _read(body: JobSubmission, *, most: int) -> JobRequest:

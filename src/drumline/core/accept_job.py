@@ -99,7 +99,7 @@ class _TasksOf:
             raise Invalid("has nothing that could fail: give it needs", field="run_if")
         backoff = task.backoff if task.backoff is not None else self._request.backoff
         return TaskRequest(
-            name=_name_of(key, task),
+            name=name_of(key, task),
             payload=_payload_of(task),
             queue=task.queue,
             priority=task.priority,
@@ -120,7 +120,8 @@ class _TasksOf:
         return tuple(dict.fromkeys(reference.parent for reference in found))
 
 
-def _name_of(key: str, task: JobTaskRequest) -> str:
+def name_of(key: str, task: JobTaskRequest) -> str:
+    """Return what kind of task it is: by its name, as a command, or else by its key."""
     if task.name is not None:
         return task.name
     return key if task.command is None else SHELL
