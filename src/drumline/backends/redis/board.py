@@ -32,6 +32,7 @@ MOST_RENEWALS: Final = 20_000
 """More than an operator can renew by one act: the tasks of the largest job."""
 MOST_AT_ONCE: Final = 250
 REST_SECONDS: Final = 1.0
+GATHER_SECONDS: Final = 0.01
 CLOSE_SECONDS: Final = 1.0
 DOUBT_MS: Final = LIVE_MS + 5_000
 """Longer than a status that may change is kept, by more than it takes to tell the doubt."""
@@ -125,6 +126,8 @@ class RedisBoard:
 
     async def _write(self) -> None:
         try:
+            # Whoever noted something has more urgent things to do next: wake a worker, or start the task.
+            await asyncio.sleep(GATHER_SECONDS)
             while self._waiting or self._renewals or self._is_in_doubt:
                 written = await self._write_some()
                 if not written:
