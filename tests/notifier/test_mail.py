@@ -10,6 +10,8 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
 from drumline.core.task import NotifyTarget
 from drumline.ports.store import Store
+from tests.factories import claim, open_session, settle
+from tests.job_factories import job_of, submit_job
 from tests.notifier.office import Office
 from tests.notifier.postbox import Postbox, texts
 
@@ -197,3 +199,37 @@ async def test_a_long_name_does_not_make_a_long_subject(office: Office, postbox:
     await office.deliver()
 
     assert len(postbox.only()["subject"]) == 150
+
+
+async def test_a_job_is_told_when_it_is_complete(office: Office, postbox: Postbox, clock: ManualClock) -> None:
+    job = await submit_job(office.store, job_of(name="nightly", owner="ada", notify=(NotifyTarget(email=ADA),)))
+    session = await open_session(office.store)
+    for _ in range(3):
+        await office.deliver()
+        assert postbox.messages == [], "not before its last task has ended"
+        for task in await claim(office.store, session):
+            clock.advance(1)
+            await settle(office.store, task.lease, Act.COMPLETE)
+
+    await office.deliver()
+
+    message = postbox.only()
+    assert message["subject"] == "Completed: nightly"
+    for text in texts(message):
+        for word in (job.id, "ada", "4 total, 4 completed", f"https://drumline.example/ui/jobs/{job.id}"):
+            assert word in text
+
+
+async def test_a_job_that_failed_is_told_to_those_who_subscribed_by_its_name_or_tag(
+    office: Office, postbox: Postbox
+) -> None:
+    await office.subscribe(email=ADA, job="nightly", tag="vip")
+    for tags in ((), ("vip",)):
+        await submit_job(office.store, job_of({"a": ()}, name="nightly", tags=tags))
+    session = await open_session(office.store)
+    for task in await claim(office.store, session):
+        await settle(office.store, task.lease, Act.FAIL)
+
+    await office.deliver()
+
+    assert postbox.only()["subject"] == "Failed: nightly"

@@ -118,6 +118,7 @@ def job_fact(word: str, row: JobRow) -> Fact:
             "cancelled": row.cancelled,
             "skipped": row.skipped,
         },
+        "tags": decode(row.options, JobOptions).tags or None,
         "reason": row.reason,
         "schedule": row.schedule_id,
         "fire_time": _moment(row.fire_time),

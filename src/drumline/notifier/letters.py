@@ -6,7 +6,7 @@ Names, errors and logs are other people's words: in HTML they are escaped, and n
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ _FIELDS: Final = (
     ("queue", "Queue"),
     ("job", "Job"),
     ("owner", "Owner"),
+    ("tasks", "Tasks"),
     ("attempt", "Attempt"),
     ("worker", "Worker"),
     ("tags", "Tags"),
@@ -116,16 +117,25 @@ def _full(told: Told, head: Letterhead) -> Page:
 
 
 def _rows(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    known = {"duration": _duration(data.get("started_at"), data.get("finished_at")), **data}
     for field, word in _FIELDS:
-        value = data.get(field)
-        if value not in (None, "", [], 0):
+        value = known.get(field)
+        if value not in (None, "", [], {}, 0):
             yield word, one_line(_shown(field, value))
 
 
 def _shown(field: str, value: Any) -> str:
     if field == "duration":
         return format_duration(timedelta(seconds=float(value)))
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {word}" for word, count in value.items() if count)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _duration(started_at: str | None, finished_at: str | None) -> float | None:
+    if started_at is None or finished_at is None:
+        return None
+    return (datetime.fromisoformat(finished_at) - datetime.fromisoformat(started_at)).total_seconds()
 
 
 def _error_line(error: dict[str, Any]) -> str:
