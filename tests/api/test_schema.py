@@ -42,6 +42,12 @@ UNSAYABLE = (
     "cannot be given together with run_at",
     "has an address in it that is written unusually",  # which hosts are numbers, and which ports there are
     "must have a port from 1 to 65535",
+    "is the task itself",  # how the tasks of a job hang together
+    "there is no task",
+    "form a cycle",
+    "has nothing that could fail",
+    "does not begin with one of the task's needs",
+    "there is no job",
 )
 """Reasons for refusing what the document allows."""
 

@@ -54,7 +54,7 @@ def attempts_of(house: House, job: Running, keys: list[str]) -> dict[str, list[A
 
 
 def test_two_branches_run_side_by_side_and_meet(house: House) -> None:
-    job = submit(house, diamond(), house.traces, name="diamond", seconds=lambda _: 0.3)
+    job = submit(house, diamond(), house.traces, name="diamond", seconds=lambda key: 0.6 if key == "c" else 0.2)
 
     until(job.has_ended, 30, job.look)
 
