@@ -1,15 +1,19 @@
 """A real store with time that moves by hand, and a whole notifier on it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from drumline.backends.postgres import PostgresStore
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
+from drumline.ports.store import Store
 from tests.notifier.office import Office
 from tests.notifier.postbox import Postbox, open_postbox
 from tests.notifier.receiver import Receiver, receiving
+
+MakeStore = Callable[[], Awaitable[Store]]
 
 
 @pytest.fixture
@@ -17,9 +21,21 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def make_store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> MakeStore:
+    url: str | None = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
+
+    async def make() -> Store:
+        if url is not None:
+            return await PostgresStore.open(url, clock=clock)
+        return await SqliteStore.open(tmp_path / "drumline.db", clock=clock)
+
+    return make
+
+
 @pytest.fixture
-async def store(clock: ManualClock, tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "drumline.db", clock=clock)
+async def store(make_store: MakeStore) -> AsyncIterator[Store]:
+    store = await make_store()
     yield store
     await store.close()
 
@@ -37,7 +53,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture
-async def office(store: SqliteStore, clock: ManualClock, postbox: Postbox) -> AsyncIterator[Office]:
+async def office(store: Store, clock: ManualClock, postbox: Postbox) -> AsyncIterator[Office]:
     office = Office(store, clock, smtp=postbox.settings)
     yield office
     await office.close()

@@ -1,5 +1,6 @@
 """The parts of a notifier put together on a store, passed by hand instead of in rounds."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ from drumline.core.signing import Secret
 from drumline.core.state import Act
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionId
 from drumline.core.target import target_of
+from drumline.core.task import accept
 from drumline.notifier.courier import Courier
 from drumline.notifier.letters import Letterhead
 from drumline.notifier.patience import Patience
@@ -23,8 +25,8 @@ from drumline.outbound.guard import Guard, Resolve, parse_allowed, resolve
 from drumline.outbound.smtp import SmtpSettings
 from drumline.outbound.webhook import WebhookSender
 from drumline.ports.notifications import DeliveryFilter
-from drumline.ports.store import LogChunk, Store
-from tests.factories import claim_one, new_id, open_session, settle, submit
+from drumline.ports.store import LogChunk, Settlement, Store
+from tests.factories import OOPS, claim, claim_one, new_id, open_session, request, settle, submit
 
 SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU="
 BACKOFF = Backoff(base=10, factor=2, cap=3600)
@@ -98,3 +100,11 @@ class Office:
         self.clock.advance(2.5)
         await settle(self.store, claimed.lease, act, **({} if error is None else {"error": error}))
         return task
+
+    async def fail_many(self, names: Sequence[str]) -> None:
+        """Let many tasks fail at once."""
+        await self.store.submit([accept(request(name), id=new_id()) for name in names])
+        session = await open_session(self.store, *set(names))
+        claimed = await claim(self.store, session, *set(names), limit=len(names))
+        settlements = [Settlement(lease=each.lease, act=Act.FAIL, error=OOPS) for each in claimed]
+        assert len(await self.store.settle(settlements)) == len(names)
