@@ -18,11 +18,13 @@ from drumline.core.bulk import (
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Conflict, Invalid, NotFound
 from drumline.core.ids import TaskId
+from drumline.core.job import JobStatus
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.dead_letters import DeadLetterFilter
 from drumline.ports.store import Settlement, Store
 from tests.factories import OOPS, claim, claim_one, new_id, open_session, settle, state_of, submit
+from tests.job_factories import ids, run_all, states_in, status_of_job, submit_job
 
 ALL = DeadLetterFilter()
 MOST = 10_000
@@ -403,3 +405,39 @@ async def test_old_operations_and_causes_are_forgotten(store: Store, clock: Manu
     await fail(store)
     (group,) = await store.dead_letter_groups(ALL, limit=10)
     assert group.first_at == clock.now()
+
+
+async def test_tasks_of_jobs_are_retried_by_the_rules_of_their_jobs(store: Store) -> None:
+    ada = await open_session(store)
+    jobs = []
+    for _ in range(2):
+        jobs.append(await submit_job(store))
+        await run_all(store, ada, lambda key: Act.FAIL if key in {"b", "c"} else Act.COMPLETE)
+    (plain,) = await fail(store)
+    assert {await status_of_job(store, job.id) for job in jobs} == {JobStatus.FAILED}
+
+    began = await begin(store, bulk())
+    ended = await run(store, began.id, limit=2)
+
+    assert numbers(ended) == (5, 5, 0, 0)
+    assert await state_of(store, plain) is State.QUEUED
+    for job in jobs:
+        states = await states_in(store, job.id)
+        assert states == {"a": State.COMPLETED, "b": State.QUEUED, "c": State.QUEUED, "d": State.BLOCKED}
+    while claimed := await claim(store, ada):
+        await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claimed])
+    assert {await status_of_job(store, job.id) for job in jobs} == {JobStatus.COMPLETED}
+
+
+async def test_a_task_of_a_job_that_failed_again_meanwhile_is_left_alone(store: Store) -> None:
+    ada = await open_session(store)
+    job = await submit_job(store)
+    await run_all(store, ada, lambda key: Act.FAIL if key == "b" else Act.COMPLETE)
+    began = await begin(store, bulk())
+    await store.retry(ids(job, "b"))
+    await run_all(store, ada, lambda _: Act.FAIL)
+
+    ended = await run(store, began.id)
+
+    assert numbers(ended) == (1, 0, 1, 0)
+    assert (await states_in(store, job.id))["b"] is State.FAILED

@@ -10,11 +10,13 @@ from drumline.core.clock import ManualClock
 from drumline.core.dead_letter import POISON, Reason, cause_of
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
+from drumline.core.job import JobStatus
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.dead_letters import DeadLetter, DeadLetterFilter, GroupMark, GroupOrder, Mark
 from drumline.ports.store import Settlement, Store
 from tests.factories import OOPS, claim, claim_one, new_id, open_session, settle, state_of, submit
+from tests.job_factories import ids, run_all, status_of_job, submit_job
 
 ALL = DeadLetterFilter()
 
@@ -375,3 +377,43 @@ async def test_pruning_forgets_earlier_payloads(store: Store, clock: ManualClock
     await store.prune(ended_before=clock.now(), limit=10)
 
     assert await store.payload_edits(task) == []
+
+
+async def test_a_task_of_a_job_says_which(store: Store) -> None:
+    ada = await open_session(store)
+    other = await fail(store)
+    job = await submit_job(store)
+    await run_all(store, ada, lambda key: Act.FAIL if key == "b" else Act.COMPLETE)
+
+    (task,) = ids(job, "b")
+
+    assert (await letter_of(store, task)).job == job.id
+    assert await listed(store, DeadLetterFilter(job=job.id)) == [task]
+    assert await listed(store, DeadLetterFilter(job=job.id, name="pack")) == []
+    assert (await letter_of(store, other)).job is None
+
+
+async def test_resuming_a_job_resolves_its_dead_letters(store: Store) -> None:
+    ada = await open_session(store)
+    job = await submit_job(store)
+    await run_all(store, ada, lambda key: Act.FAIL if key in {"b", "c"} else Act.COMPLETE)
+    assert await counts(store) == [2]
+
+    await store.resume_jobs([job.id])
+
+    assert await counts(store) == []
+    assert await listed(store) == []
+
+
+async def test_a_task_of_a_job_is_retried_with_another_payload(store: Store) -> None:
+    ada = await open_session(store)
+    job = await submit_job(store)
+    await run_all(store, ada, lambda key: Act.FAIL if key == "b" else Act.COMPLETE)
+    (task,) = ids(job, "b")
+
+    await store.retry_edited(task, Raw(b'{"order":8}'))
+
+    assert await counts(store) == []
+    claimed = await claim_one(store, ada)
+    assert (claimed.lease.task, bytes(claimed.payload)) == (task, b'{"order":8}')
+    assert await status_of_job(store, job.id) is JobStatus.PROCESSING

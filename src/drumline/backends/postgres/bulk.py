@@ -227,14 +227,20 @@ class Bulks(Editing):
 
 
 def _guarded(doing: Doing, chosen: Mapping[TaskId, int]) -> Doing:
-    """Return an act that does not hold for a task which failed anew after we looked, and before we had its lock."""
+    """Return an act that does not hold for a task whose dead letter is not the chosen one, now that it is locked."""
 
     def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
-        if chosen.get(stand.id, stand.epoch) != stand.epoch:
+        if chosen.get(stand.id, stand.letter) != stand.letter:
             raise stale(stand.id)
         return doing.decide(stand, lane, now)
 
-    return doing._replace(decide=decide)
+    async def decide_in_job(transaction: Transaction, stand: Stand) -> Changed | Conflict:
+        if chosen.get(stand.id, stand.letter) != stand.letter or in_job is None:
+            return stale(stand.id)
+        return await in_job(transaction, stand)
+
+    in_job = doing.in_job
+    return doing._replace(decide=decide, in_job=None if in_job is None else decide_in_job)
 
 
 async def _get(transaction: Transaction, bulk: BulkId, tenant: str | None) -> BulkView:

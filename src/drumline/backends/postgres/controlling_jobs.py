@@ -54,6 +54,8 @@ class Stand(NamedTuple):
     session: int | None
     started_at: int | None
     in_job: bool
+    letter: int | None = None
+    """The epoch of its dead letter, if it has one."""
 
 
 class ControllingJobs(Rippling):

@@ -125,7 +125,8 @@ class DeadLetters(Access):
         chosen: Mapping[TaskId, int] = NO_CHOICE,
     ) -> dict[TaskId, Answer]:
         """Discard dead letters; where one was chosen, by its epoch, only that one."""
-        await transaction.fetch("lock_dead_letters", ids=list(tasks))
+        # Who retries a task holds the same lock: nobody resolves its dead letter between our look and our act.
+        await transaction.fetch("lock_tasks", ids=list(tasks))
         present = await self._found(await transaction.fetch("get_dead_letters", ids=list(tasks)), tenant)
         found = {task: letter for task, letter in present.items() if chosen.get(task, letter.epoch) == letter.epoch}
         await drop_dead_letters(transaction, list(found))

@@ -1,4 +1,4 @@
--- cancel, reschedule, retry: lock tasks, so that nobody gives them a live row or prunes them meanwhile.
+-- cancel, reschedule, retry, discard: lock tasks, so that nobody gives them a live row or prunes them meanwhile.
 SELECT task.id FROM drumline.task
 WHERE task.id = any(:ids::uuid [])
 ORDER BY task.id

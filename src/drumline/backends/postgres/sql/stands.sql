@@ -8,7 +8,8 @@ SELECT
     coalesce(live.due_at, task.due_at) AS due_at,
     nullif(live.session, 0) AS session,
     nullif(live.started_at, 0) AS started_at,
-    coalesce((SELECT true FROM drumline.job_task AS member WHERE member.task_id = task.id), false) AS in_job
+    coalesce((SELECT true FROM drumline.job_task AS member WHERE member.task_id = task.id), false) AS in_job,
+    (SELECT d.epoch FROM drumline.dead_letter AS d WHERE d.task_id = task.id) AS letter
 FROM drumline.task
 LEFT JOIN LATERAL (
     SELECT l.id, l.state, l.epoch, l.attempt, l.due_at, l.session, l.started_at
