@@ -25,7 +25,10 @@ def graph(
     url: Url = None,
     api_key: Key = None,
 ) -> None:
-    """Draw a job's tasks and what needs what; alike tasks are drawn as one."""
+    """Draw a job's tasks and what needs what.
+
+    Alike tasks are drawn as one; what is too large to draw is listed by layers.
+    """
     from drumline.cli.client import connect
 
     if sum((mermaid, as_json, follow)) > 1:

@@ -43,7 +43,10 @@ def watch(
     url: Url = None,
     api_key: Key = None,
 ) -> None:
-    """Watch a job until it ends, and print what its last tasks gave back."""
+    """Watch a job until it ends.
+
+    On a terminal what its last tasks gave back is printed too.
+    """
     from drumline.cli.client import connect
 
     client = connect(url, api_key)

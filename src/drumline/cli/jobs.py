@@ -96,7 +96,10 @@ def cancel(
     url: Url = None,
     api_key: Key = None,
 ) -> None:
-    """Cancel jobs: what waits at once, what runs as soon as its worker hears of it."""
+    """Cancel jobs: what waits now, what runs soon.
+
+    Running tasks stop as soon as their workers hear of it; --force ends them now.
+    """
     from drumline.cli.client import connect
 
     client = connect(url, api_key)
@@ -111,7 +114,10 @@ def cancel(
 
 @app.command()
 def resume(ids: JobIds, dry_run: DryRun = False, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
-    """Run what failed, was cancelled or was skipped in jobs again; what completed keeps its results."""
+    """Run what failed, and what hung on it, again.
+
+    Cancelled tasks run again as well; what completed keeps its results.
+    """
     from drumline.cli.client import connect
 
     client = connect(url, api_key)

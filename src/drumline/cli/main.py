@@ -98,7 +98,9 @@ def main() -> None:
 
 def _needs_field(error: DrumlineError) -> bool:
     # A reason such as "must be zero or more" says nothing without its subject; a sentence names it already.
-    return bool(error.field) and error.message.startswith(("must ", "is ", "has ", "cannot ", "differs ", "belongs "))
+    return bool(error.field) and error.message.startswith(
+        ("must ", "is ", "has ", "cannot ", "differs ", "belongs ", "form ", "names ")
+    )
 
 
 def _interrupted(_number: int, _frame: object) -> NoReturn:
