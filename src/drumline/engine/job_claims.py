@@ -110,4 +110,4 @@ def _with_payloads(claim: Claim, filled: Mapping[str, ClaimedTask]) -> Claim:
 
 def _failure(task: ClaimedTask, error: Invalid) -> Settlement:
     cause = ErrorInfo(INPUT_ERROR, str(error))
-    return Settlement(lease=task.lease, act=Act.FAIL, error=cause, cause=cause_of(cause, Reason.PERMANENT))
+    return Settlement(lease=task.lease, act=Act.FAIL, error=cause, cause=cause_of(cause, Reason.UNRESOLVED_INPUT))

@@ -11,7 +11,7 @@ from drumline.backends.postgres.dead_letters import Death, write_dead_letters
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
-from drumline.core.dead_letter import Cause, cause_of
+from drumline.core.dead_letter import Cause, Reason, cause_of
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
@@ -93,7 +93,8 @@ def end(
         counted=held.attempt - (act in {Act.RELEASE, Act.SNOOZE}),
         failures=held.failures + (act is Act.BACK_OFF),
         crashes=held.crashes + (act is Act.REAP),
-        cause=cause_of(error) if state is State.FAILED else None,
+        # What fails without its worker's word was taken for poison.
+        cause=cause_of(error, Reason.PERMANENT if is_settlement else Reason.POISON) if state is State.FAILED else None,
     )
 
 

@@ -12,7 +12,7 @@ from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF, AttemptOutcome, state_after
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
-from drumline.core.dead_letter import cause_of
+from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -79,8 +79,9 @@ class Ends:
         ))  # fmt: skip
         self._events.append(event(lease.task, act, state, lease.epoch))
         if state is State.FAILED:
-            known = settlement.cause if settlement else None
-            self._deaths.append(Death(lease.task, lease.epoch, held.attempt, held.lane, known or cause_of(error)))
+            # What fails without its worker's word was taken for poison.
+            death = cause_of(error, Reason.POISON) if settlement is None else settlement.cause or cause_of(error)
+            self._deaths.append(Death(lease.task, lease.epoch, held.attempt, held.lane, death))
         if state in TERMINAL:
             self._ended.append(lease.task)
             if held.in_job:
