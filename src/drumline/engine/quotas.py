@@ -27,15 +27,18 @@ MOST_COUNTED: Final = 10_000
 
 @dataclass(slots=True)
 class Count:
-    """What waits of a tenant: as counted, and let in since."""
+    """What waits of a tenant: as counted, no further than `most`, and let in since."""
 
     counted: int
+    most: int
     at: float
     took: float
     since: int = 0
 
     def is_good(self, quota: int, now: float) -> bool:
         """Tell whether it need not be counted again."""
+        if self.counted >= self.most < quota:  # the quota was raised, and there may be more than was counted
+            return False
         free = max(quota - self.counted - self.since, 0) / max(quota, 1)
         return now - self.at < max(SHORTEST_AGE + LONGEST_AGE * free, COST_SHARE * self.took)
 
@@ -117,7 +120,7 @@ class QuotaDesk:
             began = self._clock.monotonic()
             counted = await self._store.count_queued(tenant, most=quota)
             now = self._clock.monotonic()
-            self._counts[tenant] = Count(counted, now, now - began, self._flying.get(tenant, 0))
+            self._counts[tenant] = Count(counted, quota, now, now - began, self._flying.get(tenant, 0))
         return [self._counts[tenant] for tenant, _ in asked]
 
 

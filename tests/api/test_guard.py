@@ -1,0 +1,112 @@
+"""Whoever tries keys is slowed down; whoever has one is not."""
+
+import httpx
+import pytest
+
+from drumline.api.addresses import Addresses, group_of
+from drumline.api.guard import FREE, LONGEST_PAUSE, MOST_ADDRESSES, MOST_WRONG, Guard
+from drumline.core.api_key import make_key
+from drumline.core.clock import ManualClock
+from drumline.core.errors import Invalid, RateLimited
+from tests.api.conftest import KEY, problem
+from tests.api.test_keys import made
+
+
+async def guess(http: httpx.AsyncClient, number: int) -> httpx.Response:
+    return await http.get("/api/v1/me", headers={"X-API-Key": make_key("live", number.to_bytes(32))})
+
+
+async def test_many_different_wrong_keys_have_to_wait(http: httpx.AsyncClient) -> None:
+    good = (await made(http))["key"]
+    assert (await http.get("/api/v1/me", headers={"X-API-Key": good})).status_code == 200
+
+    replies = [await guess(http, number) for number in range(FREE + 2)]
+    slowed = await guess(http, 999)
+
+    assert [reply.status_code for reply in replies] == [401] * (FREE + 1) + [429]
+    problem(slowed, 429, "rate_limited")
+    assert int(slowed.headers["retry-after"]) >= 1
+    assert (await http.get("/api/v1/me", headers={"X-API-Key": good})).status_code == 200
+    assert (await http.get("/api/v1/me", headers={"X-API-Key": KEY})).status_code == 200
+
+
+async def test_the_same_wrong_key_over_and_over_is_no_guessing(http: httpx.AsyncClient) -> None:
+    replies = [await guess(http, 7) for _ in range(FREE * 3)]
+
+    assert {reply.status_code for reply in replies} == {401}
+
+
+async def test_an_open_path_tells_nobody_whether_a_key_is_right(http: httpx.AsyncClient) -> None:
+    for number in range(FREE + 5):
+        key = {"X-API-Key": make_key("live", number.to_bytes(32))}
+        health = await http.get("/actuator/health", headers=key)
+        assert health.status_code == 200
+        assert "details" not in health.text
+
+    assert (await guess(http, 999)).status_code == 429
+
+
+def test_the_pause_grows_and_ends_and_is_forgotten() -> None:
+    clock = ManualClock()
+    guard = Guard(clock)
+    pauses = []
+    for number in range(FREE + 12):
+        guard.failed("192.0.2.1", bytes([number]))
+        try:
+            guard.check("192.0.2.1")
+        except RateLimited as error:
+            pauses.append(error.retry_after)
+            clock.advance(error.retry_after or 0)
+            guard.check("192.0.2.1")
+
+    assert pauses[:4] == [1.0, 2.0, 4.0, 8.0]
+    assert max(pause or 0 for pause in pauses) == LONGEST_PAUSE
+    guard.check("192.0.2.2")
+    clock.advance(3600)
+    guard.failed("192.0.2.1", b"much later")
+    guard.check("192.0.2.1")
+
+
+def test_memory_is_bounded() -> None:
+    guard = Guard(ManualClock())
+
+    for number in range(MOST_ADDRESSES + 100):
+        guard.failed(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", number.to_bytes(4))
+
+    assert len(guard._records) == MOST_ADDRESSES
+    assert len(guard._wrong) == MOST_WRONG
+
+
+def test_all_of_an_ipv6_network_is_one_guesser() -> None:
+    assert group_of("2001:db8::1") == group_of("2001:db8::ffff:1") != group_of("2001:db8:0:1::1")
+    assert group_of("192.0.2.1") == "192.0.2.1"
+    assert group_of("unknown") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("peer", "passed", "address"),
+    [
+        ("198.51.100.7", "203.0.113.9", "198.51.100.7"),  # nobody whom we believe
+        ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),  # what stands before may be invented
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9, 10.0.0.2", "203.0.113.9"),
+        ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "nonsense", "10.0.0.1"),
+        ("10.0.0.1", "[2001:db8::1]:443", "2001:db8::1"),
+        ("10.0.0.1", "203.0.113.9:5555", "203.0.113.9"),
+    ],
+)
+def test_proxies_that_are_believed_pass_the_address_on(peer: str, passed: str, address: str) -> None:
+    scope = {"client": (peer, 1), "headers": [(b"x-forwarded-for", passed.encode())]}
+
+    assert Addresses(("10.0.0.0/8",)).of(scope) == address
+
+
+def test_without_proxies_the_peer_is_it() -> None:
+    scope = {"client": ("10.0.0.1", 1), "headers": [(b"x-forwarded-for", b"203.0.113.9")]}
+
+    assert Addresses(()).of(scope) == "10.0.0.1"
+    assert Addresses(()).of({"client": None, "headers": []}) == "unknown"
+    with pytest.raises(Invalid):
+        Addresses(("nowhere",))

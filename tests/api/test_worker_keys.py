@@ -1,0 +1,166 @@
+"""Workers' keys: the protocol and nothing else, for their tenant, queues and names."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.conftest import problem
+from tests.api.test_keys import made
+
+SESSIONS = "/api/v1/worker/sessions"
+TYPES = [{"name": "shop.send"}, {"name": "bank.pay"}]
+
+Said = Callable[..., Coroutine[Any, Any, httpx.Response]]
+
+
+def worker(http: httpx.AsyncClient, key: str) -> Said:
+    async def say(method: str, path: str, **body: Any) -> httpx.Response:
+        return await http.request(method, path, headers={"X-API-Key": key}, json=body)
+
+    return say
+
+
+async def opened(say: Said, **fields: Any) -> str:
+    reply = await say("POST", SESSIONS, types=TYPES, capacity=4, **fields)
+    assert reply.status_code == 201, reply.text
+    session: str = reply.json()["session"]
+    return session
+
+
+@pytest.fixture
+async def acme(http: httpx.AsyncClient) -> Said:
+    await http.post("/api/v1/tenants", json={"name": "acme"})
+    return worker(http, (await made(http, tenant="acme", role="worker"))["key"])
+
+
+@pytest.fixture
+async def beta(http: httpx.AsyncClient) -> Said:
+    await http.post("/api/v1/tenants", json={"name": "beta"})
+    return worker(http, (await made(http, tenant="beta", role="worker"))["key"])
+
+
+async def submitted(http: httpx.AsyncClient, tenant: str, **fields: Any) -> str:
+    reply = await http.post("/api/v1/tasks", headers={"X-Tenant": tenant}, json={"name": "shop.send", **fields})
+    assert reply.status_code == 201, reply.text
+    task: str = reply.json()["id"]
+    return task
+
+
+async def test_a_worker_gets_its_own_tenants_tasks_only(http: httpx.AsyncClient, acme: Said, beta: Said) -> None:
+    ours = await submitted(http, "acme")
+    await submitted(http, "default")
+    session = await opened(acme)
+    theirs = await opened(beta)
+
+    claimed = (await acme("POST", f"{SESSIONS}/{session}/claim", limit=10)).json()["tasks"]
+    nothing = (await beta("POST", f"{SESSIONS}/{theirs}/claim", limit=10)).json()["tasks"]
+
+    assert [task["lease"]["task"] for task in claimed] == [ours]
+    assert nothing == []
+
+
+async def test_a_key_for_every_tenant_serves_them_all(http: httpx.AsyncClient, acme: Said) -> None:
+    del acme
+    fleet = worker(http, (await made(http, tenant="*", role="worker"))["key"])
+    tasks = {await submitted(http, tenant) for tenant in ("acme", "default")}
+    session = await opened(fleet)
+
+    claimed = (await fleet("POST", f"{SESSIONS}/{session}/claim", limit=10)).json()["tasks"]
+
+    assert {task["lease"]["task"] for task in claimed} == tasks
+
+
+async def test_another_tenants_session_is_not_there(http: httpx.AsyncClient, acme: Said, beta: Said) -> None:
+    task = await submitted(http, "acme")
+    session = await opened(acme)
+    (claimed,) = (await acme("POST", f"{SESSIONS}/{session}/claim", limit=1)).json()["tasks"]
+    path = f"{SESSIONS}/{session}"
+
+    stolen = await beta("POST", f"{path}/claim", limit=10)
+    beat = await beta("POST", f"{path}/beat", held=[claimed["lease"]])
+    left = await beta("DELETE", path)
+    logged = await beta("POST", f"{path}/log", chunks=[{"task": task, "epoch": 1, "seq": 0, "text": "planted"}])
+    filed = await beta("PUT", f"{path}/artifacts/{task}/evil.txt")
+
+    problem(stolen, 404, "not_found", "session")
+    assert beat.json() == {"is_open": False, "lost": [task], "cancelled": [], "should_drain": False}
+    assert (left.status_code, logged.status_code) == (204, 204)
+    assert filed.status_code == 404
+    still = (await acme("POST", f"{path}/beat", held=[claimed["lease"]])).json()
+    assert (still["is_open"], still["lost"]) == (True, [])
+    assert (await http.get(f"/api/v1/tasks/{task}/log")).text == ""
+    assert (await http.get(f"/api/v1/tasks/{task}/artifacts")).json()["items"] == []
+
+
+async def test_what_a_worker_logs_of_its_own_tasks_is_kept(http: httpx.AsyncClient, acme: Said) -> None:
+    task = await submitted(http, "acme")
+    session = await opened(acme)
+    await acme("POST", f"{SESSIONS}/{session}/claim", limit=1)
+
+    for seq, text in enumerate(("one\n", "two\n")):
+        chunks = [{"task": task, "epoch": 1, "seq": seq, "text": text}]
+        assert (await acme("POST", f"{SESSIONS}/{session}/log", chunks=chunks)).status_code == 204
+
+    assert (await http.get(f"/api/v1/tasks/{task}/log")).text == "one\ntwo\n"
+
+
+async def test_a_tenant_sees_its_workers_and_of_shared_ones_what_they_run(
+    http: httpx.AsyncClient, acme: Said, beta: Said
+) -> None:
+    viewer = (await made(http, tenant="acme", role="operator"))["key"]
+    fleet = worker(http, (await made(http, tenant="*", role="worker"))["key"])
+    own = await opened(acme, host="acme host")
+    await opened(beta, host="beta host")
+    shared = await opened(fleet, host="secret host", label="secret", pid=7)
+    await submitted(http, "default")
+    await fleet("POST", f"{SESSIONS}/{shared}/claim", limit=1)
+
+    reply = await http.get("/api/v1/workers", headers={"X-API-Key": viewer})
+    workers = {item["id"]: item for item in reply.json()["items"]}
+    everybody = (await http.get("/api/v1/workers")).json()["items"]
+
+    assert set(workers) == {own, shared}
+    assert (workers[own]["host"], workers[shared]["host"], workers[shared]["held"]) == ("acme host", "", 0)
+    assert workers[shared]["types"] == ["shop.send", "bank.pay"]
+    assert len(everybody) == 3
+    by_acme = {"X-API-Key": viewer}
+    problem(await http.post(f"/api/v1/workers/{shared}/drain", headers=by_acme), 403, "forbidden", "id")
+    assert (await http.post(f"/api/v1/workers/{own}/drain", headers=by_acme)).json()["should_drain"] is True
+
+
+async def test_names_and_queues_narrow_what_a_worker_is_given(http: httpx.AsyncClient) -> None:
+    narrow = worker(http, (await made(http, role="worker", names=["shop.*"], queues=["mail"]))["key"])
+    wide = worker(http, (await made(http, role="worker", queues=["mail*"]))["key"])
+    other = worker(http, (await made(http, role="worker", names=["nothing"]))["key"])
+    task = await submitted(http, "default", queue="mail")
+    await submitted(http, "default", queue="other")
+    await submitted(http, "default", queue="mail", name="bank.pay")
+
+    session = await opened(narrow)
+    claimed = (await narrow("POST", f"{SESSIONS}/{session}/claim", limit=10)).json()["tasks"]
+
+    assert [each["lease"]["task"] for each in claimed] == [task]
+    problem(await narrow("POST", SESSIONS, types=TYPES, capacity=1, queues=["other"]), 403, "forbidden", "queues")
+    problem(await wide("POST", SESSIONS, types=TYPES, capacity=1), 403, "forbidden", "queues")
+    assert (await wide("POST", SESSIONS, types=TYPES, capacity=1, queues=["mail-7"])).status_code == 201
+    problem(await other("POST", SESSIONS, types=TYPES, capacity=1), 403, "forbidden", "types")
+
+
+async def test_a_narrowed_key_cannot_use_a_wider_session_of_its_tenant(http: httpx.AsyncClient) -> None:
+    wide = worker(http, (await made(http, role="worker"))["key"])
+    narrow = worker(http, (await made(http, role="worker", names=["shop.*"]))["key"])
+    session = await opened(wide)
+
+    problem(await narrow("POST", f"{SESSIONS}/{session}/claim", limit=1), 404, "not_found", "session")
+
+
+async def test_a_worker_whose_session_was_closed_is_told_so(acme: Said) -> None:
+    session = await opened(acme)
+    await acme("DELETE", f"{SESSIONS}/{session}")
+
+    beat = await acme("POST", f"{SESSIONS}/{session}/beat")
+
+    assert beat.json()["is_open"] is False
+    assert (await acme("DELETE", f"{SESSIONS}/{session}")).status_code == 204
