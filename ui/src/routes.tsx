@@ -110,6 +110,24 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("@/screens/audit/Audit"), "Audit"),
 });
 
+const schedules = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules",
+  component: lazyRouteComponent(() => import("@/screens/schedules/Schedules"), "Schedules"),
+});
+
+const schedule = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules/$id",
+  component: lazyRouteComponent(() => import("@/screens/schedule/Schedule"), "Schedule"),
+});
+
+const notifications = createRoute({
+  getParentRoute: () => root,
+  path: "/notifications",
+  component: lazyRouteComponent(() => import("@/screens/notifications/Notifications"), "Notifications"),
+});
+
 const workers = createRoute({
   getParentRoute: () => root,
   path: "/workers",
@@ -126,10 +144,13 @@ export const router = createRouter({
     job,
     failures,
     failure,
+    schedules,
+    schedule,
     bulks,
     bulk,
     queues,
     workers,
+    notifications,
     keys,
     audit,
   ]),

@@ -5,6 +5,13 @@ export type Alive = {
   status: "DOWN" | "UP";
 };
 
+/** A schedule as it stands in a module of an app. */
+export type AppSchedule = {
+  /** One of modules. */
+  module: string;
+  schedule: ScheduleRequest;
+};
+
 /** A file that a task made. */
 export type ArtifactBody = {
   name: string;
@@ -61,6 +68,28 @@ export type AuditBody = {
 export type AuditList = {
   items: AuditBody[];
   next_cursor: string | null;
+};
+
+/** What a backfill is about: fire times in the span, and those among them that have no run and get one. */
+export type BackfillBody = {
+  count: number;
+  missing: number;
+  first: string | null;
+  last: string | null;
+  ends_at: string | null;
+  dry_run: boolean;
+};
+
+/** Make runs for the fire times of a span, `end` included, that have none; at so many a second. */
+export type BackfillRequest = {
+  /** The first fire time that may be made up for. */
+  start: string;
+  /** The last one; not in the future. */
+  end: string;
+  /** Runs that start in a second; at most 10,000 runs in all. */
+  rate?: number | undefined;
+  /** Only tell what would be done. */
+  dry_run?: boolean | undefined;
 };
 
 export type Backoff = {
@@ -305,6 +334,11 @@ export type DeliveryList = {
 /** Where a delivery stands. */
 export type DeliveryWord = "pending" | "delivered" | "failed";
 
+/** How many runs that had not started were given up. */
+export type DroppedBody = {
+  dropped: number;
+};
+
 /** One task that another needs. */
 export type EdgeBody = {
   from: string;
@@ -374,6 +408,13 @@ export type FailureList = {
 export type FaultBody = {
   seq: number;
   what: string;
+};
+
+/** A fire time in UTC, the same by the schedule's clock, and a word on it where that clock is set just then. */
+export type FireBody = {
+  utc: string;
+  local: string;
+  note: string | null;
 };
 
 /** A task as the flow document writes it: with `type` for its name. All other fields are taken too. */
@@ -598,6 +639,14 @@ export type KeyRequest = {
   expires_in?: number | string | null | undefined;
 };
 
+/** The last run that started. */
+export type LastRunBody = {
+  fire_time: string;
+  status: string | null;
+  task_id: string | null;
+  job_id: string | null;
+};
+
 /** The right to one attempt of a task. Send it back as it came. */
 export type LeaseBody = {
   task: string;
@@ -659,6 +708,9 @@ export type MeBody = {
   rate_limit: string | null;
 };
 
+/** What becomes of firings that were due while no scheduler was there. */
+export type Misfire = "skip" | "once" | "all";
+
 export type NodeBody = {
   key: string;
   task_id: string;
@@ -707,6 +759,9 @@ export type OpenRequest = {
   label?: string | undefined;
 };
 
+/** What a firing does while the previous run has not ended. */
+export type Overlap = "allow" | "skip" | "queue" | "cancel_previous";
+
 /** Why a queue is paused, for those who will wonder. */
 export type PauseRequest = {
   reason?: string | null | undefined;
@@ -731,6 +786,33 @@ export type PointBody = {
   wait_p95: number | null;
   run_p50: number | null;
   run_p95: number | null;
+};
+
+/** When a rule fires next, in both zones. */
+export type PreviewBody = {
+  words: string;
+  timezone: string;
+  items: FireBody[];
+};
+
+/** A rule as a schedule would have it: how many of its fire times to show, and after which time. */
+export type PreviewRequest = {
+  /** Five fields, or six with seconds first, or a form such as @daily. */
+  cron?: string | null | undefined;
+  /** Fire every so often, at least a second, by real time. Seconds, or text such as "1h30m" or "PT1H30M". */
+  interval?: number | string | null | undefined;
+  /** Fire once, at this time. */
+  run_at?: string | null | undefined;
+  /** The IANA time zone by whose clock `cron` goes. */
+  timezone?: string | undefined;
+  /** Do not fire before this time; an interval is counted from it. */
+  start?: string | null | undefined;
+  /** Do not fire after this time. */
+  end?: string | null | undefined;
+  /** How many fire times to show. */
+  count?: number | undefined;
+  /** Those after this time; now when absent. */
+  after?: string | null | undefined;
 };
 
 /** Why a request was refused. `code` is stable; `field` names the input at fault, where there is one. */
@@ -787,6 +869,24 @@ export type ReasonRequest = {
   reason?: string | null | undefined;
 };
 
+/** All schedules that stand in the modules of an app that are loaded. */
+export type RegisterRequest = {
+  /** The app's name. */
+  app: string;
+  /** The modules that are loaded. Schedules of these that are not named are paused. */
+  modules: string[];
+  schedules?: AppSchedule[] | undefined;
+};
+
+/** What a registration did, by names. `refused` are names that schedules of others have. */
+export type RegisteredBody = {
+  created: string[];
+  changed: string[];
+  resumed: string[];
+  paused: string[];
+  refused: string[];
+};
+
 /** The worker gives the task back unfinished; the attempt does not count. */
 export type ReleasedReport = {
   outcome: "released";
@@ -824,17 +924,137 @@ export type RotateRequest = {
   overlap?: number | string | undefined;
 };
 
+/** One firing. `status` is that of its task or job, WAITING or SKIPPED, or nothing if the task was pruned. */
+export type RunBody = {
+  fire_time: string;
+  kind: RunKind;
+  status: string | null;
+  task_id: string | null;
+  job_id: string | null;
+  reason: string | null;
+  created_at: string;
+  start_at: string | null;
+};
+
 /** When a task runs, once the tasks that it needs have ended. */
 export type RunIf = "all_succeeded" | "all_done" | "any_failed";
 
-/** A task as the low-level design writes it. */
-export type ScheduleRequest = {
-  task_name: string;
-  execution_time: string;
-  /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
-  priority?: number | string | undefined;
-  payload?: unknown | undefined;
+/** Why there is a run. */
+export type RunKind = "scheduled" | "misfire" | "trigger" | "backfill";
+
+/** A page of a schedule's runs, the latest fire time first. */
+export type RunList = {
+  items: RunBody[];
+  next_cursor: string | null;
 };
+
+/** A schedule as it stands. Times are UTC, durations seconds. */
+export type ScheduleBody = {
+  id: string;
+  name: string;
+  words: string;
+  cron: string | null;
+  interval: number | null;
+  run_at: string | null;
+  timezone: string;
+  task: TaskRequest | null;
+  job: JobRequest | null;
+  misfire: Misfire;
+  overlap: Overlap;
+  start: string | null;
+  end: string | null;
+  jitter: number;
+  max_runs: number | null;
+  state: ScheduleState;
+  reason: string | null;
+  next_fire_at: string | null;
+  next_fires?: FireBody[] | undefined;
+  created_at: string;
+  changed_at: string;
+  runs: number;
+  skipped: number;
+  missed: number;
+  waiting: number;
+  last_run: LastRunBody | null;
+  app: string | null;
+  module: string | null;
+};
+
+/** What to change of a schedule; what is absent stays. A rule or a target replaces the one there was. */
+export type ScheduleEdit = {
+  /** What it is called; no two of a tenant have the same name. */
+  name?: string | undefined;
+  /** Five fields, or six with seconds first, or a form such as @daily. */
+  cron?: string | undefined;
+  /** Fire every so often, at least a second, by real time. Seconds, or text such as "1h30m" or "PT1H30M". */
+  interval?: number | string | undefined;
+  /** Fire once, at this time. */
+  run_at?: string | undefined;
+  /** The IANA time zone by whose clock `cron` goes. */
+  timezone?: string | undefined;
+  /** What each firing submits. */
+  task?: TaskRequest | undefined;
+  /** The job that each firing submits. */
+  job?: JobRequest | undefined;
+  /** What becomes of firings that were due while no scheduler was there. */
+  misfire?: Misfire | undefined;
+  /** What a firing does while the previous run has not ended. */
+  overlap?: Overlap | undefined;
+  /** Do not fire before this time; an interval is counted from it. */
+  start?: string | null | undefined;
+  /** Do not fire after this time. */
+  end?: string | null | undefined;
+  /** Spread firings over at most a day, each by its own share. Seconds, or text such as "1h30m" or "PT1H30M". */
+  jitter?: number | string | undefined;
+  /** Finish after so many runs. */
+  max_runs?: number | null | undefined;
+};
+
+/** A page of schedules, newest first. */
+export type ScheduleList = {
+  items: ScheduleBody[];
+  next_cursor: string | null;
+};
+
+/** Why a schedule is paused, for those who will wonder. */
+export type SchedulePauseRequest = {
+  reason?: string | null | undefined;
+};
+
+/** What a caller asks for: exactly one of `cron`, `interval` and `run_at`, and one of `task` and `job`. */
+export type ScheduleRequest = {
+  /** What it is called; no two of a tenant have the same name. */
+  name: string;
+  /** Five fields, or six with seconds first, or a form such as @daily. */
+  cron?: string | null | undefined;
+  /** Fire every so often, at least a second, by real time. Seconds, or text such as "1h30m" or "PT1H30M". */
+  interval?: number | string | null | undefined;
+  /** Fire once, at this time. */
+  run_at?: string | null | undefined;
+  /** The IANA time zone by whose clock `cron` goes. */
+  timezone?: string | undefined;
+  /** What each firing submits. */
+  task?: TaskRequest | null | undefined;
+  /** The job that each firing submits. */
+  job?: JobRequest | null | undefined;
+  /** What becomes of firings that were due while no scheduler was there. */
+  misfire?: Misfire | undefined;
+  /** What a firing does while the previous run has not ended. */
+  overlap?: Overlap | undefined;
+  /** Do not fire before this time; an interval is counted from it. */
+  start?: string | null | undefined;
+  /** Do not fire after this time. */
+  end?: string | null | undefined;
+  /** Spread firings over at most a day, each by its own share. Seconds, or text such as "1h30m" or "PT1H30M". */
+  jitter?: number | string | undefined;
+  /** Finish after so many runs. */
+  max_runs?: number | null | undefined;
+  /** Create it without letting it fire. */
+  paused?: boolean | undefined;
+};
+
+/** Where a schedule stands. */
+export type ScheduleState = "active" | "paused" | "finished";
 
 /** The low-level design's answer to a submission or a cancellation. */
 export type ScheduledBody = {
@@ -1082,6 +1302,12 @@ export type TenantRequest = {
   quotas?: QuotasBody | undefined;
 };
 
+/** The fire time that the run is for, so that the act can be repeated; now when absent. */
+export type TriggerRequest = {
+  /** The time that the run is for; now when absent. */
+  fire_time?: string | null | undefined;
+};
+
 /** Whether every chain is sound. */
 export type VerifyBody = {
   is_sound: boolean;
@@ -1261,6 +1487,84 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: JobBody;
+  };
+  "POST /api/v1/schedules": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: ScheduleRequest;
+    answer: ScheduleBody;
+  };
+  "GET /api/v1/schedules": {
+    params: Record<never, never>;
+    query: { name?: string | undefined; state?: ScheduleState | undefined; app?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: ScheduleList;
+  };
+  "POST /api/v1/schedules/preview": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: PreviewRequest;
+    answer: PreviewBody;
+  };
+  "POST /api/v1/schedules/register": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: RegisterRequest;
+    answer: RegisteredBody;
+  };
+  "GET /api/v1/schedules/{id}": {
+    params: { id: string };
+    query: { next?: number | undefined };
+    body: undefined;
+    answer: ScheduleBody;
+  };
+  "PATCH /api/v1/schedules/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: ScheduleEdit;
+    answer: ScheduleBody;
+  };
+  "DELETE /api/v1/schedules/{id}": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/schedules/{id}/pause": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: SchedulePauseRequest | undefined;
+    answer: ScheduleBody;
+  };
+  "POST /api/v1/schedules/{id}/resume": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: ScheduleBody;
+  };
+  "POST /api/v1/schedules/{id}/trigger": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: TriggerRequest | undefined;
+    answer: RunBody;
+  };
+  "POST /api/v1/schedules/{id}/backfill": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: BackfillRequest;
+    answer: BackfillBody;
+  };
+  "DELETE /api/v1/schedules/{id}/backfill": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: DroppedBody;
+  };
+  "GET /api/v1/schedules/{id}/runs": {
+    params: { id: string };
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: RunList;
   };
   "POST /tasks": {
     params: Record<never, never>;

@@ -1,4 +1,6 @@
 import {
+  Bell,
+  CalendarClock,
   CircleX,
   Gauge,
   GitFork,
@@ -25,9 +27,11 @@ export const PLACES: readonly Place[] = [
   { to: "/tasks", label: "Tasks", icon: ListChecks, key: "t" },
   { to: "/failures", label: "Failures", icon: CircleX, key: "f" },
   { to: "/jobs", label: "Jobs", icon: GitFork, key: "j" },
+  { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
   { to: "/queues", label: "Queues", icon: Rows3, key: "q" },
   { to: "/workers", label: "Workers", icon: Server, key: "w" },
   { to: "/bulk", label: "Bulk operations", icon: Layers, key: "b" },
+  { to: "/notifications", label: "Notifications", icon: Bell, key: "n" },
   { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
   { to: "/keys", label: "Keys", icon: KeyRound, key: "k" },
 ];

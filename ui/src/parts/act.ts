@@ -1,0 +1,31 @@
+import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
+import { Problem } from "@/api/problem";
+import { sentence } from "./States";
+import { say } from "./toasts";
+
+/** Do something on the server, say how it went, and look again at what it may have changed. */
+export function useAct<Input, Answer>(
+  act: (input: Input) => Promise<Answer>,
+  {
+    done,
+    changes,
+    then,
+  }: { done?: (answer: Answer, input: Input) => string; changes: QueryKey[]; afterwards?: (answer: Answer) => void },
+) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: act,
+    onSuccess: (answer, input) => {
+      if (done) say(done(answer, input));
+      afterwards?.(answer);
+    },
+    onError: (error) => say(problemText(error), "problem"),
+    onSettled: () => Promise.all(changes.map((key) => client.invalidateQueries({ queryKey: key }))),
+  });
+}
+
+export function problemText(error: unknown): string {
+  return error instanceof Problem
+    ? sentence(error.field ? `${error.field}: ${error.message}` : error.message)
+    : String(error);
+}

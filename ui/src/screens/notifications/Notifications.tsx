@@ -1,0 +1,172 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus, Send, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { call } from "@/api/client";
+import { useMay } from "@/api/me";
+import type { DeliveryBody, SubscriptionBody } from "@/api/types";
+import { useAct } from "@/parts/act";
+import { Button } from "@/parts/Button";
+import { Panel, ScreenHead } from "@/parts/Panel";
+import { Empty, Loading, Trouble } from "@/parts/States";
+import { Table } from "@/parts/Table";
+import { Time } from "@/parts/Time";
+import { NewSubscriptionSheet } from "./NewSubscriptionSheet";
+import css from "./Notifications.module.css";
+
+/** Who is told of what, and whether it reached them. */
+export function Notifications() {
+  const mayWrite = useMay("subscriptions:write");
+  const [isMaking, setMaking] = useState(false);
+  const subscriptions = useQuery({
+    queryKey: ["subscriptions"],
+    queryFn: ({ signal }) => call("GET /api/v1/subscriptions", { signal }),
+  });
+  return (
+    <div className={css.screen}>
+      <ScreenHead title="Notifications">
+        {mayWrite && (
+          <Button icon={Plus} onClick={() => setMaking(true)}>
+            New subscription
+          </Button>
+        )}
+      </ScreenHead>
+      <Panel title="Subscriptions" flush>
+        {subscriptions.isPending ? (
+          <Loading rows={3} />
+        ) : subscriptions.isError ? (
+          <Trouble error={subscriptions.error} onRetry={() => void subscriptions.refetch()} />
+        ) : subscriptions.data.items.length === 0 ? (
+          <Empty title="Nobody is told of anything">
+            <p>A subscription sends events to a webhook or by mail. A task can also name its own targets.</p>
+          </Empty>
+        ) : (
+          <Table head={["Name", "Events", "To", "State", ""]}>
+            {subscriptions.data.items.map((subscription) => (
+              <Subscription key={subscription.id} subscription={subscription} mayWrite={mayWrite} />
+            ))}
+          </Table>
+        )}
+      </Panel>
+      <Deliveries mayWrite={mayWrite} />
+      {isMaking && <NewSubscriptionSheet onClose={() => setMaking(false)} />}
+    </div>
+  );
+}
+
+function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBody; mayWrite: boolean }) {
+  const { id } = subscription;
+  const changes = [["subscriptions"], ["deliveries"]];
+  const test = useAct(() => call("POST /api/v1/subscriptions/{id}/test", { params: { id } }), {
+    done: (delivery) => `The test is ${delivery.state}`,
+    changes,
+  });
+  const turn = useAct(
+    () => call("PATCH /api/v1/subscriptions/{id}", { params: { id }, body: { enabled: !subscription.enabled } }),
+    { changes },
+  );
+  const remove = useAct(() => call("DELETE /api/v1/subscriptions/{id}", { params: { id } }), {
+    done: () => `${subscription.name} is deleted`,
+    changes,
+  });
+  return (
+    <tr>
+      <th scope="row">{subscription.name}</th>
+      <td>{subscription.events.join(", ")}</td>
+      <td className={css.target}>{subscription.webhook ?? subscription.email}</td>
+      <td>
+        {subscription.enabled
+          ? "Enabled"
+          : `Disabled${subscription.disabled_reason ? `: ${subscription.disabled_reason}` : ""}`}
+      </td>
+      <td>
+        {mayWrite && (
+          <span className={css.acts}>
+            <Button icon={Send} busy={test.isPending} onClick={() => test.mutate()}>
+              Send a test
+            </Button>
+            <Button busy={turn.isPending} onClick={() => turn.mutate()}>
+              {subscription.enabled ? "Disable" : "Enable"}
+            </Button>
+            <Button icon={Trash2} tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
+              Delete
+            </Button>
+          </span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Deliveries({ mayWrite }: { mayWrite: boolean }) {
+  const deliveries = useInfiniteQuery({
+    queryKey: ["deliveries"],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call("GET /api/v1/deliveries", { query: { limit: 50, cursor: pageParam }, signal }),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    refetchInterval: 5_000,
+  });
+  const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Panel title="Deliveries" flush>
+      {deliveries.isPending ? (
+        <Loading rows={3} />
+      ) : deliveries.isError ? (
+        <Trouble error={deliveries.error} onRetry={() => void deliveries.refetch()} />
+      ) : items.length === 0 ? (
+        <Empty title="Nothing was sent yet" />
+      ) : (
+        <Table head={["When", "Event", "To", "State", "Attempts", "Answer", ""]}>
+          {items.map((delivery) => (
+            <Delivery key={delivery.id} delivery={delivery} mayWrite={mayWrite} />
+          ))}
+        </Table>
+      )}
+      {deliveries.hasNextPage && (
+        <p className={css.more}>
+          <Button busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
+            More
+          </Button>
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function Delivery({ delivery, mayWrite }: { delivery: DeliveryBody; mayWrite: boolean }) {
+  const resend = useAct(() => call("POST /api/v1/deliveries/{id}/resend", { params: { id: delivery.id } }), {
+    done: () => "It is sent again",
+    changes: [["deliveries"]],
+  });
+  const isTask = delivery.event_type.startsWith("drumline.task.");
+  return (
+    <tr>
+      <td>
+        <Time at={delivery.created_at} />
+      </td>
+      <th scope="row">
+        {isTask ? (
+          <Link to="/tasks/$id" params={{ id: delivery.subject }}>
+            {delivery.event_type.replace("drumline.", "")}
+          </Link>
+        ) : (
+          delivery.event_type.replace("drumline.", "")
+        )}
+      </th>
+      <td className={css.target}>{delivery.target}</td>
+      <td data-state={delivery.state}>{delivery.state}</td>
+      <td>{delivery.attempts}</td>
+      <td className={css.target}>
+        {delivery.error ?? (delivery.status ? `HTTP ${delivery.status}` : (delivery.response ?? ""))}
+      </td>
+      <td>
+        {mayWrite && delivery.state !== "pending" && (
+          <Button busy={resend.isPending} onClick={() => resend.mutate()}>
+            Send again
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
