@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Place
+from drumline.backends.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Floor, Place
 from drumline.core.clock import to_datetime
 from drumline.core.state import Act
 from tests.factories import claim, claim_one, open_session, settle, submit
@@ -133,3 +133,23 @@ async def entries_read(connection: "asyncpg.Connection[asyncpg.Record]") -> int:
         "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'task_live_due'"
     )
     return int(found)
+
+
+def test_a_slow_sweep_begins_where_it_found_something_until_it_is_time_to_look_at_everything(seconds: Seconds) -> None:
+    floor = Floor(seconds)
+    began = seconds.now
+    seconds.now += QUICK * 2
+
+    floor.looked(began, 500)
+
+    assert floor.due_at() == 500
+    seconds.now += QUICK * 2 * SHARE + 0.1
+    assert floor.due_at() == 0
+
+
+def test_a_quick_sweep_always_looks_at_everything(seconds: Seconds) -> None:
+    floor = Floor(seconds)
+
+    floor.looked(seconds.now, 500)
+
+    assert floor.due_at() == 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from drumline.backends.postgres.cursors import Cursors
+from drumline.backends.postgres.cursors import Cursors, Floor
 from drumline.backends.postgres.database import Database, Line, Transaction
 from drumline.backends.postgres.lanes import Lanes
 from drumline.core.clock import Clock, Instant
@@ -17,6 +17,7 @@ class Access:
         self._database = database
         self._lanes = Lanes(database)
         self._cursors = Cursors()
+        self._floor = Floor()
         self._clock = clock
 
     def _now(self) -> Instant | None:

@@ -71,3 +71,28 @@ class Cursors:
 
     def _since_look(self) -> float:
         return self._monotonic() - self._looked_at
+
+
+class Floor:
+    """Where the sweep begins to look in every lane.
+
+    It meets the same dead entries. So while looks at everything are slow, there is one now and then, and those in
+    between begin where that one found the first task. A task that was put back behind it waits for the next.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._due_at = 0
+        self._looked_at = 0.0
+        self._took = 0.0
+
+    def due_at(self) -> int:
+        """Return the due time to begin with; 0 when a look at everything is due, or cheap."""
+        is_rationed = self._took > QUICK and self._monotonic() - self._looked_at <= SHARE * self._took
+        return self._due_at if is_rationed else 0
+
+    def looked(self, began: float, first: int) -> None:
+        """Note a look at everything that began at a (monotonic) time, and when the first task it found is due."""
+        self._looked_at = self._monotonic()
+        self._took = self._looked_at - began
+        self._due_at = first

@@ -1,5 +1,6 @@
 """What a queue that has lost its hints is made whole from."""
 
+import time
 from collections.abc import Sequence
 
 from drumline.backends.postgres.access import Access
@@ -22,11 +23,13 @@ class Sweeping(Access):
         lanes: Sequence[Lane] | None = None,
     ) -> list[Hint]:
         """Return the earliest queued tasks of every lane, or of those named, at most `per_lane` of each."""
+        begin = self._floor.due_at() if due_after is None else due_after
+        began = time.monotonic()
         rows = await self._database.fetch(
             Line.SWEEP,
             "upcoming",
             repeat=True,
-            due_after=0 if due_after is None else due_after,
+            due_after=begin,
             due_before=due_before,
             per_lane=per_lane,
             tenants=None if lanes is None else [lane.tenant for lane in lanes],
@@ -34,6 +37,8 @@ class Sweeping(Access):
             names=None if lanes is None else [lane.name for lane in lanes],
             priorities=None if lanes is None else [lane.priority for lane in lanes],
         )
+        if begin == 0 and lanes is None:
+            self._floor.looked(began, min((row[-1] for row in rows), default=due_before))
         # One object for each lane: there are few of them, and thousands of hints.
         known: dict[tuple[str, str, str, int], Lane] = {}
         hints = []
