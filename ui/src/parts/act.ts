@@ -9,7 +9,7 @@ export function useAct<Input, Answer>(
   {
     done,
     changes,
-    then,
+    afterwards,
   }: { done?: (answer: Answer, input: Input) => string; changes: QueryKey[]; afterwards?: (answer: Answer) => void },
 ) {
   const client = useQueryClient();
