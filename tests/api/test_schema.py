@@ -23,7 +23,7 @@ from drumline.core.limits import DEFAULT_LIMITS
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY
 
-INFO = Info(version="1", longest_wait=0.01)
+INFO = Info(version="1", longest_wait=0.01, longest_stream=0.05)
 
 SEPARATE = {"/api/v1/tasks/batch", "/api/v1/worker/sessions/{session}/settle"}
 """Here each item is judged on its own: a bad one gets its problem inside a good answer."""

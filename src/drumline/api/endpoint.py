@@ -1,7 +1,7 @@
 """From an ASGI request to a handler and back: the same few steps for every operation."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from time import monotonic
 from typing import Any
 
@@ -103,7 +103,8 @@ class _Steps:
         """Return a stream that ends when its caller's key does."""
         if DIGEST not in scope:
             return reply
-        return Stream(each_while(reply.chunks, lambda: self.desk.door.check_again(scope)), reply.media)
+        chunks = each_while(reply.chunks, lambda: self.desk.door.check_again(scope))
+        return msgspec.structs.replace(reply, chunks=chunks)
 
     async def _body(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> Any:
         length = media = None
@@ -157,6 +158,19 @@ async def send_stream(reply: Stream, scope: Scope, send: Send) -> None:
     scope[STARTED] = True
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     if scope["method"] != "HEAD":
-        async for chunk in reply.chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await _send_chunks(reply, send)
     await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_chunks(reply: Stream, send: Send) -> None:
+    try:
+        async for chunk in reply.chunks:
+            try:
+                async with asyncio.timeout(reply.patience):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            except TimeoutError as error:
+                raise ConnectionAbortedError("the client takes nothing more") from error
+    finally:
+        # Not when somebody gets round to it: what makes the chunks may hold something.
+        if isinstance(reply.chunks, AsyncGenerator):
+            await reply.chunks.aclose()

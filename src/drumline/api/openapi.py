@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from drumline.api.bulk_notes import bulk_notes
+from drumline.api.event_notes import event_notes
 from drumline.api.job_notes import job_notes
 from drumline.api.notes import PATH_PARAMETERS, notes
 from drumline.api.notify_notes import notify_notes
@@ -26,6 +27,7 @@ def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> 
             **notes(limits, info),
             **job_notes(limits, notes(limits, info)),
             **bulk_notes(limits),
+            **event_notes(),
             **notify_notes(limits, info),
         }
     )

@@ -42,6 +42,7 @@ class Tag(StrEnum):
     BULK = "bulk operations"
     QUEUES = "queues"
     WORKERS = "workers"
+    EVENTS = "events"
     NOTIFICATIONS = "notifications"
     KEYS = "keys"
     TENANTS = "tenants"
@@ -62,6 +63,8 @@ class Info(Struct, frozen=True, kw_only=True):
     """Bytes of free space under which the disk counts as down."""
     longest_wait: float = 60.0
     """Seconds that a request may wait for a task; less than what proxies in between endure."""
+    longest_stream: float = 3600.0
+    """Seconds after which a stream of events ends, and its client comes back: perhaps to another server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,8 @@ class Stream(Struct, frozen=True):
 
     chunks: AsyncIterator[bytes]
     media: bytes = TEXT
+    patience: float | None = None
+    """Seconds that a client may take to accept a chunk before it is cut off; None waits for ever."""
 
 
 Handler = Callable[[Call[Any, Any]], Awaitable[Reply | Stream]]

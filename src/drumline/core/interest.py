@@ -1,7 +1,7 @@
 """What somebody who follows the events wants to hear of."""
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -45,21 +45,38 @@ class Interest(Struct, frozen=True, kw_only=True):
         return bool(self.names or self.queues or self.jobs or self.tags or self.statuses)
 
     def _has_data(self, event: Event) -> bool:
-        data = event.data
-        if isinstance(data, TaskChange):
-            name, queue, job, tags, status = data.name, data.queue, data.job, data.tags, data.status.value
-        else:
-            # A fact says what it is about in the same words, where it has them; of a job it is the job itself.
-            name, queue, status = data.get("name"), data.get("queue"), data.get("status")
-            job, tags = data.get("job") or event.subject, tuple(data.get("tags") or ())
-            queue = event.subject if event.type.startswith("drumline.queue.") else queue
+        about = _about(event)
         return (
-            (not self.names or name in self.names)
-            and (not self.queues or queue in self.queues)
-            and (not self.jobs or job in self.jobs)
-            and (not self.tags or not set(self.tags).isdisjoint(tags))
-            and (not self.statuses or status in self.statuses)
+            (not self.names or about.name in self.names)
+            and (not self.queues or about.queue in self.queues)
+            and (not self.jobs or about.job in self.jobs)
+            and (not self.tags or not set(self.tags).isdisjoint(about.tags))
+            and (not self.statuses or about.status in self.statuses)
         )
+
+
+class About(NamedTuple):
+    """What an event is about, as far as it can be asked for."""
+
+    name: str | None
+    queue: str | None
+    job: str | None
+    tags: tuple[str, ...]
+    status: str | None
+
+
+def _about(event: Event) -> About:
+    data = event.data
+    if isinstance(data, TaskChange):
+        return About(data.name, data.queue, data.job, data.tags, data.status.value)
+    # A fact says what it is about in the same words, where it has them; about a job or a queue it is the subject.
+    return About(
+        name=data.get("name"),
+        queue=event.subject if event.type.startswith("drumline.queue.") else data.get("queue"),
+        job=event.subject if event.type.startswith("drumline.job.") else data.get("job"),
+        tags=tuple(data.get("tags") or ()),
+        status=data.get("status"),
+    )
 
 
 def check_types(types: tuple[str, ...], *, field: str) -> tuple[str, ...]:

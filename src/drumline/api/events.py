@@ -1,0 +1,186 @@
+"""The stream of events, as server-sent events: everything that changes, as it changes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Stream, Tag
+from drumline.api.shapes import Moment
+from drumline.api.stopping import hung_up
+from drumline.core.clock import moment_of
+from drumline.core.codec import encode
+from drumline.core.errors import Invalid, NotFound
+from drumline.core.event import Place
+from drumline.core.interest import MOST_WORDS, Interest, check_types
+from drumline.core.state import Status
+from drumline.engine.feed import Follower
+
+EVENT_STREAM: Final = b"text/event-stream"
+BEAT_SECONDS: Final = 15.0
+"""Silence after which a comment is sent, so that everybody in between knows that the stream lives."""
+SEND_SECONDS: Final = 30.0
+"""How long a client may take to accept what is sent."""
+
+HELLO: Final = b"retry: 2000\n: what changes is told from here on\n\n"
+BEAT: Final = b": still here\n\n"
+RESYNC: Final = (
+    b'event: resync\ndata: {"reason": "events were missed that are not kept any more: look at everything anew"}\n\n'
+)
+CUT: Final = b'event: cut\ndata: {"reason": "too slow: come back with Last-Event-ID to go on"}\n\n'
+OVER: Final = b'event: over\ndata: {"reason": "the server ends this stream: come back with Last-Event-ID to go on"}\n\n'
+
+
+class EventQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to hear of. Several values of one parameter are alternatives; different ones narrow together."""
+
+    type: tuple[str, ...] = ()
+    """Kinds of events such as `task.failed`, or `task` for all about tasks."""
+    name: tuple[str, ...] = ()
+    queue: tuple[str, ...] = ()
+    job: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    status: tuple[Status, ...] = ()
+    subject: tuple[str, ...] = ()
+    last_event_id: str | None = None
+    """The same as the header `Last-Event-ID`, for those who cannot set one."""
+
+
+class ConsumerBody(Struct, frozen=True, kw_only=True):
+    """One who passes events on, and how far it has come."""
+
+    name: str
+    position: int
+    behind: int
+    """Rows still to pass on; a row holds one event or some thousands."""
+    oldest_at: Moment | None
+    """When the first of them was written."""
+    moved_at: Moment
+
+
+class ConsumerList(Struct, frozen=True):
+    """Those who pass events on."""
+
+    items: tuple[ConsumerBody, ...]
+    next_cursor: str | None = None
+
+
+async def follow_events(call: Call[None, EventQuery]) -> Stream:
+    """Follow everything that changes, as server-sent events.
+
+    Each message has the event's id, its type, and the event itself as CloudEvents JSON. A client that comes back with
+    the last id it saw gets what it has missed; if that is not kept any more, it gets `resync` first. A comment is sent
+    each 15 seconds of silence. A client that is too slow is cut off, and may come back.
+    """
+    interest = _interest(call)
+    header = call.header(b"last-event-id")
+    last_id = call.query.last_event_id if header is None else header.decode("latin-1")
+    if not last_id:
+        return Stream(_followed(call, interest, None, is_resumed=False), EVENT_STREAM, patience=SEND_SECONDS)
+    place = await call.engine.feed.place_of(last_id)
+    return Stream(_followed(call, interest, place, is_resumed=True), EVENT_STREAM, patience=SEND_SECONDS)
+
+
+async def list_consumers(call: Call[None, NoQuery]) -> Reply:
+    """Return who passes events on, such as the relay to Kafka, and how far each has come."""
+    views = await call.engine.store.cursors()
+    items = tuple(
+        ConsumerBody(
+            name=view.consumer,
+            position=view.position,
+            behind=view.behind,
+            oldest_at=None if view.oldest_at is None else moment_of(view.oldest_at),
+            moved_at=moment_of(view.moved_at),
+        )
+        for view in views
+    )
+    return Reply(encode(ConsumerList(items)))
+
+
+async def forget_consumer(call: Call[None, NoQuery]) -> Reply:
+    """Keep no more events for a consumer that will not come back, so that they can be pruned."""
+    name = call.params["name"]
+    if not await call.engine.store.forget_consumer(name):
+        raise NotFound(f"there is no consumer {name}", field="name")
+    call.note(before={"consumer": name})
+    return Reply(b"", 204)
+
+
+async def _followed(
+    call: Call[None, EventQuery], interest: Interest, place: Place | None, *, is_resumed: bool
+) -> AsyncIterator[bytes]:
+    feed = call.engine.feed
+    async with feed.following(interest) as follower:
+        watching = [
+            asyncio.create_task(_end_with(hung_up(call.receive), follower), name="stream: client"),
+            asyncio.create_task(_end_with(call.desk.stop.wait(), follower), name="stream: stop"),
+        ]
+        try:
+            yield HELLO
+            if place is not None:
+                async for text in feed.missed(place, follower):
+                    yield text
+            elif is_resumed:
+                yield RESYNC
+            async for text in _live(follower, call.desk.info.longest_stream):
+                yield text
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+
+
+async def _live(follower: Follower, longest: float) -> AsyncIterator[bytes]:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + longest
+    while not follower.is_over:
+        if follower.is_cut:
+            yield CUT
+            return
+        left = deadline - loop.time()
+        if left <= 0:
+            break
+        text = await follower.take(min(BEAT_SECONDS, left))
+        if text or left > BEAT_SECONDS:
+            yield text or BEAT
+    yield OVER
+
+
+async def _end_with(happening: Awaitable[object], follower: Follower) -> None:
+    await happening
+    follower.end()
+
+
+def _interest(call: Call[None, EventQuery]) -> Interest:
+    query = call.query
+    for name in ("type", "name", "queue", "job", "tag", "status", "subject"):
+        if len(getattr(query, name)) > MOST_WORDS:
+            raise Invalid(f"may have at most {MOST_WORDS} values", field=name)
+    return Interest(
+        tenant=call.tenant,
+        types=check_types(query.type, field="type"),
+        names=query.name,
+        queues=query.queue,
+        jobs=query.job,
+        tags=query.tag,
+        statuses=query.status,
+        subjects=query.subject,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        method="GET", path="/api/v1/events", handler=follow_events, tag=Tag.EVENTS,
+        summary="Follow everything that changes, as server-sent events", query=EventQuery, media=EVENT_STREAM,
+        answer=str,
+    ),
+    Operation(
+        method="GET", path="/api/v1/events/consumers", handler=list_consumers, tag=Tag.EVENTS,
+        summary="List who passes events on, and how far each has come", answer=ConsumerList,
+    ),
+    Operation(
+        method="DELETE", path="/api/v1/events/consumers/{name}", handler=forget_consumer, tag=Tag.EVENTS,
+        summary="Keep no more events for a consumer", status=204,
+    ),
+)  # fmt: skip
