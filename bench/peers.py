@@ -103,13 +103,14 @@ class _Bench:
         """Take every measurement, in two rounds of workers."""
         version = self._ask("version")
         _say(f"{self._name} {version}: enqueue and drain")
-        backlog = self._measure_backlog(share)
+        with self._attendant():
+            backlog = self._measure_backlog(share)
         _say(f"{self._name} {version}: latency and end to end")
-        return {"version": version, **backlog, **self._measure_flow(share)}
+        with self._attendant():
+            return {"version": version, **backlog, **self._measure_flow(share)}
 
     def _measure_backlog(self, share: float) -> dict[str, Any]:
         """Fill a queue with no workers about, then let them at it."""
-        self._reset()
         backlog = int(self._peer.backlog * share)
         seconds, in_flight = ENQUEUE_SECONDS * share, self._peer.in_flight
         singly = self._enqueue(backlog, seconds, 1)
@@ -129,7 +130,6 @@ class _Bench:
 
     def _measure_flow(self, share: float) -> dict[str, Any]:
         """Submit to workers that stand ready: seldom, for the latency, then at full speed."""
-        self._reset()
         with self._workers() as (tally, pids):
             warm = self._warm_up(tally)
             idle = resident_mb(pids[0])
@@ -184,14 +184,27 @@ class _Bench:
         return json.loads(done.stdout) if done.stdout else None
 
     @contextmanager
+    def _attendant(self) -> Iterator[None]:
+        """Begin anew, and run what a deployment has running all the time beside its workers."""
+        self._reset()
+        if not self._peer.is_ours:
+            yield
+            return
+        with tempfile.TemporaryDirectory(prefix="drumline-attendant-") as folder:
+            with (Path(folder) / "log").open("wb") as log:
+                attendant = self._start("attendant", Path(folder), log)
+            try:
+                yield
+            finally:
+                stop_groups([attendant])
+
+    @contextmanager
     def _workers(self) -> Iterator[tuple[Path, list[int]]]:
         """Run the workers; give the folder of their tallies and their process ids."""
         with tempfile.TemporaryDirectory(prefix="drumline-tally-") as folder:
             tally = Path(folder)
             with (tally / "log").open("wb") as log:
                 running = [self._start("worker", tally, log) for _ in range(WORKERS)]
-                if self._peer.is_ours:
-                    running.append(self._start("attendant", tally, log))
             try:
                 yield tally, [worker.pid for worker in running]
             except PeerFailed as error:

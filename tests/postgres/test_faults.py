@@ -9,7 +9,7 @@ import pytest
 
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget
-from drumline.core.errors import Fenced, Unavailable
+from drumline.core.errors import Fenced, Invalid, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.session import SESSION_TTL, Beat
@@ -270,3 +270,12 @@ async def is_ended(store: PostgresStore, task: TaskId) -> bool:
 
 async def is_stored(store: PostgresStore, task: TaskId) -> bool:
     return (await store.get([task]))[0] is not None
+
+
+async def test_a_login_that_is_refused_is_told_at_once(postgres_url: str) -> None:
+    address = postgres_url.partition("://")[2].rpartition("@")[2]
+
+    with pytest.raises(Invalid, match="refused the login") as refused:
+        await PostgresStore.open(f"postgresql://nobody_here@{address}")
+
+    assert refused.value.field == "store_url"

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+import asyncpg
 from msgspec import Struct
 
 from drumline.backends.postgres.connection import (
@@ -19,7 +20,7 @@ from drumline.backends.postgres.connection import (
     fetch,
 )
 from drumline.backends.postgres.failures import CLASHED, LOST, translated
-from drumline.core.errors import Unavailable
+from drumline.core.errors import Invalid, Unavailable
 
 T = TypeVar("T")
 
@@ -86,13 +87,19 @@ class Database:
         return self._url
 
     async def is_direct(self) -> bool:
-        """Tell whether connections are the server's own, so that what is set or prepared on one stays there."""
+        """Tell whether connections are the server's own, so that what is set or prepared on one stays there.
+
+        This is the first word with the server: a login that it refuses is `Invalid`.
+        """
         if self._is_direct is None:
             try:
                 async with asyncio.timeout(self._budget.connect):
                     connection = await connect_direct(
                         self._url, settings=self._settings(Line.DESK), seconds=self._budget.connect
                     )
+            except asyncpg.InvalidAuthorizationSpecificationError as error:
+                # Later it may mean that the password is being changed; at the first try it is a mistake.
+                raise Invalid(f"PostgreSQL refused the login: {error}", field="store_url") from error
             except Exception as error:
                 if (meaning := translated(error)) is not None:
                     raise meaning from error
