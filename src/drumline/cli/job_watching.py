@@ -196,4 +196,6 @@ def _say_why(client: "Client", job: Job) -> None:
         say(f"… and {more:,} more failed")
     if job["reason"]:
         say(tidy(job["reason"]))
+        say(f"When that one has been resumed and has completed: drumline jobs resume {job['id']}")
+        return
     say(f"More: drumline jobs graph {job['id']}; run it again from there: drumline jobs resume {job['id']}")
