@@ -132,7 +132,8 @@ class Client:
 
     def _explained(self, error: DrumlineError) -> DrumlineError:
         if isinstance(error, Unauthorized):
-            return Unauthorized(f"{self.url} does not take this API key ({self._key_source})\n{_KEY_HINT}")
+            why = f"{self.url} does not take this API key ({self._key_source}): {error.message}"
+            return Unauthorized(f"{why}\n{_KEY_HINT}")
         return error
 
 

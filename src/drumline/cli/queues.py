@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide
+from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide
 from drumline.cli.output import Form, print_json, print_list
 from drumline.cli.tables import Column
 
@@ -55,11 +55,11 @@ def pause(
 
 
 @app.command()
-def resume(name: Name, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+def resume(name: Name, reason: Reason = None, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
     """Hand out a paused queue's tasks again."""
     from drumline.cli.client import connect
 
-    _print(connect(url, api_key).post(f"/queues/{_path(name)}/resume"), as_json=as_json)
+    _print(connect(url, api_key, reason=reason).post(f"/queues/{_path(name)}/resume"), as_json=as_json)
 
 
 def _print(queue: dict[str, Any], *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import typer
 from drumline.cli.artifacts import artifacts, download
 from drumline.cli.describing import first_line, print_task
 from drumline.cli.exits import ExitCode, exit_code_of
-from drumline.cli.options import DryRun, Fields, Json, Jsonl, Key, TaskId, TaskIds, Url, Wide, Yes
+from drumline.cli.options import DryRun, Fields, Json, Jsonl, Key, Reason, TaskId, TaskIds, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, picked, print_json, print_list, say
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column
@@ -104,6 +104,7 @@ def get(
 def cancel(
     ids: TaskIds,
     force: Annotated[bool, typer.Option("--force", help="End running ones now, whatever their worker does.")] = False,
+    reason: Reason = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -113,7 +114,7 @@ def cancel(
     """Cancel tasks: waiting ones at once, running ones as soon as their worker hears of it."""
     from drumline.cli.client import connect
 
-    client = connect(url, api_key)
+    client = connect(url, api_key, reason=reason)
     if dry_run:
         _print_as_they_stand(client, ids, "would be cancelled", as_json=as_json)
         return
@@ -122,11 +123,18 @@ def cancel(
 
 
 @app.command()
-def retry(ids: TaskIds, dry_run: DryRun = False, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+def retry(
+    ids: TaskIds,
+    reason: Reason = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
     """Run failed, cancelled or skipped tasks again."""
     from drumline.cli.client import connect
 
-    client = connect(url, api_key)
+    client = connect(url, api_key, reason=reason)
     if dry_run:
         _print_as_they_stand(client, ids, "would run again", as_json=as_json)
         return
@@ -141,6 +149,7 @@ def reschedule(
     priority: Annotated[
         str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
     ] = None,
+    reason: Reason = None,
     as_json: Json = False,
     url: Url = None,
     api_key: Key = None,
@@ -152,7 +161,7 @@ def reschedule(
     change = {name: value for name, value in asked.items() if value is not None}
     if not change:
         raise Invalid("give --at, --delay or --priority")
-    client = connect(url, api_key)
+    client = connect(url, api_key, reason=reason)
     _do_each(ids, lambda one: client.patch(f"/tasks/{one}", change), as_json=as_json)
 
 

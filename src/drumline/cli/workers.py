@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide, Yes
+from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_list
 from drumline.cli.tables import Column
 
@@ -53,6 +53,7 @@ def list_workers(
 @app.command()
 def drain(
     ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
+    reason: Reason = None,
     yes: Yes = False,
     as_json: Json = False,
     url: Url = None,
@@ -62,7 +63,7 @@ def drain(
     from drumline.cli.client import connect
 
     confirm(f"Drain {ids[0] if len(ids) == 1 else f'{len(ids)} workers'}?", yes=yes)
-    client = connect(url, api_key)
+    client = connect(url, api_key, reason=reason)
     workers = [client.post(f"/workers/{one}/drain") for one in ids]
     if as_json:
         print_json(workers)
