@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random, SystemRandom
 
 from drumline.core.clock import Clock, SystemClock
-from drumline.core.ids import IdSource, SessionId
+from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
@@ -125,6 +125,10 @@ class Engine:
         self._noting.freed(hints)
         self._offers.offer(hints)
 
+    def note_failed(self, tasks: Sequence[TaskId]) -> None:
+        """Note tasks that a scheduler duty has failed."""
+        self._noting.letters.changed(tasks)
+
     async def listen(self) -> None:
         """Take wake-ups from other processes, until cancelled."""
         await self.queue.listen(self._waiters.wake)
@@ -136,6 +140,7 @@ class Engine:
         await self.claims.drained()
         await self.effects.drained()
         await self._offers.drained()
+        await self._noting.letters.drained()
         await self.board.close()
         await self.queue.close()
         await self.store.close()

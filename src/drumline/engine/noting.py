@@ -15,8 +15,9 @@ from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.lease import Lease
-from drumline.core.state import TERMINAL, State, status_of
+from drumline.core.state import TERMINAL, Act, State, status_of
 from drumline.core.task import NewTask, Submitted, TaskView, decode_options
+from drumline.engine.letter_notes import LetterNotes
 from drumline.ports.bulk import Advanced
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.queue import PausedQueue
@@ -48,6 +49,7 @@ class Noting:
         self.pauses: PausedQueue | None = None
         self.led_to: Callable[[Effects], None] = self.note_effects
         """Called with what acts led to in jobs."""
+        self.letters = LetterNotes(store, lambda: self.board)
         self._store = store
         self._clock = clock
         self._seen: OrderedDict[tuple[str, TaskId], None] = OrderedDict()
@@ -75,6 +77,8 @@ class Noting:
         for answer in answers:
             if isinstance(answer, Settled) and answer.effects is not NO_EFFECTS:
                 self.led_to(answer.effects)
+        if failed := [each.lease.task for each in settlements if each.act is Act.FAIL]:
+            self.letters.changed(failed)
         return answers
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
@@ -99,25 +103,34 @@ class Noting:
 
     async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Changed | NotFound | Conflict]:
         """Queue ended tasks again."""
-        return self._renewed(await self._store.retry(tasks, tenant=tenant))
+        answers = self._renewed(await self._store.retry(tasks, tenant=tenant))
+        self.letters.changed(tasks)
+        return answers
 
     async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
         """Queue an ended task again with another payload."""
         changed = await self._store.retry_edited(task, payload, tenant=tenant)
         self._renewed([changed])
+        self.letters.changed([task])
         return changed
 
     async def discard(
         self, tasks: Sequence[TaskId], *, tenant: str | None = None
     ) -> list[Changed | NotFound | Conflict]:
         """Resolve dead letters and leave their tasks failed."""
-        return await self._store.discard(tasks, tenant=tenant)
+        answers = await self._store.discard(tasks, tenant=tenant)
+        self.letters.changed(tasks)
+        return answers
 
     async def advance_bulk(self, bulk: BulkId, *, limit: int) -> Advanced | None:
         """Deal with the next tasks of a bulk operation."""
         advanced = await self._store.advance_bulk(bulk, limit=limit)
-        if advanced is not None and advanced.view.act is not BulkAct.DISCARD:
+        if advanced is None:
+            return None
+        if advanced.view.act is not BulkAct.DISCARD:
             self._renewed(list(advanced.changed))
+            await self.board.caught_up()
+        self.letters.changed([changed.task for changed in advanced.changed])
         return advanced
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
@@ -170,6 +183,7 @@ class Noting:
             *((task, state, None) for task, state in effects.moved),
         ]:
             self.board.renew(Note(task=task, moment=Moment.RENEWED, status=status_of(state, due_at, now)))
+        self.letters.changed([*(hint.task for hint in effects.released), *(task for task, _ in effects.moved)])
 
     def has_seen(self, task: TaskId, tenant: str | None) -> bool:
         """Tell whether the store has shown a task to a tenant: the board does not know whose a task is."""

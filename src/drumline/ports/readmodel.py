@@ -64,6 +64,14 @@ class JobNote(Struct, frozen=True, kw_only=True):
     """Whether it had ended before, and goes on: the newest there is."""
 
 
+class LetterNote(Struct, frozen=True, kw_only=True):
+    """Whether a task has a dead letter."""
+
+    task: TaskId
+    job: JobId | None
+    is_there: bool
+
+
 class StatusBoard(Protocol):
     """Keeps notes for a while: as long as a task is worth looking at, and some minutes after its end."""
 
@@ -77,6 +85,14 @@ class StatusBoard(Protocol):
 
     def note_job(self, note: JobNote) -> None:
         """Write where a job stands, in the background. There are few, so this is not left out."""
+        ...
+
+    def note_letters(self, notes: Sequence[LetterNote]) -> None:
+        """Write which tasks have a dead letter, in the background."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Wait while so much that must not be left out waits to be written that there is hardly room for more."""
         ...
 
     def keep(self, tasks: Sequence[TaskId]) -> None:
@@ -107,6 +123,12 @@ class NoBoard:
 
     def note_job(self, note: JobNote) -> None:
         """Write nothing."""
+
+    def note_letters(self, notes: Sequence[LetterNote]) -> None:
+        """Write nothing."""
+
+    async def caught_up(self) -> None:
+        """Have nothing to wait for."""
 
     def keep(self, tasks: Sequence[TaskId]) -> None:
         """Keep nothing."""

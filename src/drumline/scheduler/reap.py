@@ -74,6 +74,7 @@ class Reaper:
     def _tell(self, reaped: Reaped) -> None:
         self._engine.offer_freed(reaped.requeued)
         self._engine.effects.follow(reaped.effects)
+        self._engine.note_failed(reaped.poisoned)
         for session in reaped.sessions:
             self._seen.pop(session, None)
             log.warning("session.reaped", worker=session_text(session), silent_for=self._ttl)

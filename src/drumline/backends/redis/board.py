@@ -19,10 +19,10 @@ from drumline.backends.redis.address import Address
 from drumline.backends.redis.job_notes import calls_of_job
 from drumline.backends.redis.keys import DEFAULT_PREFIX, BoardKeys
 from drumline.backends.redis.line import Call, Line
-from drumline.backends.redis.notes import LIVE_MS, calls_of_chunk, calls_of_keeping, calls_of_note
+from drumline.backends.redis.notes import LIVE_MS, calls_of_chunk, calls_of_keeping, calls_of_letter, calls_of_note
 from drumline.core.ids import TaskId
 from drumline.core.state import Status, is_ended
-from drumline.ports.readmodel import JobNote, Note
+from drumline.ports.readmodel import JobNote, LetterNote, Note
 from drumline.ports.store import LogChunk
 
 PER_SECOND: Final = 2_000
@@ -34,10 +34,11 @@ MOST_AT_ONCE: Final = 250
 REST_SECONDS: Final = 1.0
 GATHER_SECONDS: Final = 0.01
 CLOSE_SECONDS: Final = 1.0
+CATCH_UP_SECONDS: Final = 10.0
 DOUBT_MS: Final = LIVE_MS + 5_000
 """Longer than a status that may change is kept, by more than it takes to tell the doubt."""
 
-Entry = Note | JobNote | LogChunk | TaskId
+Entry = Note | JobNote | LetterNote | LogChunk | TaskId
 
 
 class RedisBoard:
@@ -85,6 +86,15 @@ class RedisBoard:
         self._renewals.append(note)
         self._start()
 
+    def note_letters(self, notes: Sequence[LetterNote]) -> None:
+        """Write which tasks have a dead letter, in the background."""
+        self._add(notes)
+
+    async def caught_up(self) -> None:
+        """Wait for the writing when renewals fill half of their room; not for a Redis that is away."""
+        if len(self._renewals) > MOST_RENEWALS // 2 and self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=CATCH_UP_SECONDS)
+
     def keep(self, tasks: Sequence[TaskId]) -> None:
         """Keep the notes of tasks that are still being run."""
         self._add(tasks)
@@ -114,7 +124,7 @@ class RedisBoard:
             await asyncio.wait({writing})
         await self._line.close()
 
-    def _add(self, entries: Sequence[LogChunk] | Sequence[TaskId]) -> None:
+    def _add(self, entries: Sequence[LogChunk] | Sequence[LetterNote] | Sequence[TaskId]) -> None:
         """Take entries that nobody misses if they are left out."""
         if not self._line.is_down and time.monotonic() >= self._rests_until:
             self._waiting += islice(entries, max(self._most_waiting - len(self._waiting), 0))
@@ -158,6 +168,8 @@ class RedisBoard:
             return calls_of_note(self._keys, entry)
         if isinstance(entry, LogChunk):
             return calls_of_chunk(self._keys, entry)
+        if isinstance(entry, LetterNote):
+            return calls_of_letter(self._keys, entry)
         return calls_of_keeping(self._keys, entry)
 
     async def _recovered(self) -> None:

@@ -28,6 +28,7 @@ The read model (`board.py`, `notes.py`), for people and programs that want to lo
 | `<prefix>task:<task id>:log` | list | the last pieces of the log |
 | `<prefix>job:<job id>` | hash | jobId, jobName, userId, createdAt, retryPolicy (JSON), schedule, status |
 | `<prefix>dag:<job id>` | hash | the keys of its tasks: key → JSON list of the keys that it needs |
+| `<prefix>dlq:<job id>` | list | its tasks that failed for good; a task without a job has a list of its own |
 | `<prefix>board:doubt` | string | there while changes were left out: live statuses may be old, ask the store; expires |
 
 The limiter (`limiter.py`, `lua/take.lua`):
@@ -86,6 +87,10 @@ class BoardKeys:
     def job(self, job: JobId) -> str:
         """Return the key of a job's hash."""
         return f"{self._prefix}job:{job}"
+
+    def letters(self, owner: JobId | TaskId) -> str:
+        """Return the key of the list of a job's dead letters; a task without a job has a list of its own."""
+        return f"{self._prefix}dlq:{owner}"
 
     def dag(self, job: JobId) -> str:
         """Return the key of the hash that says which task of a job needs which."""

@@ -7,7 +7,7 @@ from drumline.backends.redis.keys import BoardKeys
 from drumline.backends.redis.line import Call
 from drumline.core.clock import Instant
 from drumline.core.state import is_ended
-from drumline.ports.readmodel import Moment, Note
+from drumline.ports.readmodel import LetterNote, Moment, Note
 from drumline.ports.store import LogChunk
 
 LIVE_MS: Final = 60_000
@@ -15,6 +15,9 @@ LIVE_MS: Final = 60_000
 ENDED_MS: Final = 300_000
 LONGEST_CHUNK: Final = 16_384
 MOST_CHUNKS: Final = 100
+LETTERS_MS: Final = 3_600_000
+"""How long a list of dead letters is kept after the last one came."""
+MOST_LETTERS: Final = 1_000
 
 _RULES: Final = {
     Moment.SUBMITTED: ("absent", "absent"),
@@ -53,6 +56,20 @@ def calls_of_chunk(keys: BoardKeys, chunk: LogChunk) -> tuple[Call, Call, Call]:
         Call("RPUSH", key, (chunk.text[-LONGEST_CHUNK:],), plain=True),
         Call("LTRIM", key, (-MOST_CHUNKS, -1), plain=True),
         Call("PEXPIRE", key, (ENDED_MS,), plain=True),
+    )
+
+
+def calls_of_letter(keys: BoardKeys, note: LetterNote) -> tuple[Call, ...]:
+    """Return what puts a task on the list of dead letters, at its end and only once, or takes it off."""
+    key = (keys.letters(note.job or note.task),)
+    remove = Call("LREM", key, (0, note.task), plain=True)
+    if not note.is_there:
+        return (remove,)
+    return (
+        remove,
+        Call("RPUSH", key, (note.task,), plain=True),
+        Call("LTRIM", key, (-MOST_LETTERS, -1), plain=True),
+        Call("PEXPIRE", key, (LETTERS_MS,), plain=True),
     )
 
 
