@@ -99,6 +99,11 @@ async def run_all(
     return rounds
 
 
+def fails(*keys: str) -> Callable[[str], Act]:
+    """Return what `run_all` does, so that these keys fail."""
+    return lambda key: Act.FAIL if key in keys else Act.COMPLETE
+
+
 def ids(answer: SubmittedJob, *keys: str) -> list[TaskId]:
     """Return the tasks behind keys."""
     return [answer.tasks[key] for key in keys]

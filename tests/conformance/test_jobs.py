@@ -1,21 +1,18 @@
 """Jobs: a graph of tasks runs in the order of its edges, counts exactly, and ends as its tasks did."""
 
 import pytest
-from msgspec import Raw
 
 from drumline.core.clock import ManualClock
-from drumline.core.codec import encode
-from drumline.core.errors import Conflict, Invalid, KeyReused, NotFound
+from drumline.core.errors import NotFound
 from drumline.core.ids import JobId
 from drumline.core.job import JobCounts, JobStatus, RunIf
 from drumline.core.state import Act, State
-from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
 from drumline.ports.store import Changed, Settled, Settlement, Store
-from tests.factories import OOPS, claim, new_id, open_session, settle, state_of
+from tests.factories import OOPS, claim, new_id, open_session, settle, submit
 from tests.job_factories import (
-    DIAMOND,
     claim_keys,
     counts_of,
+    fails,
     finish,
     ids,
     job_of,
@@ -26,10 +23,6 @@ from tests.job_factories import (
     status_of_job,
     submit_job,
 )
-
-
-def fails(*keys: str):  # noqa: ANN202 - a function for run_all
-    return lambda key: Act.FAIL if key in keys else Act.COMPLETE
 
 
 async def test_a_diamond_runs_in_the_order_of_its_edges(store: Store) -> None:
@@ -230,7 +223,7 @@ async def test_tasks_of_jobs_and_plain_ones_are_settled_in_one_list(store: Store
     session = await open_session(store)
     job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
     other = await submit_job(store, job_of({"a": (), "b": ("a",)}))
-    await store.submit([(await _plain())])
+    await submit(store)
     claimed = await claim(store, session, limit=10)
 
     answers = await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claimed])
@@ -240,8 +233,147 @@ async def test_tasks_of_jobs_and_plain_ones_are_settled_in_one_list(store: Store
     assert sorted(effects) == sorted([job.tasks["b"], other.tasks["b"]])
 
 
-async def _plain():  # noqa: ANN202
-    from drumline.core.task import accept
-    from tests.factories import request
+async def test_a_clean_up_runs_however_its_parents_ended(store: Store) -> None:
+    session = await open_session(store)
+    needs = {"a": (), "b": ("a",), "clean": ("a", "b")}
+    job = await submit_job(store, job_of(needs, run_if={"clean": RunIf.ALL_DONE}))
 
-    return accept(request(), id=new_id())
+    rounds = await run_all(store, session, fails("a"))
+
+    assert rounds == [["a"], ["clean"]]
+    assert (await states_in(store, job.id))["b"] is State.SKIPPED
+    assert await status_of_job(store, job.id) is JobStatus.FAILED
+
+
+async def test_an_alarm_runs_only_if_something_failed(store: Store) -> None:
+    session = await open_session(store)
+    needs = {"a": (), "b": (), "alarm": ("a", "b"), "after": ("alarm",), "second": ("alarm",)}
+    run_if = {"alarm": RunIf.ANY_FAILED, "second": RunIf.ANY_FAILED}
+    quiet = await submit_job(store, job_of(needs, run_if=run_if))
+
+    assert await run_all(store, session) == [["a", "b"]]
+
+    nodes = await nodes_by_key(store, quiet.id)
+    assert [nodes[key].state for key in ("alarm", "after", "second")] == [State.SKIPPED] * 3
+    assert (nodes["alarm"].reason, nodes["alarm"].cause) == ("nothing that it needs has failed", None)
+    assert (nodes["after"].reason, nodes["after"].cause) == ("alarm was not needed", None)
+    assert await status_of_job(store, quiet.id) is JobStatus.COMPLETED
+
+    loud = await submit_job(store, job_of(needs, run_if=run_if))
+
+    assert await run_all(store, session, fails("b")) == [["a", "b"], ["alarm"], ["after"]]
+    assert await status_of_job(store, loud.id) is JobStatus.FAILED
+
+
+async def test_an_alarm_waits_for_all_its_parents_even_after_the_first_failure(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": (), "alarm": ("a", "b")}, run_if={"alarm": RunIf.ANY_FAILED}))
+    claimed = await claim_keys(store, session)
+
+    await finish(store, claimed["a"], Act.FAIL)
+    assert (await states_in(store, job.id))["alarm"] is State.BLOCKED
+    await finish(store, claimed["b"])
+
+    assert (await states_in(store, job.id))["alarm"] is State.QUEUED
+
+
+async def test_a_delay_counts_from_the_release(store: Store, clock: ManualClock) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}, task={"delay": 5}))
+    clock.advance(60.0)
+
+    assert await run_all(store, session) == [["a"]]
+
+    node = (await nodes_by_key(store, job.id))["b"]
+    assert (node.state, node.due_at) == (State.QUEUED, clock.now() + 5000)
+    clock.advance(5.0)
+    assert await run_all(store, session) == [["b"]]
+
+
+async def test_a_job_has_started_when_a_task_of_it_was_claimed(store: Store, clock: ManualClock) -> None:
+    session = await open_session(store)
+    job = await submit_job(store)
+    clock.advance(1.0)
+    claimed = await claim_keys(store, session)
+
+    assert await store.start_jobs([job.id]) == [job.id]
+    assert await store.start_jobs([job.id, JobId(new_id())]) == []
+
+    view = await job_view(store, job.id)
+    assert (view.status, view.started_at) == (JobStatus.PROCESSING, clock.now())
+    clock.advance(1.0)
+    await finish(store, claimed["a"])
+    assert (await job_view(store, job.id)).started_at == view.started_at
+
+
+async def test_a_start_that_nobody_noted_is_known_by_the_first_end(store: Store, clock: ManualClock) -> None:
+    session = await open_session(store)
+    job = await submit_job(store)
+    started_at = clock.now()
+    claimed = await claim_keys(store, session)
+    clock.advance(1.0)
+
+    await finish(store, claimed["a"])
+
+    view = await job_view(store, job.id)
+    assert (view.status, view.started_at) == (JobStatus.PROCESSING, started_at)
+
+
+async def test_a_task_says_which_job_it_belongs_to(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store)
+    claimed = (await claim_keys(store, session))["a"]
+
+    (view,) = await store.get([job.tasks["b"]])
+
+    assert (claimed.options.job, claimed.options.key) == (job.id, "a")
+    assert view is not None
+    assert (view.options.job, view.options.key, view.due_at) == (job.id, "b", None)
+
+
+async def test_another_tenant_sees_nothing_of_a_job(store: Store) -> None:
+    job = await submit_job(store, job_of(tenant="ours"))
+
+    assert await store.get_jobs([job.id], tenant="theirs") == [None]
+    with pytest.raises(NotFound):
+        await store.nodes(job.id, tenant="theirs")
+    (answer,) = await store.cancel_jobs([job.id], tenant="theirs")
+    assert isinstance(answer, NotFound)
+
+
+async def test_a_wide_job_runs_whole(store: Store) -> None:
+    session = await open_session(store)
+    middle = [f"m{number}" for number in range(300)]
+    needs = {"first": (), **dict.fromkeys(middle, ("first",)), "last": tuple(middle)}
+    job = await submit_job(store, job_of(needs))
+
+    await finish(store, (await claim_keys(store, session))["first"])
+    claimed = await claim_keys(store, session, limit=300)
+    await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claimed.values()])
+
+    assert len(claimed) == 300
+    assert list(await claim_keys(store, session)) == ["last"]
+    assert (await counts_of(store, job.id)).completed == 301
+
+
+async def test_a_long_chain_is_skipped_to_its_end(store: Store) -> None:
+    session = await open_session(store)
+    needs: dict[str, tuple[str, ...]] = {"k0": ()} | {f"k{n}": (f"k{n - 1}",) for n in range(1, 1000)}
+    job = await submit_job(store, job_of(needs))
+
+    await finish(store, (await claim_keys(store, session))["k0"], Act.FAIL)
+
+    assert await counts_of(store, job.id) == JobCounts(total=1000, failed=1, skipped=999, running=0)
+    assert (await nodes_by_key(store, job.id))["k999"].cause == "k0"
+
+
+async def test_results_are_those_of_tasks_that_have_completed(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a",)}))
+    claimed = await claim_keys(store, session)
+    await finish(store, claimed["a"], result={"rows": [1, 2]})
+    await finish(store, claimed["b"], Act.FAIL)
+
+    found = await store.results([(job.id, key) for key in ("a", "b", "c", "nothing")])
+
+    assert [None if raw is None else bytes(raw) for raw in found] == [b'{"rows":[1,2]}', None, None, None]

@@ -11,13 +11,12 @@ Whoever is skipped has ended, so the same holds for those that need it. A skip h
 cancelled, however far up. One that is merely not needed has none, and harms nobody but those who need it to complete.
 """
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from drumline.core.graph import children_among, layers
+from drumline.core.graph import layers
 from drumline.core.ids import TaskId
 from drumline.core.job import RunIf
 from drumline.core.outcome import ErrorInfo
@@ -56,32 +55,36 @@ class Following(Struct, frozen=True):
 
 
 def follow(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> Following:
-    """Return what follows when tasks end: each of `ended` for itself, and every one that is skipped because of it."""
-    children = children_among({task: wait.parents for task, wait in waiting.items()})
-    counts = {task: (wait.pending, wait.bad) for task, wait in waiting.items()}
-    skipped: dict[TaskId, Skip] = {}
-    news = deque(sorted(ended))
-    while news:
-        parent = news.popleft()
-        cause = skipped[parent].cause if parent in skipped else parent if ended[parent] in BAD else None
-        for child in children.get(parent, ()):
-            if child in skipped:
-                continue
-            pending, bad = counts[child]
-            counts[child] = (pending - 1, bad + (cause is not None))
-            if _is_skipped(waiting[child].run_if, counts[child], ended.get(parent)):
-                skipped[child] = Skip(cause, parent)
-                news.append(child)
-    left = {task: count for task, count in counts.items() if task not in skipped}
-    return Following(
-        released=[task for task, (pending, _) in left.items() if not pending],
-        skipped=skipped,
-        counted={
-            task: count
-            for task, count in left.items()
-            if count[0] and count != (waiting[task].pending, waiting[task].bad)
-        },
-    )
+    """Return what follows when tasks end, all at once: what they release, what they skip, and what hangs on that.
+
+    Each is looked at after those it needs, so it does not matter in which order they come.
+    """
+    following = Following([], {}, {})
+    inner = {task: [parent for parent in wait.parents if parent in waiting] for task, wait in waiting.items()}
+    for task in (task for layer in layers(inner) for task in layer):
+        wait = waiting[task]
+        done = sorted(parent for parent in wait.parents if parent in ended or parent in following.skipped)
+        if not done:
+            continue
+        causes = [cause for parent in done if (cause := _cause(parent, ended, following.skipped)) is not None]
+        counts = (wait.pending - len(done), wait.bad + len(causes))
+        undone = next((parent for parent in done if ended.get(parent) is not State.COMPLETED), None)
+        if wait.run_if is RunIf.ALL_SUCCEEDED and undone is not None:
+            following.skipped[task] = Skip(causes[0] if causes else None, undone)
+        elif _is_not_needed(wait.run_if, counts):
+            following.skipped[task] = Skip(None, done[-1])
+        elif counts[0]:
+            following.counted[task] = counts
+        else:
+            following.released.append(task)
+    return following
+
+
+def _cause(parent: TaskId, ended: Mapping[TaskId, State], skipped: Mapping[TaskId, Skip]) -> TaskId | None:
+    """Return what failed or was cancelled, if a task has ended badly: itself, or another that it was skipped for."""
+    if parent in skipped:
+        return skipped[parent].cause
+    return parent if ended[parent] in BAD else None
 
 
 def may_skip(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> bool:
@@ -116,7 +119,7 @@ class Revival(Struct, frozen=True):
 def revive(members: Mapping[TaskId, Member], only: TaskId | None = None) -> Revival:
     """Return what runs again: the failed, cancelled and skipped tasks of a job, or one of them and what hangs on it.
 
-    Completed tasks stay as they are. A skipped one comes back only if it would not be skipped again at once.
+    Completed tasks stay as they are. None comes back only to be skipped at once.
     `members` are all the tasks of a job.
     """
     revived: set[TaskId] = set()
@@ -137,18 +140,18 @@ def revive(members: Mapping[TaskId, Member], only: TaskId | None = None) -> Revi
 def _comes_back(
     task: TaskId, member: Member, members: Mapping[TaskId, Member], revived: set[TaskId], only: TaskId | None
 ) -> bool:
-    if member.state not in {State.FAILED, State.CANCELLED, State.SKIPPED}:
+    is_skipped = member.state is State.SKIPPED
+    if member.state not in BAD and not is_skipped:
         return False
-    if only is not None and task != only and (member.state is not State.SKIPPED or revived.isdisjoint(member.parents)):
+    if only is not None and task != only and (not is_skipped or revived.isdisjoint(member.parents)):
         return False
-    if member.state is not State.SKIPPED:
-        return True
     if member.run_if is RunIf.ALL_SUCCEEDED:
         return all(
             parent in revived or members[parent].state is State.COMPLETED or members[parent].state not in TERMINAL
             for parent in member.parents
         )
-    return not _is_not_needed(member.run_if, _counts(member, members, revived))
+    # An alarm that failed may not be needed any more, but whoever runs its job again wants to see it end well.
+    return not is_skipped or not _is_not_needed(member.run_if, _counts(member, members, revived))
 
 
 def _counts(member: Member, members: Mapping[TaskId, Member], revived: set[TaskId]) -> tuple[int, int]:
@@ -157,21 +160,14 @@ def _counts(member: Member, members: Mapping[TaskId, Member], revived: set[TaskI
     return pending, bad
 
 
-def skip_error(skip: Skip, keys: Mapping[TaskId, str], ended: Mapping[TaskId, State]) -> ErrorInfo:
+def skip_error(skip: Skip, run_if: RunIf, *, keys: Mapping[TaskId, str], ended: Mapping[TaskId, State]) -> ErrorInfo:
     """Return in words why a task is skipped; `keys` has those of all who were looked at."""
     if skip.cause is not None:
         how = "failed" if ended[skip.cause] is State.FAILED else "was cancelled"
         return ErrorInfo(SKIPPED, f"{keys[skip.cause]} {how}")
-    if skip.parent in ended and ended[skip.parent] is State.COMPLETED:
+    if run_if is RunIf.ANY_FAILED:
         return ErrorInfo(SKIPPED, "nothing that it needs has failed")
     return ErrorInfo(SKIPPED, f"{keys[skip.parent]} was not needed")
-
-
-def _is_skipped(run_if: RunIf, counts: tuple[int, int], parent: State | None) -> bool:
-    """Tell whether a task is skipped now that one it needs has ended so; None stands for one that was skipped."""
-    if run_if is RunIf.ALL_SUCCEEDED:
-        return parent is not State.COMPLETED
-    return _is_not_needed(run_if, counts)
 
 
 def _is_not_needed(run_if: RunIf, counts: tuple[int, int]) -> bool:

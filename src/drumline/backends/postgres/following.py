@@ -84,7 +84,10 @@ class JobFollowing(Access):
         blocked = await _blocked_by(transaction, ended)
         following = follow(ended, {each.id: each.waiting() for each in blocked.values()})
         keys = {**members.keys, **{each.id: each.key for each in blocked.values()}}
-        skips = [blocked[task].skipped(skip_error(skip, keys, ended)) for task, skip in following.skipped.items()]
+        skips = [
+            blocked[task].skipped(skip_error(skip, RUN_IFS[blocked[task].run_if], keys=keys, ended=ended))
+            for task, skip in following.skipped.items()
+        ]
         await record(transaction, [*endings, *skips], now=self._now())
         released = await self._release(transaction, following, blocked, members.jobs)
         await _blame(transaction, following)

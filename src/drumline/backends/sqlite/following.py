@@ -74,7 +74,7 @@ class JobFollowing(Access):
         skips = [
             End(task, Act.SKIP, State.SKIPPED, blocked[task].epoch + 1, blocked[task].attempt, error=error)
             for task, skip in following.skipped.items()
-            for error in [skip_error(skip, keys, states)]
+            for error in [skip_error(skip, RUN_IFS[blocked[task].run_if], keys=keys, ended=states)]
         ]
         write_ends(connection, now, skips)
         blame = [(task, skip.cause) for task, skip in following.skipped.items() if skip.cause is not None]
