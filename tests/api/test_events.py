@@ -15,6 +15,7 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.api.server import Server
+from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.core.session import SessionSpec
@@ -86,6 +87,7 @@ async def following(
         assert reply.status_code == 200, await reply.aread()
         stream = Stream(reply)
         await stream.message()  # the greeting: from here on it hears
+        stream.last_id = last_id
         yield stream
 
 
@@ -245,7 +247,27 @@ async def test_silence_is_filled_with_comments(address: str, monkeypatch: pytest
     async with following(address) as stream:
         messages = [await stream.message() for _ in range(3)]
 
-    assert all(set(message) == {"comment"} for message in messages)
+    assert [set(message) for message in messages] == [{"id"}, {"comment", "id"}, {"comment", "id"}]
+
+
+async def test_a_stream_that_was_told_nothing_goes_on_where_it_began(engine: Engine, address: str) -> None:
+    async with following(address, type="job") as stream:
+        mark = (await stream.message())["id"]
+    task = await submit(engine)
+
+    async with following(address, mark) as stream:
+        assert (await stream.event())["subject"] == task
+
+
+async def test_a_log_that_is_empty_can_be_gone_on_from(engine: Engine, address: str) -> None:
+    await submit(engine)
+    await engine.store.prune_events(written_before=Instant(engine.clock.now() + 1), most=0, limit=1000)
+    async with following(address) as stream:
+        mark = (await stream.message())["id"]
+
+    async with following(address, mark) as stream:
+        task = await submit(engine)
+        assert (await stream.event())["subject"] == task
 
 
 async def test_a_client_that_is_too_slow_is_cut_and_goes_on(

@@ -12,9 +12,9 @@ from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls
 from drumline.core.clock import ManualClock
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
-from drumline.ports.bus import Channel
+from drumline.ports.bus import CONSUMER, Channel
 from drumline.ports.store import LogChunk, Store
-from drumline.scheduler.relay import CONSUMER, HOLD_SECONDS, Relay
+from drumline.scheduler.relay import HOLD_SECONDS, Relay
 from tests.factories import claim, claim_one, open_session, settle, submit
 from tests.harness.kafka import PASSWORD, USER, KafkaServer
 from tests.kafka.conftest import MakeRelay

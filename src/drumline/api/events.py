@@ -15,7 +15,7 @@ from drumline.core.errors import Invalid, NotFound
 from drumline.core.event import Place
 from drumline.core.interest import MOST_WORDS, Interest, check_types
 from drumline.core.state import Status
-from drumline.engine.feed import Follower
+from drumline.engine.feed import Feed, Follower
 
 EVENT_STREAM: Final = b"text/event-stream"
 BEAT_SECONDS: Final = 15.0
@@ -24,9 +24,9 @@ SEND_SECONDS: Final = 30.0
 """How long a client may take to accept what is sent."""
 
 HELLO: Final = b"retry: 2000\n: what changes is told from here on\n\n"
-BEAT: Final = b": still here\n\n"
+BEAT: Final = b": still here\n"
 RESYNC: Final = (
-    b'event: resync\ndata: {"reason": "events were missed that are not kept any more: look at everything anew"}\n\n'
+    b'event: resync\ndata: {"reason": "events were missed that are not kept any more: look at everything anew"}\n'
 )
 CUT: Final = b'event: cut\ndata: {"reason": "too slow: come back with Last-Event-ID to go on"}\n\n'
 OVER: Final = b'event: over\ndata: {"reason": "the server ends this stream: come back with Last-Event-ID to go on"}\n\n'
@@ -112,6 +112,7 @@ async def _followed(
 ) -> AsyncIterator[bytes]:
     feed = call.engine.feed
     async with feed.following(interest) as follower:
+        begin = feed.mark()
         watching = [
             asyncio.create_task(_end_with(hung_up(call.receive), follower), name="stream: client"),
             asyncio.create_task(_end_with(call.desk.stop.wait(), follower), name="stream: stop"),
@@ -121,9 +122,10 @@ async def _followed(
             if place is not None:
                 async for text in feed.missed(place, follower):
                     yield text
-            elif is_resumed:
-                yield RESYNC
-            async for text in _live(follower, call.desk.info.longest_stream):
+            else:
+                # From here on one can go on, even if nothing is told before the connection breaks.
+                yield b"id: %b\n%b\n" % (begin, RESYNC if is_resumed else b"")
+            async for text in _live(feed, follower, call.desk.info.longest_stream):
                 yield text
         finally:
             for task in watching:
@@ -131,7 +133,7 @@ async def _followed(
             await asyncio.gather(*watching, return_exceptions=True)
 
 
-async def _live(follower: Follower, longest: float) -> AsyncIterator[bytes]:
+async def _live(feed: Feed, follower: Follower, longest: float) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + longest
     while not follower.is_over:
@@ -142,8 +144,10 @@ async def _live(follower: Follower, longest: float) -> AsyncIterator[bytes]:
         if left <= 0:
             break
         text = await follower.take(min(BEAT_SECONDS, left))
-        if text or left > BEAT_SECONDS:
-            yield text or BEAT
+        if text:
+            yield text
+        elif left > BEAT_SECONDS and follower.is_idle:
+            yield b"%bid: %b\n\n" % (BEAT, feed.mark())
     yield OVER
 
 

@@ -11,12 +11,17 @@ from msgspec import UNSET, Struct, UnsetType
 
 from drumline.api.operation import Call, Info, NoQuery, Operation, Reply, Tag
 from drumline.core.codec import encode
-from drumline.core.errors import DrumlineError
+from drumline.core.errors import DrumlineError, Unavailable
+from drumline.ports.bus import CONSUMER
+from drumline.ports.store import Store
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 PATIENCE = 3.0
 """Seconds after which a part that does not answer counts as down."""
+
+LATE_SECONDS = 30.0
+"""How long events may wait to be sent to Kafka before it counts as away."""
 
 Word = Literal["UP", "DOWN"]
 
@@ -24,7 +29,7 @@ Word = Literal["UP", "DOWN"]
 class Component(Struct, frozen=True):
     """One part of the system. Details are for those with a key."""
 
-    status: Word
+    status: Literal["UP", "DEGRADED", "DOWN"]
     details: dict[str, Any] | UnsetType = UNSET
 
 
@@ -43,16 +48,19 @@ class Alive(Struct, frozen=True):
 
 async def health(call: Call[None, NoQuery]) -> Reply:
     """Tell how each part is; 503 when tasks cannot be stored."""
-    db, redis, disk = await asyncio.gather(
+    db, redis, kafka, disk = await asyncio.gather(
         _component(call.engine.store.check(), "db"),
         _component(call.engine.queue.check(), "redis"),
+        _component(_kafka(call.engine.store), "kafka"),
         _component(_disk(call.desk.info), "diskSpace"),
     )
-    components = {"db": db, "redis": redis, "diskSpace": disk}
+    components = {"db": db, "redis": redis, "kafka": kafka, "diskSpace": disk}
     named = {name: component for name, component in components.items() if component is not None}
-    away = {name for name, component in named.items() if component.status == "DOWN"}
-    # The queue only holds hints: without it tasks are still accepted, and run a little later.
-    status: Literal["UP", "DEGRADED", "DOWN"] = "UP" if not away else "DEGRADED" if away == {"redis"} else "DOWN"
+    away = {name for name, component in named.items() if component.status != "UP"}
+    # Redis only holds hints, and what Kafka has not got yet waits in the store: without them everything is accepted.
+    status: Literal["UP", "DEGRADED", "DOWN"] = (
+        "UP" if not away else "DEGRADED" if away <= {"redis", "kafka"} else "DOWN"
+    )
     if call.caller is None:
         named = {name: Component(component.status) for name, component in named.items()}
     return Reply(encode(Health(status, named)), 503 if status == "DOWN" else 200)
@@ -80,7 +88,21 @@ async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Comp
         return Component("DOWN", {"error": str(error) or type(error).__name__})
     if details is None:
         return None
-    return Component("DOWN" if details.pop("is_down", False) else "UP", details)
+    if details.pop("is_down", False):
+        return Component("DOWN", details)
+    return Component("DEGRADED" if details.pop("is_degraded", False) else "UP", details)
+
+
+async def _kafka(store: Store) -> dict[str, Any] | None:
+    """Return how far the relay has come; None if there never was one, or the store cannot tell."""
+    try:
+        view = next((view for view in await store.cursors() if view.consumer == CONSUMER), None)
+    except Unavailable:
+        return None
+    if view is None:
+        return None
+    late = 0.0 if view.oldest_at is None else max(await store.now() - view.oldest_at, 0) / 1000
+    return {"rows_behind": view.behind, "seconds_behind": late, "is_degraded": late > LATE_SECONDS}
 
 
 async def _disk(info: Info) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from drumline.cli import (
     audit,
     bulk,
     deliveries,
+    events,
     failures,
     jobs,
     keys,
@@ -57,6 +58,8 @@ app.add_typer(bulk.app, name="bulk")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(queues.app, name="queues")
 app.add_typer(workers.app, name="workers")
+app.command("events")(events.events)
+app.add_typer(events.app, name="consumers")
 app.add_typer(subscriptions.app, name="subscriptions")
 app.add_typer(deliveries.app, name="deliveries")
 app.add_typer(keys.app, name="keys")

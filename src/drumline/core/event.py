@@ -48,6 +48,9 @@ _TYPE_OF: Final = {
     Act.RETRY: "drumline.task.requeued",
     Act.RESUME: "drumline.task.resumed",
 }
+END: Final = 999_999_999
+"""Behind every event of a row: an id with it names no event, but where somebody has come to."""
+
 _ID: Final = re.compile(r"([0-9a-f]{8})-(\d{1,18})-(\d{1,9})", re.ASCII)
 
 

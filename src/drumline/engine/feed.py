@@ -14,7 +14,7 @@ import structlog
 
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError
-from drumline.core.event import DEFAULT_SOURCE, Event, Place, cloud_event, parse_event_id
+from drumline.core.event import DEFAULT_SOURCE, END, Event, Place, cloud_event, parse_event_id
 from drumline.core.interest import Interest
 from drumline.ports.outbox import LogSpan, Outbox
 
@@ -75,6 +75,11 @@ class Follower:
             self._waiting.clear()
         self._news.set()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits."""
+        return not self._waiting and not self.is_cut
+
     def end(self) -> None:
         """Let the follower go."""
         self.is_over = True
@@ -103,6 +108,7 @@ class Feed:
         self._poll = poll
         self._followers: dict[Interest, set[Follower]] = {}
         self._recent: deque[Entry] = deque(maxlen=REMEMBERED)
+        self._name = ""
         self._position: int | None = None
         self._reading: asyncio.Task[None] | None = None
         self._started = asyncio.Lock()
@@ -129,8 +135,13 @@ class Feed:
         """
         name, place = parse_event_id(last_id, field="Last-Event-ID")
         span = await self._span()
-        is_kept = name == span.name and span.dropped < place.position <= span.last
+        first = span.dropped if place.offset == END else span.dropped + 1
+        is_kept = name == span.name and first <= place.position <= span.last
         return place if is_kept else None
+
+    def mark(self) -> bytes:
+        """Return the id that stands for everything that was read so far, so that one can go on from there."""
+        return f"{self._name}-{self._position or 0}-{END}".encode()
 
     async def missed(self, place: Place, follower: Follower) -> AsyncIterator[bytes]:
         """Yield what came after a place, up to where a follower began to hear."""
@@ -159,7 +170,8 @@ class Feed:
         async with self._started:
             if self._reading is None or self._reading.done():
                 self._recent.clear()
-                self._position = (await self._span()).last
+                span = await self._span()
+                self._name, self._position = span.name, span.last
                 self._reading = asyncio.create_task(self._read(), name="feed")
             follower.after = Place((self._position or 0) + 1, 0)
             self._followers.setdefault(follower.interest, set()).add(follower)

@@ -27,6 +27,7 @@ from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.fire import Firer
 from drumline.scheduler.prune import Pruner
+from drumline.scheduler.prune_events import EventPruner
 from drumline.scheduler.reap import Reaper
 from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.stats import Statistician
@@ -135,6 +136,7 @@ async def opened(settings: Settings) -> AsyncIterator[Wired]:
     if settings.sqlite_path is not None:
         make_data_folder(settings.data)
     wired = await _wired(settings)
+    wired.engine.feed.source = settings.events.source
     try:
         yield wired
     finally:
@@ -165,6 +167,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
         Firer(engine.firings),
         Pruner(engine.store, retention=settings.retention),
+        EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store),
         Ripple(engine),

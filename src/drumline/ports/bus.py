@@ -7,9 +7,12 @@ grows, and nothing else waits.
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
+
+CONSUMER: Final = "kafka"
+"""The name under which the relay reads the log."""
 
 
 class Channel(StrEnum):

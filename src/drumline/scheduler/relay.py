@@ -16,10 +16,9 @@ from drumline.core.codec import encode
 from drumline.core.dead_letter_message import DeadLetterMessage, Failure, dead_letter_event, dead_letter_message
 from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
-from drumline.ports.bus import Bus, Channel, Message
+from drumline.ports.bus import CONSUMER, Bus, Channel, Message
 from drumline.ports.store import Store
 
-CONSUMER: Final = "kafka"
 PAGE: Final = 1000
 """Events that are under way at once."""
 MOST_PAGES: Final = 20

@@ -1,0 +1,159 @@
+"""Commands about events: follow what changes, and see who passes it on."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.moments import span
+from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
+from drumline.cli.output import Form, confirm, print_json, print_json_line, print_list, say
+from drumline.cli.tables import Column
+from drumline.core.errors import Overloaded, Unavailable
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+PAUSES = (0.5, 1.0, 2.0, 5.0)
+"""Seconds before a stream that broke is opened again, the last of them again and again."""
+TYPE_WIDTH = 20
+
+app = typer.Typer(help="See who passes events on, and how far behind.", no_args_is_help=True, rich_markup_mode=None)
+
+COLUMNS = (
+    Column("NAME", lambda consumer: consumer["name"], rank=9),
+    Column("BEHIND", lambda consumer: consumer["behind"], rank=8),
+    Column("OLDEST", lambda consumer: consumer["oldest_at"], rank=7, is_time=True),
+    Column("MOVED", lambda consumer: consumer["moved_at"], rank=6, is_time=True),
+    Column("POSITION", lambda consumer: consumer["position"], rank=5),
+)
+
+Several = list[str] | None
+
+
+def events(
+    type: Annotated[
+        Several,
+        typer.Option("--type", "-t", help="A kind such as task.failed, or task for all of them.", metavar="TYPE"),
+    ] = None,
+    name: Annotated[
+        Several, typer.Option("--name", help="Of tasks, jobs or schedules of this name.", metavar="NAME")
+    ] = None,
+    queue: Annotated[Several, typer.Option("--queue", "-q", help="Of tasks in this queue.", metavar="NAME")] = None,
+    job: Annotated[Several, typer.Option("--job", help="Of this job and its tasks.", metavar="ID")] = None,
+    tag: Annotated[Several, typer.Option("--tag", help="Of what has this tag.", metavar="TAG")] = None,
+    status: Annotated[
+        Several, typer.Option("--status", help="Of tasks that stand so after the change.", metavar="STATUS")
+    ] = None,
+    subject: Annotated[Several, typer.Option("--subject", help="Of this task, job, worker …", metavar="ID")] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", help="Begin after this event instead of now.", metavar="EVENT-ID")
+    ] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", help="Stop after so many.", min=1, metavar="N")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each event as a JSON document.")] = False,
+    as_jsonl: Jsonl = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Follow everything that changes: each flag narrows, a flag given twice widens.
+
+    A connection that breaks is opened again where it was, so nothing is missed.
+    """
+    from drumline.cli.client import connect
+
+    wanted = {
+        "type": type, "name": name, "queue": queue, "job": job, "tag": tag, "status": status, "subject": subject,
+    }  # fmt: skip
+    show = print_json if as_json else print_json_line if as_jsonl else _print
+    for number, event in enumerate(_followed(connect(url, api_key), wanted, after), 1):
+        show(event)
+        if number == count:
+            return
+
+
+@app.command("list")
+def list_consumers(
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    fields: Fields = None,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """List who passes events on, such as the relay to Kafka, and how far each has come."""
+    from drumline.cli.client import connect
+
+    consumers = connect(url, api_key).get("/events/consumers")["items"]
+    form = Form(as_json, as_jsonl, wide, fields)
+    print_list(consumers, COLUMNS, form, nothing="Nobody passes events on: there is neither Kafka nor a notifier.")
+
+
+@app.command()
+def forget(
+    name: Annotated[str, typer.Argument(help="The consumer's name.", metavar="NAME", show_default=False)],
+    yes: Yes = False,
+    reason: Reason = None,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Keep no more events for a consumer that will not come back. Should it come back, it begins anew."""
+    from urllib.parse import quote
+
+    from drumline.cli.client import connect
+
+    confirm(f"Forget {name}? Events that it has not passed on may be dropped.", yes=yes)
+    connect(url, api_key, reason=reason).delete(f"/events/consumers/{quote(name, safe='')}")
+    say(f"{name} is forgotten.")
+
+
+def _followed(client: "Client", wanted: dict[str, Several], after: str | None) -> Iterator[dict[str, Any]]:
+    """Yield events, opening the stream again whenever it breaks or ends."""
+    pauses = iter(PAUSES)
+    while True:
+        try:
+            for message in _messages(client.stream("/events", last_event_id=after, **wanted)):
+                pauses = iter(PAUSES)
+                after = message.get("id", after)
+                kind = message.get("event", "")
+                if kind.startswith("drumline."):
+                    yield json.loads(message["data"])
+                elif kind == "resync":
+                    say("Some events were missed: they are not kept any more.")
+        except (Unavailable, Overloaded) as error:
+            if after is None:
+                raise
+            say(f"{error.message.splitlines()[0]}; trying again")
+        time.sleep(next(pauses, PAUSES[-1]))
+
+
+def _messages(pieces: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the messages of a stream, as fields by name; comments are passed over."""
+    rest = ""
+    for piece in pieces:
+        *blocks, rest = (rest + piece).split("\n\n")
+        for block in blocks:
+            fields = dict(
+                line.split(": ", 1) for line in block.splitlines() if not line.startswith(":") and ": " in line
+            )
+            if fields:
+                yield fields
+
+
+def _print(event: dict[str, Any]) -> None:
+    kind = event["type"].removeprefix("drumline.")
+    typer.echo(f"{event['time'][11:23]}  {kind:<{TYPE_WIDTH}}  {event['subject']}{_details(event['data'])}")
+
+
+def _details(data: dict[str, Any]) -> str:
+    words = [str(data[word]) for word in ("name", "queue", "host", "reason") if data.get(word)]
+    if data.get("attempt"):
+        words.append(f"attempt {data['attempt']}")
+    if data.get("duration") is not None:
+        words.append(span(data["duration"]))
+    if data.get("error"):
+        words.append(
+            f"{data['error']['kind']}: {data['error']['message'].splitlines()[0] if data['error']['message'] else ''}"
+        )
+    return f"  {'  '.join(words)}" if words else ""
