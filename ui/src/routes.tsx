@@ -128,6 +128,18 @@ const notifications = createRoute({
   component: lazyRouteComponent(() => import("@/screens/notifications/Notifications"), "Notifications"),
 });
 
+const types = createRoute({
+  getParentRoute: () => root,
+  path: "/types",
+  component: lazyRouteComponent(() => import("@/screens/types/Types"), "Types"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("@/screens/settings/Settings"), "Settings"),
+});
+
 const workers = createRoute({
   getParentRoute: () => root,
   path: "/workers",
@@ -150,9 +162,11 @@ export const router = createRouter({
     bulk,
     queues,
     workers,
+    types,
     notifications,
     keys,
     audit,
+    settings,
   ]),
   basepath: UI_PATH || "/",
   defaultPreload: "intent",

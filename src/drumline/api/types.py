@@ -7,7 +7,7 @@ from drumline.core.codec import encode
 
 
 class TypeBody(Struct, frozen=True, kw_only=True):
-    """A kind of task. `payload_schema` is a JSON Schema, where the workers know it; `workers` is how many can run it."""
+    """A kind of task. `payload_schema` is JSON Schema, where it is known; `workers` is how many can run it."""
 
     name: str
     doc: str

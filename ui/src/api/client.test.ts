@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BigNumber, decode, queryOf } from "./numbers";
+import { BigNumber, decode, encode, queryOf, RawJson } from "./numbers";
 
 describe("numbers", () => {
   it("too large for JavaScript stay what they are", () => {
@@ -11,6 +11,17 @@ describe("numbers", () => {
 
   it("are shown without quotes", () => {
     expect(`${new BigNumber("12345678901234567890")}`).toBe("12345678901234567890");
+  });
+});
+
+describe("what is sent", () => {
+  it("keeps the numbers that somebody typed, and those that came", () => {
+    const body = {
+      payload: new RawJson('{"id": 9007199254740993}'),
+      old: decode("[12345678901234567890]"),
+      a: "\\u0000",
+    };
+    expect(encode(body)).toBe('{"payload":{"id": 9007199254740993},"old":[12345678901234567890],"a":"\\\\u0000"}');
   });
 });
 

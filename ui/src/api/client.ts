@@ -1,5 +1,5 @@
 import { currentKey } from "./key";
-import { decode, queryOf } from "./numbers";
+import { decode, encode, queryOf } from "./numbers";
 import { PREFIX } from "./place";
 import { Problem, problemOf } from "./problem";
 import type { Operations } from "./types";
@@ -44,7 +44,7 @@ async function send<N extends Name>(name: N, given: Given<N>): Promise<Response>
   const response = await reach(PREFIX + filled(path, given.params ?? {}) + queryOf(given.query ?? {}), {
     method,
     headers,
-    body: given.body === undefined ? null : JSON.stringify(given.body),
+    body: given.body === undefined ? null : encode(given.body),
     signal: given.signal ? AbortSignal.any([given.signal, patience]) : patience,
     credentials: "same-origin",
   });

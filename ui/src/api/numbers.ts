@@ -16,10 +16,6 @@ export class BigNumber {
   toString(): string {
     return this.text;
   }
-  toJSON(): unknown {
-    const raw = (JSON as unknown as { rawJSON?: (text: string) => unknown }).rawJSON;
-    return raw ? raw(this.text) : this.text;
-  }
 }
 
 const LONG = /\d{16}/;
@@ -36,4 +32,20 @@ export function decode(text: string): unknown {
     const isExact = Number.isSafeInteger(number) || !Number.isInteger(number);
     return isExact ? number : new BigNumber(value.slice(MARK.length));
   });
+}
+
+/** JSON that is sent as it is written: parsing it first could round its numbers. */
+export class RawJson {
+  constructor(readonly text: string) {}
+}
+
+/** Write JSON; what is raw goes in as it is. */
+export function encode(value: unknown): string {
+  const raws: string[] = [];
+  const text = JSON.stringify(value, (_name, one: unknown) => {
+    if (one instanceof RawJson) return `${MARK}${raws.push(one.text) - 1}`;
+    if (one instanceof BigNumber) return `${MARK}${raws.push(one.text) - 1}`;
+    return one;
+  });
+  return text.replace(/"\\u0000number:(\d+)"/g, (_, place: string) => raws[Number(place)] ?? "null");
 }

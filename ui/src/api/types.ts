@@ -221,6 +221,9 @@ export type CancelRequest = {
   force?: boolean | undefined;
 };
 
+/** The kinds of reasons. Words for programs: they stay what they are. */
+export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "no_worker" | "workers_busy" | "behind" | "next";
+
 /** A chain: how far it is sound, and what is wrong with it, if anything. */
 export type ChainBody = {
   tenant: string;
@@ -269,7 +272,7 @@ export type ClaimedBody = {
 
 /** One part of the system. Details are for those with a key. */
 export type Component = {
-  status: "DOWN" | "UP";
+  status: "DEGRADED" | "DOWN" | "UP";
   details?: Record<string, unknown> | undefined;
 };
 
@@ -546,14 +549,42 @@ export type JobRequest = {
   notify?: NotifyTarget[] | undefined;
   /** Jobs that must have completed before this one begins. */
   depends_on?: string[] | undefined;
-  /** Belongs to a schedule, which has the job in it. */
-  schedule?: null | undefined;
+  /** Make it the pattern of a schedule: each firing is a job of its own. */
+  schedule?: JobSchedule | null | undefined;
   /** Submitted twice under one key, a job is stored once; another body under it is refused. */
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
   idempotencyKey?: string | null | undefined;
   /** Words to find it by. */
   tags?: string[] | undefined;
+};
+
+/** The schedule that a job is submitted with: it makes the job, and has its name unless said otherwise. */
+export type JobSchedule = {
+  /** The job's name unless said otherwise. */
+  name?: string | null | undefined;
+  /** Five fields, or six with seconds first, or a form such as @daily. */
+  cron?: string | null | undefined;
+  /** Fire every so often, at least a second, by real time. Seconds, or text such as "1h30m" or "PT1H30M". */
+  interval?: number | string | null | undefined;
+  /** Fire once, at this time. */
+  run_at?: string | null | undefined;
+  /** The IANA time zone by whose clock `cron` goes. */
+  timezone?: string | undefined;
+  /** What becomes of firings that were due while no scheduler was there. */
+  misfire?: Misfire | undefined;
+  /** What a firing does while the previous run has not ended. */
+  overlap?: Overlap | undefined;
+  /** Do not fire before this time; an interval is counted from it. */
+  start?: string | null | undefined;
+  /** Do not fire after this time. */
+  end?: string | null | undefined;
+  /** Spread firings over at most a day, each by its own share. Seconds, or text such as "1h30m" or "PT1H30M". */
+  jitter?: number | string | undefined;
+  /** Finish after so many runs. */
+  max_runs?: number | null | undefined;
+  /** Create it without letting it fire. */
+  paused?: boolean | undefined;
 };
 
 /** Where a job stands. It has ended when every task has: FAILED if one failed, else CANCELLED if one was. */
@@ -862,6 +893,15 @@ export type QuotasBody = {
 
 /** Why there was no further attempt. */
 export type Reason = "retries_exhausted" | "permanent" | "poison" | "unresolved_input";
+
+/** One reason. `cause` is stable; `until` is when it will be over by itself, where that is known. */
+export type ReasonBody = {
+  cause: Cause;
+  text: string;
+  until: string | null;
+  count: number | null;
+  names: string[];
+};
 
 /** Why it is done, for the audit log. */
 export type ReasonRequest = {
@@ -1308,10 +1348,31 @@ export type TriggerRequest = {
   fire_time?: string | null | undefined;
 };
 
+/** A kind of task. `payload_schema` is a JSON Schema, where the workers know it; `workers` is how many can run it. */
+export type TypeBody = {
+  name: string;
+  doc: string;
+  payload_schema: Record<string, unknown> | null;
+  workers: number;
+  queues: string[];
+};
+
+/** What live workers can run, by name. */
+export type TypeList = {
+  items: TypeBody[];
+  next_cursor?: string | null | undefined;
+};
+
 /** Whether every chain is sound. */
 export type VerifyBody = {
   is_sound: boolean;
   chains: ChainBody[];
+};
+
+/** Why a task is not running, the weightiest reason first. */
+export type WhyBody = {
+  id: string;
+  reasons: ReasonBody[];
 };
 
 /** A worker as it stands. `types` are the names of the tasks that it can run. */
@@ -1703,6 +1764,18 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: WorkerBody;
+  };
+  "GET /api/v1/types": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: TypeList;
+  };
+  "GET /api/v1/tasks/{id}/why": {
+    params: { id: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: WhyBody;
   };
   "GET /api/v1/events": {
     params: Record<never, never>;

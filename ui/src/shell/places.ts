@@ -1,5 +1,6 @@
 import {
   Bell,
+  Blocks,
   CalendarClock,
   CircleX,
   Gauge,
@@ -11,6 +12,7 @@ import {
   Rows3,
   ScrollText,
   Server,
+  Settings,
 } from "lucide-react";
 
 export interface Place {
@@ -30,8 +32,10 @@ export const PLACES: readonly Place[] = [
   { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
   { to: "/queues", label: "Queues", icon: Rows3, key: "q" },
   { to: "/workers", label: "Workers", icon: Server, key: "w" },
+  { to: "/types", label: "Task types", icon: Blocks, key: "y" },
   { to: "/bulk", label: "Bulk operations", icon: Layers, key: "b" },
   { to: "/notifications", label: "Notifications", icon: Bell, key: "n" },
   { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
   { to: "/keys", label: "Keys", icon: KeyRound, key: "k" },
+  { to: "/settings", label: "Settings", icon: Settings, key: "e" },
 ];

@@ -22,6 +22,7 @@ import { Artifacts } from "./Artifacts";
 import { Attempts } from "./Attempts";
 import { Log } from "./Log";
 import css from "./Task.module.css";
+import { Why } from "./Why";
 
 const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED", "SKIPPED"]);
 const TABS = [
@@ -47,6 +48,7 @@ export function Task() {
   return (
     <div className={css.screen}>
       <Head task={found} />
+      {(found.status === "PENDING" || found.status === "QUEUED") && <Why id={id} />}
       {found.error && (
         <Panel title={found.status === "FAILED" ? "Why it failed" : "What went wrong last"}>
           <Traceback error={found.error} />
@@ -163,7 +165,11 @@ function Data({ task }: { task: TaskBody }) {
         title="Result"
         aside={task.result !== undefined && <Copy text={JSON.stringify(task.result, null, 2)} what="result" />}
       >
-        {task.result === undefined ? <p className={css.none}>None yet.</p> : <JsonTree value={task.result} />}
+        {task.result === undefined ? (
+          <p className={css.none}>{ENDED.has(task.status) ? "None." : "None yet."}</p>
+        ) : (
+          <JsonTree value={task.result} />
+        )}
       </Panel>
     </div>
   );

@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "@/api/client";
+import { useMe } from "@/api/me";
+import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { Loading, Trouble } from "@/parts/States";
+import { Table } from "@/parts/Table";
+import { Tags } from "@/parts/Tags";
+import { prefer, type Theme, usePreferences, type Zone } from "@/preferences";
+import css from "./Settings.module.css";
+
+/** Who I am here, what I prefer, and how the server is. */
+export function Settings() {
+  const me = useMe();
+  const { theme, zone, shortcuts } = usePreferences();
+  const health = useQuery({
+    queryKey: ["health"],
+    queryFn: ({ signal }) => call("GET /actuator/health", { signal }),
+    refetchInterval: 10_000,
+  });
+  return (
+    <div className={css.screen}>
+      <ScreenHead title="Settings" />
+      <Panel title="Preferences">
+        <div className={css.choices}>
+          <label>
+            Theme
+            <select value={theme} onChange={(event) => prefer({ theme: event.target.value as Theme })}>
+              <option value="system">As the system</option>
+              <option value="light">Light</option>
+              <option value="dark">Dark</option>
+            </select>
+          </label>
+          <label>
+            Times
+            <select value={zone} onChange={(event) => prefer({ zone: event.target.value as Zone })}>
+              <option value="local">In my time zone</option>
+              <option value="utc">In UTC</option>
+            </select>
+          </label>
+          <label>
+            <input
+              type="checkbox"
+              checked={shortcuts}
+              onChange={(event) => prefer({ shortcuts: event.target.checked })}
+            />
+            Single keys as shortcuts
+          </label>
+        </div>
+      </Panel>
+      {me && (
+        <Panel title="My key">
+          <Facts
+            of={[
+              ["Name", me.name],
+              ["Tenant", me.tenant],
+              ["Role", me.role],
+              ["Rate limit", me.rate_limit ?? "none"],
+              ["May", <Tags key="may" of={me.permissions} />],
+            ]}
+          />
+        </Panel>
+      )}
+      <Panel title={`The server is ${health.data?.status ?? "…"}`} flush>
+        {health.isPending ? (
+          <Loading rows={3} />
+        ) : health.isError ? (
+          <Trouble error={health.error} onRetry={() => void health.refetch()} />
+        ) : (
+          <Table head={["Part", "State", "Details"]}>
+            {Object.entries(health.data.components).map(([name, component]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{component.status}</td>
+                <td className={css.details}>{component.details ? JSON.stringify(component.details) : ""}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Play } from "lucide-react";
+import { useState } from "react";
+import { call } from "@/api/client";
+import { useMay } from "@/api/me";
+import type { TypeBody } from "@/api/types";
+import { Button } from "@/parts/Button";
+import { Panel, ScreenHead } from "@/parts/Panel";
+import { Empty, Loading, Trouble } from "@/parts/States";
+import { RunSheet } from "./RunSheet";
+import css from "./Types.module.css";
+
+/** What live workers can run. */
+export function Types() {
+  const maySubmit = useMay("tasks:submit");
+  const [running, setRunning] = useState<TypeBody | null>(null);
+  const types = useQuery({
+    queryKey: ["types"],
+    queryFn: ({ signal }) => call("GET /api/v1/types", { signal }),
+    refetchInterval: 10_000,
+  });
+  return (
+    <>
+      <ScreenHead title="Task types" />
+      {types.isPending ? (
+        <Loading />
+      ) : types.isError ? (
+        <Trouble error={types.error} onRetry={() => void types.refetch()} />
+      ) : types.data.items.length === 0 ? (
+        <Empty title="No worker is running">
+          <p>Workers publish what they can run when they start.</p>
+        </Empty>
+      ) : (
+        <ul className={css.types}>
+          {types.data.items.map((type) => (
+            <li key={type.name}>
+              <Panel
+                title={
+                  <Link to="/tasks" search={{ name: type.name }}>
+                    {type.name}
+                  </Link>
+                }
+                aside={
+                  maySubmit && (
+                    <Button icon={Play} onClick={() => setRunning(type)}>
+                      Run
+                    </Button>
+                  )
+                }
+              >
+                <p className={css.doc}>{type.doc || "Its workers say nothing more about it."}</p>
+                <p className={css.line}>
+                  {type.workers} worker{type.workers === 1 ? "" : "s"}
+                  {type.queues.length > 0 && `, of the queues ${type.queues.join(", ")}`}
+                </p>
+              </Panel>
+            </li>
+          ))}
+        </ul>
+      )}
+      {running && <RunSheet type={running} onClose={() => setRunning(null)} />}
+    </>
+  );
+}
