@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from drumline.core.delivery import DeliveryId, DeliveryReport, DeliveryState, NewDelivery
-from drumline.core.ids import TaskId
 from drumline.core.signing import check_secret
 from drumline.core.target import Channel, Target
 from drumline.engine.engine import Engine
@@ -181,7 +180,7 @@ async def test_a_test_is_sent_and_waited_for(http: httpx.AsyncClient, engine: En
 async def test_deliveries_are_listed_and_shown(http: httpx.AsyncClient, engine: Engine, delivery: DeliveryId) -> None:
     await try_once(engine, DeliveryState.FAILED, status=500, response="oops", error="answered 500", latency_ms=12)
 
-    async def listed(**query: Any) -> list[TaskId]:
+    async def listed(**query: Any) -> list[str]:
         reply = await http.get(DELIVERIES, params=query)
         assert reply.status_code == 200, reply.text
         return [item["id"] for item in reply.json()["items"]]

@@ -15,7 +15,7 @@ from drumline.core.state import Act, State
 from drumline.core.subscription import SubscriptionChange, SubscriptionId
 from drumline.core.target import Channel, Target
 from drumline.core.task import NotifyTarget
-from drumline.ports.notifications import CursorMove, DeliveryFilter, MailClaim, Picked, Span, WebhookClaim
+from drumline.ports.notifications import CursorMove, DeliveryFilter, Interest, MailClaim, Picked, Span, WebhookClaim
 from drumline.ports.store import Store
 from tests.conformance.test_subscriptions import ADA, HOOK, SECRETS, subscribe
 from tests.factories import claim_one, new_id, open_session, settle, submit
@@ -47,10 +47,14 @@ async def end(store: Store, act: Act, **fields: Any) -> TaskId:
 
 
 async def pick(store: Store, *, states: frozenset[State] = NOBODY, **span: int) -> Picked:
+    return await pick_for(store, Interest(tenant="default", states=states), **span)
+
+
+async def pick_for(store: Store, *interests: Interest, **span: int) -> Picked:
     await store.sequence()
     has_targets = (await store.listening()).has_targets
     whole = {"after": 0, "until": (await store.log_span()).last, "limit": 100}
-    return await store.pick_events(Span(**{**whole, **span}), states=states, has_targets=has_targets)
+    return await store.pick_events(Span(**{**whole, **span}), interests, has_targets=has_targets)
 
 
 def ends(picked: Picked) -> list[Event]:
@@ -96,6 +100,23 @@ async def test_tasks_that_name_targets_are_picked_however_they_end(store: Store)
     picked = await pick(store)
 
     assert [(event.subject, event.notify) for event in ends(picked)] == [(failed, (target,)), (completed, (target,))]
+
+
+async def test_only_the_names_and_queues_of_interest_are_picked(store: Store) -> None:
+    plain = await end(store, Act.COMPLETE)
+    billing = await end(store, Act.COMPLETE, queue="billing")
+    named = await end(store, Act.COMPLETE, queue="mail", notify=(NotifyTarget(email="ada@example.org"),))
+
+    async def picked(*narrow: dict[str, str]) -> list[str]:
+        interests = [Interest(states=ALL_ENDS, **({"tenant": "default"} | each)) for each in narrow]
+        return [event.subject for event in ends(await pick_for(store, *interests))]
+
+    assert await picked({"queue": "billing"}) == [billing, named]
+    assert await picked({"task": "work", "queue": "default"}) == [plain, named]
+    assert await picked({"task": "work", "queue": "default"}, {"queue": "billing"}) == [plain, billing, named]
+    assert await picked({"task": "other"}) == [named]
+    assert await picked({"tenant": "other", "task": "work"}) == [named]
+    assert await picked({"task": "other"}, {}) == [plain, billing, named]
 
 
 async def test_facts_are_always_picked(store: Store) -> None:

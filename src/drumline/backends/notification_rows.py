@@ -7,9 +7,12 @@ from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryState, NewDelivery
 from drumline.core.signing import Secret, Secrets
+from drumline.core.state import State
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionChange, SubscriptionId
 from drumline.core.target import Channel, Target
+from drumline.ports.notifications import Interest
 
+MOST_NARROW = 20
 NAME_TAKEN = "there is a subscription of that name already"
 NOT_THERE = "there is no such subscription"
 DISABLED = "its subscription was disabled"
@@ -63,6 +66,20 @@ def secrets_text(secrets: Secrets) -> str:
 def secrets_of(text: str | None) -> Secrets:
     """Return stored secrets."""
     return () if text is None else decode(text, tuple[Secret, ...])
+
+
+def broad_and_narrow(interests: Sequence[Interest]) -> tuple[frozenset[State], list[Interest]]:
+    """Return the ends that somebody wants of every task, and the interests that add something in certain lanes.
+
+    Too many of those are not worth asking for one by one.
+    """
+    broad = frozenset(
+        state for interest in interests if interest.task is None and interest.queue is None for state in interest.states
+    )
+    narrow = [interest for interest in interests if interest.states - broad]
+    if len(narrow) > MOST_NARROW:
+        return broad.union(*(interest.states for interest in narrow)), []
+    return broad, narrow
 
 
 def delivery_columns(deliveries: Sequence[NewDelivery]) -> dict[str, list[Any]]:

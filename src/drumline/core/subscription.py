@@ -107,10 +107,9 @@ def _full_type(text: str, *, field: str) -> str:
     return full
 
 
-def states_wanted(filters: list[EventFilter]) -> frozenset[State]:
-    """Return the ends of tasks that at least one filter asks for."""
-    types = {type_ for wanted in filters for type_ in wanted.events}
-    return frozenset(state for type_, state in STATE_OF.items() if type_ in types or "drumline.task.*" in types)
+def states_wanted(wanted: EventFilter) -> frozenset[State]:
+    """Return the ends of tasks that a filter asks for."""
+    return frozenset(state for type_, state in STATE_OF.items() if any(_fits(want, type_) for want in wanted.events))
 
 
 def is_told(subscription: Subscription, event: Event) -> bool:

@@ -19,7 +19,7 @@ from drumline.core.subscription import Subscription, states_wanted
 from drumline.core.task import NotifyTarget
 from drumline.notifier.secrets import SigningSecrets
 from drumline.notifier.telling import Recipient, recipients
-from drumline.ports.notifications import CursorMove, Listening, Notifications, Span
+from drumline.ports.notifications import CursorMove, Interest, Listening, Notifications, Span
 from drumline.ports.outbox import START, Outbox
 
 CONSUMER: Final = "notifier"
@@ -110,8 +110,8 @@ class Reader:
 
     async def _read_page(self, span: Span, listening: Listening) -> Page | None:
         """Turn a stretch of the log into deliveries; None if another notifier has the cursor by now."""
-        states = states_wanted([subscription.filter for subscription in listening.subscriptions])
-        picked = await self._store.pick_events(span, states=states, has_targets=listening.has_targets)
+        interests = [_interest(subscription) for subscription in listening.subscriptions]
+        picked = await self._store.pick_events(span, interests, has_targets=listening.has_targets)
         deliveries = await self._deliveries(picked.events, listening.subscriptions)
         new = picked.position if picked.is_full else span.until
         move = CursorMove(consumer=CONSUMER, holder=self._holder, old=span.after, new=new)
@@ -146,3 +146,8 @@ class Reader:
         ended = list(dict.fromkeys(JobId(event.subject) for event in events if event.type in JOB_ENDS))
         views = await self._store.get_jobs(ended) if ended else []
         return {view.id: view.options.notify for view in views if view is not None}
+
+
+def _interest(subscription: Subscription) -> Interest:
+    wanted = subscription.filter
+    return Interest(tenant=subscription.tenant, states=states_wanted(wanted), task=wanted.task, queue=wanted.queue)

@@ -43,6 +43,15 @@ class Span(Struct, frozen=True, kw_only=True):
     limit: int
 
 
+class Interest(Struct, frozen=True, kw_only=True):
+    """Ends of tasks that somebody wants to be told of: of a tenant, and if said of one name or queue."""
+
+    tenant: str
+    states: frozenset[State]
+    task: str | None = None
+    queue: str | None = None
+
+
 class Picked(Struct, frozen=True):
     """Events that somebody may want to be told of, and how far the log was looked through."""
 
@@ -144,11 +153,11 @@ class Delivering(Protocol):
         """Return who wants to be told of anything."""
         ...
 
-    async def pick_events(self, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log.
 
-        Picked are the ends of tasks in one of `states`; with `has_targets` the ends of those that name targets too;
-        and every fact. Looking through rows with none of them costs next to nothing.
+        Picked are at least the ends of tasks that somebody is interested in, with `has_targets` the ends of those that
+        name targets too, and every fact. Looking through rows with none of them costs next to nothing.
         """
         ...
 

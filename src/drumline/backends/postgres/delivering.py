@@ -1,11 +1,12 @@
 """What has to be told to whom, and what became of it."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from drumline.backends.events import fact_events
 from drumline.backends.notification_rows import (
     DISABLED,
+    broad_and_narrow,
     claimed_of,
     delivery_columns,
     delivery_of,
@@ -18,11 +19,17 @@ from drumline.backends.postgres.outputs import storable
 from drumline.core.clock import Instant
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
 from drumline.core.ids import id_above
-from drumline.core.state import TERMINAL, State
-from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, Picked, Span, WebhookClaim
-
-EVERY_END: Final = sorted(map(int, TERMINAL))
-EVERYTHING: Final = DeliveryFilter()
+from drumline.core.state import TERMINAL
+from drumline.ports.notifications import (
+    CursorMove,
+    DeliveryFilter,
+    Interest,
+    Listening,
+    MailClaim,
+    Picked,
+    Span,
+    WebhookClaim,
+)
 
 
 class CursorLost(Exception):
@@ -38,11 +45,12 @@ class Delivering(Outbox):
         ((has_targets,),) = await self._database.fetch(Line.EVENTS, "has_targets", repeat=True)
         return Listening(tuple(subscription_of(row) for row in rows), has_targets)
 
-    async def pick_events(self, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log."""
         log = await self._log()
-        wanted = sorted(map(int, states))
-        looked = EVERY_END if has_targets else wanted
+        broad, narrow = broad_and_narrow(interests)
+        wanted = broad.union(*(interest.states for interest in narrow))
+        looked = sorted(map(int, TERMINAL if has_targets else wanted))
         rows = await self._database.fetch(
             Line.EVENTS, "pick_rows", repeat=True, after=span.after, until=span.until, limit=span.limit, states=looked
         )
@@ -57,10 +65,27 @@ class Delivering(Outbox):
         positions = [position for position, _, has_ends, _ in rows if has_ends]
         if positions:
             acts = await self._database.fetch(
-                Line.EVENTS, "pick_acts", repeat=True, positions=positions, looked=looked, wanted=wanted
+                Line.EVENTS,
+                "pick_acts",
+                repeat=True,
+                positions=positions,
+                looked=looked,
+                broad=sorted(map(int, broad)),
+                narrow=sorted(map(int, wanted - broad)),
+                lanes=await self._lanes_of_interest(narrow),
             )
             events = sorted(events + await self._events_of(log, acts), key=lambda event: event.place)
         return Picked(tuple(events), rows[-1][0], is_full=len(rows) == span.limit)
+
+    async def _lanes_of_interest(self, narrow: Sequence[Interest]) -> list[int]:
+        """Return the lanes that somebody is interested in."""
+        lanes: set[int] = set()
+        for tenant, queue, name in {(interest.tenant, interest.queue, interest.task) for interest in narrow}:
+            rows = await self._database.fetch(
+                Line.EVENTS, "find_lanes", repeat=True, tenant=tenant, queue=queue, name=name
+            )
+            lanes.update(number for (number,) in rows)
+        return sorted(lanes)
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
         """Keep deliveries and move the cursor, both or neither; tell whether that was done."""

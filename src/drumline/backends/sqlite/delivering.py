@@ -4,8 +4,15 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from drumline.backends.events import Told, fact_events
-from drumline.backends.notification_rows import DISABLED, claimed_of, delivery_columns, delivery_of, mail_turn
+from drumline.backends.events import fact_events
+from drumline.backends.notification_rows import (
+    DISABLED,
+    broad_and_narrow,
+    claimed_of,
+    delivery_columns,
+    delivery_of,
+    mail_turn,
+)
 from drumline.backends.sqlite.access import batch_of
 from drumline.backends.sqlite.outbox import Outbox, Row, events_of, told_in
 from drumline.backends.sqlite.statements import SQL
@@ -14,9 +21,18 @@ from drumline.core.clock import Instant
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
 from drumline.core.event import Event
 from drumline.core.ids import id_above
-from drumline.core.state import TERMINAL, State
+from drumline.core.state import TERMINAL
 from drumline.core.target import Channel
-from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, Picked, Span, WebhookClaim
+from drumline.ports.notifications import (
+    CursorMove,
+    DeliveryFilter,
+    Interest,
+    Listening,
+    MailClaim,
+    Picked,
+    Span,
+    WebhookClaim,
+)
 
 
 class Delivering(Subscribing, Outbox):
@@ -31,11 +47,9 @@ class Delivering(Subscribing, Outbox):
 
         return await self._database.read(look)
 
-    async def pick_events(self, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log."""
-        return await self._database.read(
-            lambda connection: _pick(connection, span, states=states, has_targets=has_targets)
-        )
+        return await self._database.read(lambda connection: _pick(connection, span, interests, has_targets=has_targets))
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
         """Keep deliveries and move the cursor, both or neither; tell whether that was done."""
@@ -158,15 +172,18 @@ class Delivering(Subscribing, Outbox):
         return True
 
 
-def _pick(connection: sqlite3.Connection, span: Span, *, states: frozenset[State], has_targets: bool) -> Picked:
+def _pick(connection: sqlite3.Connection, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
     log, _, _ = connection.execute(SQL["log_span"]).fetchone()
-    looked = TERMINAL if has_targets else states
+    broad, narrow = broad_and_narrow(interests)
+    wanted = broad.union(*(interest.states for interest in narrow))
+    looked = TERMINAL if has_targets else wanted
     wish = {"after": span.after, "until": span.until, "limit": span.limit, "looks": bool(looked)}
     rows = [Row(*row) for row in connection.execute(SQL["pick_rows"], wish)]
     ends = [told for row in rows for told in told_in(row, states=looked)]
-    others = [told for told in ends if told.state not in states]
-    named = _with_targets(connection, others) if others else frozenset[str]()
-    picked = [told for told in ends if told.state in states or told.task in named]
+    of_interest = _in_lanes(connection, [told.task for told in ends if told.state in wanted - broad], narrow)
+    if has_targets:
+        of_interest |= _with_targets(connection, [told.task for told in ends if told.state not in broad])
+    picked = [told for told in ends if told.state in broad or told.task in of_interest]
     events: list[Event] = list(events_of(connection, log, picked))
     for row in rows:
         if row.facts is not None:
@@ -175,9 +192,18 @@ def _pick(connection: sqlite3.Connection, span: Span, *, states: frozenset[State
     return Picked(tuple(events), rows[-1].position if rows else span.after, is_full=len(rows) == span.limit)
 
 
-def _with_targets(connection: sqlite3.Connection, ends: Sequence[Told]) -> frozenset[str]:
-    ids = {"ids": batch_of([told.task for told in ends])}
-    return frozenset(task for (task,) in connection.execute(SQL["with_targets"], ids))
+def _in_lanes(connection: sqlite3.Connection, tasks: Sequence[str], narrow: Sequence[Interest]) -> frozenset[str]:
+    """Return those of some tasks that are in a lane of interest."""
+    lanes = [(interest.tenant, interest.queue, interest.task) for interest in narrow]
+    wish = {"ids": batch_of(tasks), "lanes": batch_of(lanes)}
+    rows = connection.execute(SQL["in_lanes"], wish) if tasks else ()
+    return frozenset(task for (task,) in rows)
+
+
+def _with_targets(connection: sqlite3.Connection, tasks: Sequence[str]) -> frozenset[str]:
+    """Return those of some tasks that name targets themselves."""
+    rows = connection.execute(SQL["with_targets"], {"ids": batch_of(tasks)}) if tasks else ()
+    return frozenset(task for (task,) in rows)
 
 
 def _waiting(connection: sqlite3.Connection, channel: Channel, now: Instant) -> list[tuple[str, str, int]]:

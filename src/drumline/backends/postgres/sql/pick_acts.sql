@@ -1,6 +1,7 @@
 -- pick events: the ends of tasks in some rows that somebody may want to be told of, as read_acts.sql gives them.
 --   :looked  states that are looked at
---   :wanted  those of them that are wanted of every task; of the others only tasks that name targets themselves
+--   :broad   those of them that are wanted of every task
+--   :narrow  those that are wanted of tasks in :lanes; of all others only tasks that name targets themselves
 SELECT
     o.position, e.place - 1 AS place, o.at, e.task::text AS task, e.act, e.state, e.epoch,
     wide.lane, wide.options, wide.created_at, wide.due_at,
@@ -23,7 +24,11 @@ WHERE
     o.position = any(:positions::int8 [])
     AND e.state = any(:looked::int2 [])
     AND (
-        e.state = any(:wanted::int2 [])
+        e.state = any(:broad::int2 [])
+        OR (
+            e.state = any(:narrow::int2 [])
+            AND (SELECT task.lane FROM drumline.task WHERE task.id = e.task) = any(:lanes::int4 [])
+        )
         OR EXISTS (SELECT FROM drumline.task WHERE task.id = e.task AND task.options LIKE '%"notify"%' OFFSET 0)
     )
 ORDER BY o.position, e.place
