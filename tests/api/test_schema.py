@@ -48,6 +48,18 @@ UNSAYABLE = (
     "has nothing that could fail",
     "does not begin with one of the task's needs",
     "there is no job",
+    'cron"',  # languages of their own
+    'timezone"',
+    "must be at least 1 second",
+    "must be at most a day",
+    "is before start",
+    "is in the past",
+    "is in the future",
+    "never fires",
+    "is not for a schedule's",
+    "fire times; at most",
+    "must be one of modules",
+    "is there twice",
 )
 """Reasons for refusing what the document allows."""
 

@@ -12,7 +12,8 @@ from drumline.core.firing import Absence
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.limits import Limits
-from drumline.core.schedule import Misfire, Overlap, RunKind, RunState, ScheduleState, ScheduleView
+from drumline.core.recurring import Misfire, Overlap
+from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView
 from drumline.core.state import Act, State
 from drumline.ports.schedules import Fired, NewRun, Placing, ScheduleChange
 from tests.conformance.conftest import MakeStore

@@ -5,7 +5,8 @@ import pytest
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import ScheduleId
-from drumline.core.schedule import Misfire, Overlap, Policy, RunKind, ScheduleState, ScheduleView, Turn
+from drumline.core.recurring import Misfire, Overlap, Policy
+from drumline.core.schedule import RunKind, ScheduleState, ScheduleView, Turn
 from drumline.core.timetable import Rule
 from drumline.ports.schedules import Definition, NewRun, Placing, ScheduleChange, ScheduleFilter
 from tests.factories import new_id

@@ -7,7 +7,8 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock, to_datetime
 from drumline.core.errors import Unavailable
-from drumline.core.schedule import Misfire, Overlap, RunKind, ScheduleView
+from drumline.core.recurring import Misfire, Overlap
+from drumline.core.schedule import RunKind, ScheduleView
 from drumline.core.state import Act
 from drumline.engine.engine import Engine
 from drumline.engine.runs import BackfillRequest

@@ -66,7 +66,7 @@ def job_notes(limits: Limits, tasks: dict[str, Schema]) -> dict[str, Schema]:
             "maxItems": MOST_JOBS_NEEDED,
             "description": "Jobs that must have completed before this one begins.",
         },
-        "JobRequest.schedule": {"type": "null", "description": "Belongs to a schedule, which has the job in it."},
+        "JobRequest.schedule": {"description": "Make it the pattern of a schedule: each firing is a job of its own."},
         "JobRequest.idempotency_key": {
             **key,
             "description": "Submitted twice under one key, a job is stored once; another body under it is refused.",

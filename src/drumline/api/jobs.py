@@ -4,16 +4,20 @@ import asyncio
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.job_notes import LONGEST_REASON
 from drumline.api.job_shapes import GraphBody, JobBody, JobList, graph_body, job_body
 from drumline.api.narrowing import check_job
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import decode_body, members_of
+from drumline.api.schedule_shapes import ScheduleBody
+from drumline.api.schedules import created, location_of
 from drumline.api.shapes import TaskIdText
 from drumline.api.stopping import unless_stopped
 from drumline.api.tasks import CancelQuery, GetQuery, with_header_key
+from drumline.core.accept_schedule import schedule_for
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.ids import JobId, parse_job_id
@@ -36,13 +40,15 @@ class JobSubmission(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields
 class SubmittedJobBody(Struct, frozen=True, kw_only=True):
     """A job that is stored durably, and the ids of its tasks by key.
 
-    `created` is false if its idempotency key brought back an earlier one.
+    `created` is false if its idempotency key brought back an earlier one. If it was submitted with a schedule, there is
+    no job yet: `id` is that of the `schedule`, which will make jobs.
     """
 
     id: TaskIdText
     status: JobStatus
     created: bool
     tasks: dict[str, TaskIdText]
+    schedule: ScheduleBody | UnsetType = UNSET
 
 
 class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,13 +71,32 @@ class CancelJobRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
-    """Store a job with all its tasks, or nothing of it, and answer once it is durable."""
+    """Store a job with all its tasks, or nothing of it, and answer once it is durable.
+
+    With a `schedule` it is the pattern of jobs: a schedule is stored, and answered with.
+    """
     request = with_header_key(await _read(call.body, most=call.desk.limits.job_tasks), call.header(b"idempotency-key"))
     check_job(call.by, request)
+    if request.schedule is not None:
+        return await _scheduled(call, request)
     stored = await call.engine.jobs.submit(request, tenant=call.home)
     body = SubmittedJobBody(id=stored.id, status=stored.status, created=stored.created, tasks=dict(stored.tasks))
     location = ((b"location", f"/api/v1/jobs/{stored.id}".encode()),)
     return Reply(encode(body), 201 if stored.created else 200, headers=location)
+
+
+async def _scheduled(call: Call[JobSubmission, NoQuery], request: JobRequest) -> Reply:
+    """Store the schedule that a job was submitted with, and answer with it: there is no job yet."""
+    call.by.check(Permission.SCHEDULES_WRITE)
+    try:
+        schedule = await created(call, schedule_for(request))
+    except Invalid as error:
+        field = error.field or "name"
+        of_job = field.removeprefix("job.")
+        where = of_job if of_job != field else f"schedule.{field}"
+        raise Invalid(error.message, field=where, code=error.code) from error
+    body = SubmittedJobBody(id=schedule.id, status=JobStatus.PENDING, created=True, tasks={}, schedule=schedule)
+    return Reply(encode(body), 201, headers=location_of(schedule.id))
 
 
 async def list_jobs(call: Call[None, JobsQuery]) -> Reply:

@@ -11,6 +11,7 @@ from drumline.api.notes import PATH_PARAMETERS, notes
 from drumline.api.notify_notes import notify_notes
 from drumline.api.operation import JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS, Problem
+from drumline.api.schedule_notes import schedule_notes
 from drumline.api.schema import Schema, Schemas
 from drumline.api.tasks import HEADER_KEY
 from drumline.core.limits import Limits
@@ -26,6 +27,7 @@ def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> 
         {
             **notes(limits, info),
             **job_notes(limits, notes(limits, info)),
+            **schedule_notes(limits),
             **bulk_notes(limits),
             **event_notes(),
             **notify_notes(limits, info),

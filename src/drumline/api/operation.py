@@ -38,6 +38,7 @@ class Tag(StrEnum):
 
     TASKS = "tasks"
     JOBS = "jobs"
+    SCHEDULES = "schedules"
     FAILURES = "failures"
     BULK = "bulk operations"
     QUEUES = "queues"

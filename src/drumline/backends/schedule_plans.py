@@ -12,7 +12,8 @@ from drumline.core.event import Fact
 from drumline.core.firing import Firing, Run, fire
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
-from drumline.core.schedule import Overlap, RunState, RunView
+from drumline.core.recurring import Overlap
+from drumline.core.schedule import RunState, RunView
 from drumline.core.task import NewTask
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.schedules import Fired, FireOrder, NewRun

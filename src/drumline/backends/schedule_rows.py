@@ -16,17 +16,8 @@ from drumline.core.firing import DueSchedule, Firing
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import NewJob
 from drumline.core.limits import Limits
-from drumline.core.schedule import (
-    Origin,
-    Policy,
-    RunKind,
-    RunState,
-    RunView,
-    ScheduleState,
-    ScheduleView,
-    Target,
-    Turn,
-)
+from drumline.core.recurring import Policy
+from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleView, Target, Turn
 from drumline.core.task import NewTask, accept
 from drumline.core.timetable import Rule
 
@@ -232,10 +223,7 @@ def schedule_fact(word: str, view: ScheduleView) -> Fact:
 
 def run_facts(row: DueRow | WaitingRow, runs: Iterable[RunView], firing: Firing | None = None) -> list[Fact]:
     """Return the facts about runs of a schedule, and that it has finished if it has."""
-    facts = [
-        Fact(_TYPE_OF[run.state], run.schedule, row.tenant, _run_data(row.name, run))
-        for run in runs
-    ]
+    facts = [Fact(_TYPE_OF[run.state], run.schedule, row.tenant, _run_data(row.name, run)) for run in runs]
     if firing is not None and firing.turn is None:
         facts.append(Fact("drumline.schedule.finished", str(row[0]), row.tenant, {"name": row.name}))
     return facts

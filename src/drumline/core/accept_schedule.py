@@ -15,9 +15,9 @@ from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_name
+from drumline.core.recurring import JobSchedule, Policy
 from drumline.core.schedule import (
     NewSchedule,
-    Policy,
     ScheduleEdit,
     ScheduleRequest,
     ScheduleState,
@@ -59,6 +59,14 @@ def accept_schedule(
         state=ScheduleState.PAUSED if request.paused else ScheduleState.ACTIVE,
         turn=None if request.paused else first,
     )
+
+
+def schedule_for(job: JobRequest) -> ScheduleRequest:
+    """Return the schedule that a job was submitted with, as one that makes the job."""
+    asked = job.schedule or JobSchedule()
+    fields = {field: getattr(asked, field) for field in asked.__struct_fields__}
+    fields["name"] = asked.name if asked.name is not None else job.name
+    return ScheduleRequest(**fields, job=replace(job, schedule=None))
 
 
 def edited(view: ScheduleView, edit: ScheduleEdit) -> ScheduleRequest:

@@ -14,7 +14,8 @@ from drumline.core.accept_schedule import due_at
 from drumline.core.clock import Instant
 from drumline.core.ids import ScheduleId
 from drumline.core.limits import Limits
-from drumline.core.schedule import Misfire, Overlap, Policy, RunKind, RunState, Turn
+from drumline.core.recurring import Misfire, Overlap, Policy
+from drumline.core.schedule import RunKind, RunState, Turn
 from drumline.core.timetable import Rule, timetable
 
 BUSY: Final = "the previous run had not ended"

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct, field
 
 from drumline.core.clock import Instant
 from drumline.core.ids import JobId, TaskId
+from drumline.core.recurring import JobSchedule
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES, EMPTY_PAYLOAD, NewTask, NotifyTarget
@@ -82,7 +83,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     backoff: Backoff | float | None = None
     notify: tuple[NotifyTarget, ...] = ()
     depends_on: tuple[str, ...] = ()
-    schedule: Raw | None = None
+    schedule: JobSchedule | None = None
     idempotency_key: str | None = None
     idempotency_key_alias: str | None = field(default=None, name="idempotencyKey")
     tags: tuple[str, ...] = ()

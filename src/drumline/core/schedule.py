@@ -14,32 +14,9 @@ from msgspec import UNSET, Struct, UnsetType
 from drumline.core.clock import Instant
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest
+from drumline.core.recurring import Misfire, Overlap, Policy
 from drumline.core.task import TaskRequest
 from drumline.core.timetable import Rule
-
-
-class Misfire(StrEnum):
-    """What becomes of firings that were due while no scheduler was there."""
-
-    SKIP = "skip"
-    """Nothing."""
-    ONCE = "once"
-    """One run for all of them, for the latest."""
-    ALL = "all"
-    """A run for each, the newest ones if they are too many."""
-
-
-class Overlap(StrEnum):
-    """What a firing does while the previous run has not ended."""
-
-    ALLOW = "allow"
-    """It starts all the same."""
-    SKIP = "skip"
-    """It does not take place; that is noted as a skipped run."""
-    QUEUE = "queue"
-    """It waits until the runs before it have ended."""
-    CANCEL_PREVIOUS = "cancel_previous"
-    """It starts, and the previous run is cancelled."""
 
 
 class ScheduleState(StrEnum):
@@ -105,16 +82,6 @@ class ScheduleEdit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     end: datetime | UnsetType | None = UNSET
     jitter: float | str | UnsetType = UNSET
     max_runs: int | UnsetType | None = UNSET
-
-
-class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a schedule fires, besides when."""
-
-    misfire: Misfire = Misfire.ONCE
-    overlap: Overlap = Overlap.ALLOW
-    jitter_ms: int = 0
-    """How far firings are spread at most, each by its own share."""
-    max_runs: int | None = None
 
 
 class Target(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -15,17 +15,8 @@ from drumline.core.firing import Absence
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.schedule import (
-    NewSchedule,
-    Origin,
-    Policy,
-    RunKind,
-    RunView,
-    ScheduleState,
-    ScheduleView,
-    Target,
-    Turn,
-)
+from drumline.core.recurring import Policy
+from drumline.core.schedule import NewSchedule, Origin, RunKind, RunView, ScheduleState, ScheduleView, Target, Turn
 from drumline.core.task import NewTask
 from drumline.core.timetable import Rule
 from drumline.ports.hint import NO_EFFECTS, Effects

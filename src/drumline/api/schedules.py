@@ -1,0 +1,309 @@
+"""Schedules: create, look, change, pause, trigger, backfill, preview."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from drumline.api.narrowing import check_job
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.problems import Headers
+from drumline.api.schedule_shapes import (
+    BackfillBody,
+    DroppedBody,
+    PreviewBody,
+    RegisteredBody,
+    RunBody,
+    RunList,
+    ScheduleBody,
+    ScheduleList,
+    backfill_body,
+    preview_body,
+    registered_body,
+    run_body,
+    schedule_body,
+)
+from drumline.core.codec import encode
+from drumline.core.ids import ScheduleId, parse_schedule_id
+from drumline.core.job import JobRequest
+from drumline.core.names import LONGEST_NAME, check_name, check_text
+from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
+from drumline.core.task import TaskRequest
+from drumline.engine.registering import RegisterRequest
+from drumline.engine.runs import BackfillRequest
+from drumline.ports.schedules import ScheduleFilter
+
+NEXT = 5
+MOST_NEXT = 1000
+
+_PATH = "/api/v1/schedules"
+
+
+class SchedulesQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which schedules to list."""
+
+    name: str | None = None
+    state: ScheduleState | None = None
+    app: str | None = None
+    limit: Annotated[int, Meta(ge=1)] = 100
+    cursor: str | None = None
+
+
+class ScheduleQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many of the next fire times to show."""
+
+    next: Annotated[int, Meta(ge=0, le=MOST_NEXT)] = NEXT
+
+
+class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which runs to list."""
+
+    limit: Annotated[int, Meta(ge=1)] = 100
+    cursor: str | None = None
+
+
+class SchedulePauseRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a schedule is paused, for those who will wonder."""
+
+    reason: str | None = None
+
+
+class TriggerRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The fire time that the run is for, so that the act can be repeated; now when absent."""
+
+    fire_time: datetime | None = None
+
+
+class PreviewRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule as a schedule would have it: how many of its fire times to show, and after which time."""
+
+    cron: str | None = None
+    interval: float | str | None = None
+    run_at: datetime | None = None
+    timezone: str = "UTC"
+    start: datetime | None = None
+    end: datetime | None = None
+    count: Annotated[int, Meta(ge=1, le=MOST_NEXT)] = NEXT
+    after: datetime | None = None
+
+
+async def create_schedule(call: Call[ScheduleRequest, NoQuery]) -> Reply:
+    """Store a schedule, and answer once it is durable."""
+    body = await created(call, call.body)
+    return Reply(encode(body), 201, headers=location_of(body.id))
+
+
+async def created(call: Call[Any, Any], request: ScheduleRequest) -> ScheduleBody:
+    """Store a schedule, however it was written, and return it as JSON shows it."""
+    _check_target(call, request.task, request.job)
+    view = await call.engine.schedules.create(request, tenant=call.home)
+    call.note(after=_noted(view))
+    return await _body(call, view)
+
+
+def location_of(schedule: str) -> Headers:
+    """Return the header that says where a schedule is."""
+    return ((b"location", f"{_PATH}/{schedule}".encode()),)
+
+
+async def list_schedules(call: Call[None, SchedulesQuery]) -> Reply:
+    """Return a page of schedules, newest first."""
+    query = call.query
+    which = ScheduleFilter(
+        tenant=call.tenant,
+        name=None if query.name is None else check_name(query.name),
+        state=query.state,
+        app=None if query.app is None else check_text(query.app, field="app", longest=LONGEST_NAME),
+    )
+    page = await call.engine.schedules.list_schedules(which, limit=query.limit, cursor=query.cursor)
+    statuses = await call.engine.runs.statuses(
+        (view.last_task for view in page.items), (view.last_job for view in page.items)
+    )
+    return Reply(encode(ScheduleList(tuple(schedule_body(view, statuses) for view in page.items), page.next_cursor)))
+
+
+async def get_schedule(call: Call[None, ScheduleQuery]) -> Reply:
+    """Return a schedule as it stands, with its next fire times."""
+    view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
+    return await _reply(call, view, count=call.query.next)
+
+
+async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
+    """Change what a schedule is; its next fire time is found anew if its rule has changed."""
+    schedule = _schedule_of(call)
+    _check_target(call, call.body.task or None, call.body.job or None)
+    call.note(before=_noted(await call.engine.schedules.get(schedule, tenant=call.tenant)))
+    view = await call.engine.schedules.edit(schedule, call.body, tenant=call.tenant)
+    call.note(after=_noted(view))
+    return await _reply(call, view)
+
+
+async def delete_schedule(call: Call[None, NoQuery]) -> Reply:
+    """Delete a schedule and the notes of its runs; its tasks and jobs stay."""
+    call.note(before=_noted(await call.engine.schedules.delete(_schedule_of(call), tenant=call.tenant)))
+    return Reply(b"", 204)
+
+
+async def pause_schedule(call: Call[SchedulePauseRequest, NoQuery]) -> Reply:
+    """Let a schedule not fire any more; what has started goes on."""
+    view = await call.engine.schedules.pause(_schedule_of(call), reason=call.body.reason, tenant=call.tenant)
+    call.note(after=_noted(view))
+    return await _reply(call, view)
+
+
+async def resume_schedule(call: Call[None, NoQuery]) -> Reply:
+    """Let a paused schedule fire again, from now on: what it missed meanwhile does not fire."""
+    view = await call.engine.schedules.resume(_schedule_of(call), tenant=call.tenant)
+    call.note(after=_noted(view))
+    return await _reply(call, view)
+
+
+async def trigger_schedule(call: Call[TriggerRequest, NoQuery]) -> Reply:
+    """Start a run now, whatever the schedule says, and whether or not another goes on."""
+    run = await call.engine.runs.trigger(_schedule_of(call), fire_time=call.body.fire_time, tenant=call.tenant)
+    body = run_body(run, await call.engine.runs.statuses([run.task], [run.job]))
+    call.note(after={"fire_time": body.fire_time, "task_id": run.task, "job_id": run.job})
+    return Reply(encode(body), 201)
+
+
+async def backfill_schedule(call: Call[BackfillRequest, NoQuery]) -> Reply:
+    """Make runs for the fire times of a span that have none, at a pace; with `dry_run` only tell which."""
+    backfill = await call.engine.runs.backfill(_schedule_of(call), call.body, tenant=call.tenant)
+    body = backfill_body(backfill, dry_run=call.body.dry_run)
+    call.note(after=body)
+    return Reply(encode(body), 200 if call.body.dry_run else 202)
+
+
+async def drop_backfill(call: Call[None, NoQuery]) -> Reply:
+    """Give up what has not started of a schedule's backfills."""
+    dropped = await call.engine.runs.drop_backfill(_schedule_of(call), tenant=call.tenant)
+    call.note(after={"dropped": dropped})
+    return Reply(encode(DroppedBody(dropped)))
+
+
+async def list_runs(call: Call[None, RunsQuery]) -> Reply:
+    """Return a page of a schedule's runs, the latest fire time first."""
+    page = await call.engine.runs.list_runs(
+        _schedule_of(call), limit=call.query.limit, cursor=call.query.cursor, tenant=call.tenant
+    )
+    return Reply(encode(RunList(tuple(run_body(run, page.statuses) for run in page.items), page.next_cursor)))
+
+
+async def preview_schedule(call: Call[PreviewRequest, NoQuery]) -> Reply:
+    """Return when a rule fires next, in UTC and by the clock of its zone; nothing is stored."""
+    asked = call.body
+    request = ScheduleRequest(
+        name="preview",
+        cron=asked.cron,
+        interval=asked.interval,
+        run_at=asked.run_at,
+        timezone=asked.timezone,
+        start=asked.start,
+        end=asked.end,
+    )
+    preview = await call.engine.schedules.preview(request, count=asked.count, after=asked.after)
+    return Reply(encode(preview_body(preview)))
+
+
+async def register_schedules(call: Call[RegisterRequest, NoQuery]) -> Reply:
+    """Make schedules be as the code of an app says, and pause those whose code is gone."""
+    for each in call.body.schedules:
+        _check_target(call, each.schedule.task, each.schedule.job)
+    done = await call.engine.registrar.register(call.body, tenant=call.home)
+    body = registered_body(done)
+    call.note(after={"app": call.body.app, "done": body})
+    return Reply(encode(body))
+
+
+def _schedule_of(call: Call[Any, Any]) -> ScheduleId:
+    return parse_schedule_id(call.params["id"])
+
+
+def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: JobRequest | None) -> None:
+    """Raise `Forbidden` if the caller may not submit what a schedule is to make."""
+    if task is not None:
+        call.by.check_submission(task.name, task.queue, field="task.")
+    if job is not None:
+        check_job(call.by, job, field="job.")
+
+
+async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:
+    return Reply(encode(await _body(call, view, count=count)))
+
+
+async def _body(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
+    statuses = await call.engine.runs.statuses([view.last_task], [view.last_job])
+    times = await call.engine.schedules.next_times(view, count)
+    return schedule_body(view, statuses, next_fires=times)
+
+
+def _noted(view: ScheduleView) -> dict[str, Any]:
+    """Return what the audit log has of a schedule: when it fires and what it makes, but no payload."""
+    target = view.target.task or view.target.job
+    return {
+        "id": view.id,
+        "name": view.name,
+        "tenant": view.tenant,
+        "rule": view.rule,
+        "policy": view.policy,
+        "makes": None if target is None else target.name,
+        "state": view.state,
+        "reason": view.reason,
+    }
+
+
+OPERATIONS = (
+    Operation(
+        method="POST", path=_PATH, handler=create_schedule, tag=Tag.SCHEDULES, summary="Create a schedule",
+        body=ScheduleRequest, answer=ScheduleBody, status=201,
+    ),
+    Operation(
+        method="GET", path=_PATH, handler=list_schedules, tag=Tag.SCHEDULES, summary="List schedules, newest first",
+        query=SchedulesQuery, answer=ScheduleList,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/preview", handler=preview_schedule, tag=Tag.SCHEDULES,
+        summary="Tell when a rule would fire", body=PreviewRequest, answer=PreviewBody,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/register", handler=register_schedules, tag=Tag.SCHEDULES,
+        summary="Keep schedules in step with an app's code", body=RegisterRequest, answer=RegisteredBody,
+    ),
+    Operation(
+        method="GET", path=_PATH + "/{id}", handler=get_schedule, tag=Tag.SCHEDULES, summary="Look at a schedule",
+        query=ScheduleQuery, answer=ScheduleBody,
+    ),
+    Operation(
+        method="PATCH", path=_PATH + "/{id}", handler=edit_schedule, tag=Tag.SCHEDULES, summary="Change a schedule",
+        body=ScheduleEdit, answer=ScheduleBody,
+    ),
+    Operation(
+        method="DELETE", path=_PATH + "/{id}", handler=delete_schedule, tag=Tag.SCHEDULES,
+        summary="Delete a schedule", status=204,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/{id}/pause", handler=pause_schedule, tag=Tag.SCHEDULES,
+        summary="Let a schedule not fire any more", body=SchedulePauseRequest, body_required=False, answer=ScheduleBody,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/{id}/resume", handler=resume_schedule, tag=Tag.SCHEDULES,
+        summary="Let a paused schedule fire again", answer=ScheduleBody,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/{id}/trigger", handler=trigger_schedule, tag=Tag.SCHEDULES,
+        summary="Start a run now", body=TriggerRequest, body_required=False, answer=RunBody, status=201,
+    ),
+    Operation(
+        method="POST", path=_PATH + "/{id}/backfill", handler=backfill_schedule, tag=Tag.SCHEDULES,
+        summary="Make runs for fire times of the past that have none", body=BackfillRequest, answer=BackfillBody,
+        status=202, also=(200,),
+    ),
+    Operation(
+        method="DELETE", path=_PATH + "/{id}/backfill", handler=drop_backfill, tag=Tag.SCHEDULES,
+        summary="Give up what has not started of a backfill", answer=DroppedBody,
+    ),
+    Operation(
+        method="GET", path=_PATH + "/{id}/runs", handler=list_runs, tag=Tag.SCHEDULES,
+        summary="List the runs of a schedule, latest first", query=RunsQuery, answer=RunList,
+    ),
+)  # fmt: skip
