@@ -70,6 +70,6 @@ async def test_old_figures_are_dropped_by_width(store: Store, clock: ManualClock
     await store.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE))
 
     now = clock.now()
-    whole = {"since": Instant(now - 7_200_000), "until": Instant(now + 1)}
-    assert await store.read_stats(step=STEPS[0], **whole) == []
-    assert await store.read_stats(step=STEPS[1], **whole) != []
+    since, until = Instant(now - 7_200_000), Instant(now + 1)
+    assert await store.read_stats(step=STEPS[0], since=since, until=until) == []
+    assert await store.read_stats(step=STEPS[1], since=since, until=until) != []

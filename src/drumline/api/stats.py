@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from drumline.api.operation import Call, Operation, Reply, Tag
-from drumline.api.shapes import Moment, moment_of
+from drumline.api.shapes import Moment
+from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
 from drumline.core.stats import Series
