@@ -22,6 +22,8 @@ from drumline.api import (
     subscriptions,
     tasks,
     tenants,
+    types,
+    why,
     workers,
 )
 from drumline.api.endpoint import Endpoint
@@ -38,6 +40,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *bulk.OPERATIONS,
     *queues.OPERATIONS,
     *workers.OPERATIONS,
+    *types.OPERATIONS,
+    *why.OPERATIONS,
     *events.OPERATIONS,
     *subscriptions.OPERATIONS,
     *deliveries.OPERATIONS,

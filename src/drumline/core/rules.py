@@ -86,6 +86,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/queues/{name}/pause": Rule(Permission.QUEUES_CONTROL, "queue.pause"),
         "POST /api/v1/queues/{name}/resume": Rule(Permission.QUEUES_CONTROL, "queue.resume"),
         "GET /api/v1/workers": Rule(Permission.WORKERS_READ),
+        "GET /api/v1/types": Rule(Permission.WORKERS_READ),
         "GET /api/v1/stats": Rule(Permission.METRICS_READ),
         "POST /api/v1/workers/{id}/drain": Rule(Permission.WORKERS_CONTROL, "worker.drain"),
         # Events. Who passes them on is the installation's own business.

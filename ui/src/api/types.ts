@@ -1166,6 +1166,7 @@ export type SubmittedJobBody = {
   status: JobStatus;
   created: boolean;
   tasks: Record<string, string>;
+  schedule?: ScheduleBody | undefined;
 };
 
 /** A subscription: which events, narrowed by what is not null, and where they are told. */
@@ -1348,7 +1349,7 @@ export type TriggerRequest = {
   fire_time?: string | null | undefined;
 };
 
-/** A kind of task. `payload_schema` is a JSON Schema, where the workers know it; `workers` is how many can run it. */
+/** A kind of task. `payload_schema` is JSON Schema, where it is known; `workers` is how many can run it. */
 export type TypeBody = {
   name: string;
   doc: string;
