@@ -22,27 +22,32 @@ ended AS (
             ELSE (:epochs)[width_bucket(live.id, :ids)]
         END
     RETURNING
-        live.id, live.epoch, live.nonce, live.lane, live.attempt, live.session, live.started_at,
-        width_bucket(live.id, :ids) AS place
+        live.id, live.epoch, live.nonce, live.lane, live.due_at, live.attempt, live.session, live.started_at,
+        CASE
+            WHEN cardinality(:outcomes::int2 []) + cardinality(:acts::int2 [])
+                + cardinality(:results::bytea []) + cardinality(:errors::text []) > 0
+                THEN width_bucket(live.id, :ids)
+        END AS place
 ),
 
 written AS (
     INSERT INTO drumline.attempt (
-        task_id, nonce, session, started_at, finished_at, epoch, lane, attempt, outcome, result, error
+        task_id, nonce, session, due_at, started_at, finished_at, epoch, lane, attempt, outcome, result, error
     )
     SELECT
-        e.id, e.nonce, e.session, e.started_at, (SELECT clock.now FROM clock), e.epoch, e.lane, e.attempt,
-        coalesce((:outcomes::int2 [])[e.place], :usual_outcomes::int2),
-        coalesce((:results::bytea [])[e.place], :usual_results::bytea),
-        coalesce((:errors::text [])[e.place], :usual_errors::text)
+        e.id, e.nonce, e.session, e.due_at, e.started_at, (SELECT clock.now FROM clock), e.epoch, e.lane, e.attempt,
+        coalesce((:outcomes)[e.place], :usual_outcomes::int2),
+        coalesce((:results)[e.place], :usual_results::bytea),
+        coalesce((:errors)[e.place], :usual_errors::text)
     FROM ended AS e
 )
 
-INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+INSERT INTO drumline.outbox (lane, at, tasks, acts, states, epochs)
 SELECT
+    CASE WHEN min(e.lane) = max(e.lane) THEN min(e.lane) END,
     (SELECT clock.now FROM clock),
     array_agg(e.id),
-    array_agg(coalesce((:acts::int2 [])[e.place], :usual_acts::int2)),
+    array_agg(coalesce((:acts)[e.place], :usual_acts::int2)),
     array_agg(coalesce((:outcomes)[e.place], :usual_outcomes)),
     array_agg(e.epoch)
 FROM ended AS e

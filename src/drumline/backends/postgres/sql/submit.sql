@@ -35,8 +35,9 @@ live AS (
     SELECT g.id, g.lane, g.due_at FROM given AS g
 )
 
-INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+INSERT INTO drumline.outbox (lane, at, tasks, acts, states, epochs)
 SELECT
+    :usual_lanes,
     clock.now,
     :ids,
     array_fill(:act::int2, ARRAY[cardinality(:ids)]),
