@@ -11,7 +11,7 @@ counts AS MATERIALIZED (
 locked AS MATERIALIZED (
     SELECT c.id FROM drumline.cause AS c
     WHERE c.id = any(ARRAY(SELECT counts.cause FROM counts))
-    ORDER BY c.lane, c.fingerprint
+    ORDER BY c.lane + 0, c.fingerprint -- not by the index that has this order, which would be read whole
     FOR UPDATE
 )
 
