@@ -4,6 +4,7 @@ A key is looked for on the ring of the server's own keys, then in memory, then i
 since its checksum is wrong, is refused without a look anywhere.
 """
 
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -51,11 +52,20 @@ class Door:
         if key is None:
             raise Unauthorized(NO_KEY)
         digest = digest_of(key)
-        caller = self._first if self._ring.has(digest) else await self._holder(key, digest, scope)
+        if self._ring.has(digest):
+            caller = self._first
+        else:
+            memory = self._access.identities.recall(digest)  # nearly always it is known, and nobody has to wait
+            identity = None if memory is None else memory.value
+            caller = self._let_in(identity or await self._found(key, digest, scope), digest, scope)
         if tenant is not None:
             caller = await self._acting_for(caller, tenant)
         if caller.rate is not None:
-            await self._take_turn(caller, caller.rate, scope)
+            limiter = self._access.limiter
+            taken = limiter.take_now(caller.id, caller.rate) or await limiter.take(caller.id, caller.rate)
+            scope[TURNS] = turns_headers(caller.rate, taken)
+            if not taken.is_allowed:
+                raise _not_your_turn(caller.rate, taken)
         return caller
 
     async def visitor(self, scope: Scope) -> Caller | None:
@@ -67,23 +77,24 @@ class Door:
         if self._ring.has(digest):
             return self._first
         try:
-            return await self._holder(key, digest, scope)
+            return self._let_in(await self._found(key, digest, scope), digest, scope)
         except DrumlineError:
             return None
 
     async def check_again(self, scope: Scope) -> None:
         """Raise `Unauthorized` if the key of a request that took long does not open any more."""
         digest = scope.get(DIGEST)
-        if digest is not None:
-            self._check(await self._identity(digest))
+        if digest is None:
+            return
+        identity = await self._identity(digest)
+        reason = NOT_VALID if identity is None else identity.key.refusal(self._clock.now())
+        if reason is not None:
+            raise Unauthorized(reason)
 
-    async def _holder(self, key: bytes, digest: bytes, scope: Scope) -> Caller:
-        """Return whose key it is, if it is one of the store's and opens."""
-        memory = self._access.identities.recall(digest)
-        identity = None if memory is None else memory.value
-        if identity is None:
-            identity = await self._found(key, digest, scope)
-        self._check(identity)
+    def _let_in(self, identity: Identity, digest: bytes, scope: Scope) -> Caller:
+        """Return who comes with a key of the store, if it opens."""
+        if not identity.is_good and (reason := identity.key.refusal(self._clock.now())) is not None:
+            raise Unauthorized(reason)
         scope[DIGEST] = digest
         self._access.identities.used(identity.key.id)
         return identity.caller
@@ -104,11 +115,6 @@ class Door:
         memory = self._access.identities.recall(digest)
         return await self._access.identities.find(digest) if memory is None else memory.value
 
-    def _check(self, identity: Identity | None) -> None:
-        reason = NOT_VALID if identity is None else identity.key.refusal(self._clock.now())
-        if reason is not None:
-            raise Unauthorized(reason)
-
     async def _acting_for(self, caller: Caller, header: bytes) -> Caller:
         """Return the caller as one of the tenant that it names, which must be its own unless it is for every tenant."""
         tenant = check_tenant(header.decode("latin-1"), field="X-Tenant")
@@ -118,19 +124,16 @@ class Door:
             raise Forbidden("this key is for another tenant", field="X-Tenant")
         return caller.acting_for(tenant)
 
-    async def _take_turn(self, caller: Caller, rate: Rate, scope: Scope) -> None:
-        limiter = self._access.limiter
-        taken = limiter.take_now(caller.id, rate) or await limiter.take(caller.id, rate)
-        scope[TURNS] = turns_headers(rate, taken)
-        if not taken.is_allowed:
-            raise RateLimited(
-                f"this key may ask {rate.requests} times in {rate.seconds:g} seconds", retry_after=taken.seconds
-            )
-
 
 def turns_headers(rate: Rate, taken: Taken) -> Headers:
     """Return what tells a client how often it may ask, and how often it still may right now."""
-    return (
-        (b"ratelimit-policy", b'"key";q=%d;w=%d' % (rate.requests, ceil(rate.seconds))),
-        (b"ratelimit", b'"key";r=%d;t=%d' % (taken.remaining, ceil(taken.seconds))),
-    )
+    return (_policy_header(rate), (b"ratelimit", b'"key";r=%d;t=%d' % (taken.remaining, ceil(taken.seconds))))
+
+
+def _not_your_turn(rate: Rate, taken: Taken) -> RateLimited:
+    return RateLimited(f"this key may ask {rate.requests} times in {rate.seconds:g} seconds", retry_after=taken.seconds)
+
+
+@lru_cache(maxsize=1024)
+def _policy_header(rate: Rate) -> tuple[bytes, bytes]:
+    return b"ratelimit-policy", b'"key";q=%d;w=%d' % (rate.requests, ceil(rate.seconds))

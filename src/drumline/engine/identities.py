@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from drumline.core.access import Caller
 from drumline.core.api_key import ApiKey, KeyId, KeyUse
-from drumline.core.clock import Clock, Instant
+from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
 from drumline.core.policy import DEFAULT_POLICY, Policy
 from drumline.core.rate import parse_rate
@@ -29,6 +29,8 @@ class Identity(Struct, frozen=True):
 
     key: ApiKey
     caller: Caller
+    is_good: bool
+    """Whether it surely opens, at any time."""
 
 
 class Identities:
@@ -39,7 +41,7 @@ class Identities:
         self._store = store
         self._clock = clock
         self._known: Remembered[bytes, Identity] = Remembered(self._find, name="API keys", clock=clock)
-        self._uses: dict[KeyId, list[int]] = {}
+        self._uses: dict[KeyId, int] = {}
         self._flushing: asyncio.Task[None] | None = None
 
     def recall(self, digest: bytes) -> Memory[Identity] | None:
@@ -55,28 +57,24 @@ class Identities:
         self._known.forget(lambda identity: identity.key.id == key)
 
     def used(self, key: KeyId) -> None:
-        """Count a use of a key; it is written down with others, some seconds later."""
-        use = self._uses.get(key)
-        if use is None:
-            if len(self._uses) >= MOST_COUNTED:
-                return
-            use = self._uses[key] = [0, 0]
-            if self._flushing is None:
-                self._flushing = asyncio.get_running_loop().create_task(self._flush_later(), name="note uses of keys")
-        use[0] += 1
-        use[1] = self._clock.now()
+        """Count a use of a key; it is written down with others some seconds later, with the time it is then."""
+        uses = self._uses.get(key, 0)
+        if uses or len(self._uses) < MOST_COUNTED:
+            self._uses[key] = uses + 1
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_later(), name="note uses of keys")
 
     async def flush(self) -> None:
         """Write down how often keys were used."""
         uses, self._uses = self._uses, {}
         if not uses:
             return
+        now = self._clock.now()
         try:
-            await self._store.note_uses([KeyUse(key, count, Instant(at)) for key, (count, at) in uses.items()])
+            await self._store.note_uses([KeyUse(key, count, now) for key, count in uses.items()])
         except Unavailable:  # they are written with the next ones
-            for key, (count, at) in uses.items():
-                more = self._uses.setdefault(key, [0, at])
-                more[0] += count
+            for key, count in uses.items():
+                self._uses[key] = self._uses.get(key, 0) + count
 
     async def close(self) -> None:
         """Write down what is left, and ask nothing more."""
@@ -106,4 +104,5 @@ class Identities:
         rate = self.policy.rates[key.spec.role]
         if key.spec.rate is not None:
             rate = parse_rate(key.spec.rate, field="rate")
-        return Identity(key, key.caller(rate))
+        is_good = key.is_enabled and key.revoked_at is None and key.expires_at is None
+        return Identity(key, key.caller(rate), is_good)

@@ -104,7 +104,7 @@ class Purses:
     def of(self, key: str, rate: Rate) -> Purse:
         """Return the purse of a key; another rate than before makes it a new one."""
         purse = self._purses.get(key)
-        if purse is None or purse.window.rate != rate:
+        if purse is None or (purse.window.rate is not rate and purse.window.rate != rate):
             purse = self._purses[key] = Purse(rate)
             if len(self._purses) > MOST_KEYS:
                 self._purses.popitem(last=False)
