@@ -76,6 +76,8 @@ class Settlement(Struct, frozen=True, kw_only=True):
     """For `back_off` and `snooze`: how far from now the task is due again."""
     result: Raw | None = None
     error: ErrorInfo | None = None
+    job: JobId | None = None
+    """The job that the task belongs to, if whoever settles it knows: then it need not be looked for."""
     cause: Cause | None = None
     """For `fail`: what the dead letter says; made from the error if nobody has decided it."""
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, tally_of
 from drumline.backends.postgres.access import Access, tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
+from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
@@ -16,15 +17,18 @@ from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
-from drumline.ports.hint import Effects, Hint
+from drumline.ports.hint import NO_EFFECTS, Effects, Hint
 
 
 class Members(NamedTuple):
     """Tasks of jobs, and the jobs that are locked for them."""
 
     job_of: Mapping[TaskId, str]
-    keys: Mapping[TaskId, str]
     jobs: Mapping[str, JobRow]
+
+
+Ended = Mapping[TaskId, tuple[State, int | None]]
+"""The tasks of jobs that have ended, how, and when they were started, if that is known."""
 
 
 class Blocked(NamedTuple):
@@ -39,7 +43,7 @@ class Blocked(NamedTuple):
     lane: int
     epoch: int
     attempt: int
-    parents: tuple[TaskId, ...]
+    parents: list[TaskId]
 
     def waiting(self) -> Waiting:
         """What the rules ask of it."""
@@ -71,33 +75,65 @@ class JobFollowing(Access):
         rows = await transaction.fetch("in_jobs", ids=list(tasks))
         if not rows:
             return None
-        job_of = {TaskId(str(task)): str(job) for task, job, _ in rows}
-        keys = {TaskId(str(task)): str(key) for task, _, key in rows}
+        job_of = {TaskId(task): str(job) for task, job, _ in rows}
         wanted = set(job_of.values())
         if with_needed:
             wanted |= {str(other) for _, other in await transaction.fetch("deps", ids=list(wanted))}
-        return Members(job_of, keys, await lock_jobs(transaction, wanted))
+        return Members(job_of, await lock_jobs(transaction, wanted))
 
     async def _record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
         """Write endings, and what follows from them: of tasks of these jobs, or of none."""
-        ended = {each.id: each.state for each in endings if each.id in members.job_of and not is_queued(each)}
-        blocked = await _blocked_by(transaction, ended)
-        following = follow(ended, {each.id: each.waiting() for each in blocked.values()})
-        keys = {**members.keys, **{each.id: each.key for each in blocked.values()}}
+        await record(transaction, endings, now=self._now())
+        ended = {
+            each.id: (each.state, each.started_at)
+            for each in endings
+            if each.id in members.job_of and not is_queued(each)
+        }
+        effects = await self._follow(transaction, ended, members)
+        await bury(transaction, endings)
+        return effects
+
+    async def _follow(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
+        """Release and skip what waited for tasks that have just ended, and count them in their jobs."""
+        states = {task: state for task, (state, _) in ended.items()}
+        blocked = await _blocked_by(transaction, states)
+        following = follow(states, {each.id: each.waiting() for each in blocked.values()})
+        released = await self._release(transaction, following, blocked, members.jobs)
+        skipped = await self._skip(transaction, following, blocked, states)
+        changed = await self._tally(transaction, _ends(ended, members) + skipped, members.jobs)
+        moved = tuple((task, State.SKIPPED) for task in following.skipped)
+        return Effects(released=tuple(released), moved=moved, jobs=tuple(changed))
+
+    async def _follow_completed(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
+        """Do the same for tasks that have all completed: nearly always that skips nobody, and is one statement."""
+        rows = await transaction.fetch(
+            "release_completed", ids=sorted(ended), act=NUMBER_OF[Act.UNBLOCK], now=self._now()
+        )
+        if rows and rows[0][0] is None:
+            return await self._follow(transaction, ended, members)
+        released = await self._hints(rows)
+        changed = await self._tally(transaction, _ends(ended, members), members.jobs)
+        return Effects(released=tuple(released), jobs=tuple(changed)) if released or changed else NO_EFFECTS
+
+    async def _skip(
+        self,
+        transaction: Transaction,
+        following: Following,
+        blocked: Mapping[TaskId, Blocked],
+        ended: Mapping[TaskId, State],
+    ) -> list[tuple[str, State, int | None]]:
+        """Write that tasks are skipped, and why; return them as they are counted."""
+        if not following.skipped:
+            return []
+        keys = {each.id: each.key for each in blocked.values()}
+        keys |= {TaskId(task): key for task, _, key in await transaction.fetch("in_jobs", ids=list(ended))}
         skips = [
             blocked[task].skipped(skip_error(skip, RUN_IFS[blocked[task].run_if], keys=keys, ended=ended))
             for task, skip in following.skipped.items()
         ]
-        await record(transaction, [*endings, *skips], now=self._now())
-        released = await self._release(transaction, following, blocked, members.jobs)
+        await record(transaction, skips, now=self._now())
         await _blame(transaction, following)
-        all_ended = [(members.job_of[each.id], each.state, each.started_at) for each in endings if each.id in ended]
-        all_ended += [(blocked[task].job, State.SKIPPED, None) for task in following.skipped]
-        changed = await self._tally(transaction, all_ended, members.jobs)
-        await bury(transaction, endings)
-        return Effects(
-            released=tuple(released), moved=tuple((each.id, each.state) for each in skips), jobs=tuple(changed)
-        )
+        return [(blocked[each.id].job, State.SKIPPED, None) for each in skips]
 
     async def _release(
         self,
@@ -122,13 +158,15 @@ class JobFollowing(Access):
         if not ids:
             return []
         rows = await transaction.fetch("unblock", ids=ids, act=NUMBER_OF[Act.UNBLOCK], now=self._now())
+        return await self._hints(rows)
+
+    async def _hints(self, rows: Rows) -> list[Hint]:
+        """Return what waits to be claimed now, given as id, lane and time."""
         lanes = await self._lanes.lanes({lane for _, lane, _ in rows})
-        hints = []
-        for task, lane, due_at in rows:
-            # Before the commit, which may fail: then a claim begins to look too early, which does no harm.
-            self._cursors.queued(lane, Place(due_at, str(task)))
-            hints.append(Hint(TaskId(str(task)), lanes[lane], Instant(due_at)))
-        return hints
+        # Before the commit, which may fail: then a claim begins to look too early, which does no harm.
+        for lane, place in {lane: Place(due_at, task) for task, lane, due_at in reversed(rows)}.items():
+            self._cursors.queued(lane, place)
+        return [Hint(TaskId(task), lanes[lane], Instant(due_at)) for task, lane, due_at in rows]
 
     async def _tally(
         self,
@@ -151,6 +189,10 @@ class JobFollowing(Access):
         changed = [row for row in after if row.status is not before[row.id].status]
         await tell_facts(transaction, [job_fact(WORD_OF[row.status], row) for row in changed], now=self._now())
         return [(JobId(row.id), row.status) for row in changed]
+
+
+def _ends(ended: Ended, members: Members) -> list[tuple[str, State, int | None]]:
+    return [(members.job_of[task], *end) for task, end in ended.items()]
 
 
 async def lock_jobs(transaction: Transaction, jobs: Iterable[str]) -> dict[str, JobRow]:
@@ -180,8 +222,7 @@ async def _blocked_by(transaction: Transaction, ended: Mapping[TaskId, State]) -
 
 def _blocked(row: Iterable[Any]) -> Blocked:
     task, job, key, run_if, pending, bad, lane, epoch, attempt, parents = row
-    needed = tuple(TaskId(str(parent)) for parent in parents)
-    return Blocked(TaskId(str(task)), str(job), key, run_if, pending, bad, lane, epoch, attempt, needed)
+    return Blocked(task, job, key, run_if, pending, bad, lane, epoch, attempt, parents)
 
 
 async def _blame(transaction: Transaction, following: Following) -> None:

@@ -1,8 +1,8 @@
 -- every act that ends tasks: the blocked tasks that need one of these. Their jobs are locked.
 -- GIVES with each the ones of :ids that it needs
 SELECT
-    live.id, member.job_id, member.key, member.run_if, member.pending, member.bad, live.lane, live.epoch, live.attempt,
-    needing.parents
+    live.id::text, member.job_id::text, member.key, member.run_if, member.pending, member.bad, live.lane, live.epoch,
+    live.attempt, needing.parents::text []
 FROM (
     SELECT edge.child, array_agg(edge.parent) AS parents
     FROM (

@@ -14,8 +14,8 @@ WITH RECURSIVE reached (id) AS (
 )
 
 SELECT
-    live.id, member.job_id, member.key, member.run_if, member.pending, member.bad, live.lane, live.epoch, live.attempt,
-    needing.parents
+    live.id::text, member.job_id::text, member.key, member.run_if, member.pending, member.bad, live.lane, live.epoch,
+    live.attempt, needing.parents::text []
 FROM (
     SELECT edge.child, array_agg(edge.parent) AS parents
     FROM (

@@ -2,6 +2,7 @@
 --   transition  running -> completed, failed, cancelled
 --   fence       epoch and nonce both match; whoever deletes the live row, and nobody else, writes the end
 --   :ids …      arrays of equal length, sorted by id, each once; an empty one means that :usual_… holds for each
+--   :in_job     whether they belong to jobs, which then are locked; the others are left alone
 -- GIVES how many ended, and their ids if not all did; no row if none did
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
@@ -12,7 +13,7 @@ ended AS (
     WHERE
         live.id = any(:ids::uuid [])
         AND live.state = 2
-        AND NOT live.in_job -- the ends of those lead to others
+        AND live.in_job = :in_job::bool
         AND live.nonce = CASE
             WHEN cardinality(:nonces::int8 []) = 0 THEN :usual_nonces::int8
             ELSE (:nonces)[width_bucket(live.id, :ids)]

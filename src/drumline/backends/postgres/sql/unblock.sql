@@ -37,4 +37,4 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT released.id, released.lane, released.due_at FROM released
+SELECT released.id::text, released.lane, released.due_at FROM released

@@ -1,0 +1,76 @@
+-- settle: tasks of jobs have completed: let those wait to be claimed that needed nothing else, and count for the others.
+-- Their jobs are locked. Nothing is done if that would skip a task, because nothing it needs has failed.
+--   transition  blocked -> queued
+-- GIVES what waits now; or one row of nothing if the rules of core/following.py have to be asked
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+blocked AS MATERIALIZED (
+    SELECT
+        needing.child AS id,
+        member.pending - needing.done AS pending,
+        greatest((SELECT clock.now FROM clock) + member.delay_ms, coalesce(member.run_at, 0)) AS due_at,
+        member.pending = needing.done AND member.run_if = 2 AND member.bad = 0 AS is_not_needed
+    FROM (
+        SELECT edge.child, count(*)::int4 AS done
+        FROM (SELECT e.child FROM drumline.task_edge AS e WHERE e.parent = any(:ids::uuid []) OFFSET 0) AS edge
+        GROUP BY edge.child
+    ) AS needing
+    CROSS JOIN LATERAL (
+        SELECT l.id FROM drumline.task_live AS l WHERE l.id = needing.child AND l.state = 0 OFFSET 0
+    ) AS live
+    CROSS JOIN LATERAL (
+        SELECT m.pending, m.bad, m.run_if, m.delay_ms, m.run_at
+        FROM drumline.job_task AS m
+        WHERE m.task_id = needing.child
+        OFFSET 0
+    ) AS member
+),
+
+asked AS MATERIALIZED (
+    SELECT count(*) > 0 AS is_asked FROM blocked WHERE blocked.is_not_needed
+),
+
+ready AS MATERIALIZED (
+    SELECT array_agg(b.id ORDER BY b.id) AS ids, array_agg(b.due_at ORDER BY b.id) AS due_at
+    FROM blocked AS b
+    WHERE b.pending = 0 AND NOT (SELECT asked.is_asked FROM asked)
+),
+
+waiting AS MATERIALIZED (
+    SELECT array_agg(b.id ORDER BY b.id) AS ids, array_agg(b.pending ORDER BY b.id) AS pending
+    FROM blocked AS b
+    WHERE b.pending > 0 AND NOT (SELECT asked.is_asked FROM asked)
+),
+
+released AS (
+    UPDATE drumline.task_live AS live
+    SET
+        state = 1,
+        due_at = (SELECT ready.due_at FROM ready)[width_bucket(live.id, (SELECT ready.ids FROM ready))]
+    WHERE live.id = any((SELECT ready.ids FROM ready)::uuid []) AND live.state = 0
+    RETURNING live.id, live.lane, live.due_at, live.epoch
+),
+
+counted AS (
+    UPDATE drumline.job_task AS member
+    SET pending = (SELECT waiting.pending FROM waiting)[width_bucket(member.task_id, (SELECT waiting.ids FROM waiting))]
+    WHERE member.task_id = any((SELECT waiting.ids FROM waiting)::uuid [])
+),
+
+told AS (
+    INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+    SELECT
+        (SELECT clock.now FROM clock),
+        array_agg(released.id),
+        array_fill(:act::int2, ARRAY[count(*)::int4]),
+        array_fill(1::int2, ARRAY[count(*)::int4]),
+        array_agg(released.epoch)
+    FROM released
+    HAVING count(*) > 0
+)
+
+SELECT released.id::text, released.lane, released.due_at FROM released
+UNION ALL
+SELECT NULL, NULL, NULL FROM asked WHERE asked.is_asked
