@@ -6,7 +6,7 @@ from drumline.core.accept_schedule import MOST_RUNS
 from drumline.core.cron import LONGEST as LONGEST_CRON
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME
-from drumline.engine.registering import MOST as MOST_REGISTERED
+from drumline.core.registration import MOST as MOST_REGISTERED
 from drumline.engine.runs import MOST_RATE
 from drumline.engine.schedules import LONGEST_REASON
 

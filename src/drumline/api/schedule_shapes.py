@@ -11,10 +11,10 @@ from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.preview import FireTime
 from drumline.core.recurring import Misfire, Overlap
+from drumline.core.registration import Registered
 from drumline.core.rule_words import in_words
 from drumline.core.schedule import RunKind, RunState, RunView, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
-from drumline.engine.registering import Registered
 from drumline.engine.runs import Backfill
 from drumline.engine.schedules import Preview
 

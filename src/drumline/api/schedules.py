@@ -27,9 +27,9 @@ from drumline.core.codec import encode
 from drumline.core.ids import ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
+from drumline.core.registration import RegisterRequest
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
-from drumline.engine.registering import RegisterRequest
 from drumline.engine.runs import BackfillRequest
 from drumline.ports.schedules import ScheduleFilter
 

@@ -8,48 +8,18 @@ it goes on. What a person has paused stays paused.
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.names import LONGEST_NAME, check_name, check_text
+from drumline.core.registration import GONE, MOST, Registered, RegisterRequest
 from drumline.core.schedule import Origin, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.engine.schedules import TRIES, ScheduleDesk, or_raise, pausing, resuming
 from drumline.ports.schedules import Definition, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
-GONE: Final = "its code is gone"
-"""How the reason begins for which schedules are paused here; any other was a person's."""
-MOST: Final = 1000
 PAGE: Final = 1000
-
-
-class AppSchedule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A schedule as it stands in a module of an app."""
-
-    module: str
-    schedule: ScheduleRequest
-
-
-class RegisterRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All schedules that stand in the modules of an app that are loaded."""
-
-    app: str
-    modules: tuple[str, ...]
-    schedules: tuple[AppSchedule, ...] = ()
-
-
-class Registered(Struct, frozen=True, kw_only=True):
-    """What a registration did, by the names of schedules."""
-
-    created: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    resumed: tuple[str, ...] = ()
-    paused: tuple[str, ...] = ()
-    """Their code is gone."""
-    refused: tuple[str, ...] = ()
-    """The names are taken by schedules that are not of this app."""
 
 
 class Registrar:

@@ -19,6 +19,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
 from drumline.lifecycle.lending import lend
+from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
@@ -86,12 +87,14 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
         await _check_key(transport, settings)
         lend(apps, transport, settings)
         async with remote_gateway(settings) as gateway:
-            await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), {})
+            besides: dict[str, Service] = {"schedules": register_schedules(apps, transport)}
+            await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), besides)
         return
     async with opened(settings) as wired:
         crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds)
-        lend(apps, EngineTransport(wired.engine, asyncio.get_running_loop()), settings)
-        await _run_crew(crew, {"listen": hear(wired.engine)})
+        own = EngineTransport(wired.engine, asyncio.get_running_loop())
+        lend(apps, own, settings)
+        await _run_crew(crew, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)})
 
 
 async def _check_key(transport: HttpTransport, settings: Settings) -> None:
@@ -121,6 +124,8 @@ async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> 
     async with asyncio.TaskGroup() as group:
         for duty in (reaper, Firer(engine.firings)):
             group.create_task(Rounds(duty).run(stop), name=duty.name)
+        own = EngineTransport(engine, asyncio.get_running_loop())
+        group.create_task(register_schedules([app], own)(stop), name="schedules")
         await crew.run(stop)
 
 

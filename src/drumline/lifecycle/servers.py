@@ -23,6 +23,7 @@ from drumline.lifecycle.data_folder import announced, first_key, make_data_folde
 from drumline.lifecycle.lending import lend
 from drumline.lifecycle.notifying import notifier_services
 from drumline.lifecycle.processes import duties_of, hear, opened
+from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.serving import listening, open_server
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
@@ -48,11 +49,17 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
         crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
-        lend(apps, EngineTransport(engine, asyncio.get_running_loop()), settings)
+        own = EngineTransport(engine, asyncio.get_running_loop())
+        lend(apps, own, settings)
         with stopping_by_signal() as stopping, ExitStack() as stack:
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             stages = (
-                Stage({"worker": partial(crew.run, hurry=stopping.hurried)}),
+                Stage(
+                    {
+                        "worker": partial(crew.run, hurry=stopping.hurried),
+                        "schedules": register_schedules(apps, own),
+                    }
+                ),
                 Stage(notifier_services(engine.store, settings, is_embedded=is_embedded)),
                 Stage(duties_of(wired, settings)),
                 Stage(

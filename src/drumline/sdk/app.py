@@ -4,13 +4,14 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import Raw
 
+from drumline.core.duration import Duration
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId, parse_job_id, parse_task_id
 from drumline.core.task import TaskRequest
@@ -29,6 +30,7 @@ from drumline.sdk.task import AsyncTask, Call, Task
 from drumline.sdk.transport import SubmitMany, Transport
 
 if TYPE_CHECKING:
+    from drumline.sdk.cron import CronDecorator, CronOptions, ScheduleBook
     from drumline.sdk.dag import Dag, DagOptions
     from drumline.sdk.job_handle import JobHandle
 
@@ -126,6 +128,25 @@ class Drumline(Generic[StateT]):
         """Define a function as a task: `@app.task`, or `@app.task(queue=…, retries=…)`."""
         decorator = Decorator(self, settings)
         return decorator if function is None else decorator(function)
+
+    def cron(self, expression: str, /, **options: Unpack["CronOptions"]) -> "CronDecorator":
+        """Let a function run at times: `@app.cron("30 9 * * MON-FRI", tz="Europe/Berlin")`. It becomes a task."""
+        from drumline.sdk.cron import CronDecorator, rule_for  # noqa: PLC0415 - only for those who use schedules
+
+        return CronDecorator(self, rule_for(options, cron=expression), options)
+
+    def every(self, interval: Duration, /, **options: Unpack["CronOptions"]) -> "CronDecorator":
+        """Let a function run every so often: `@app.every("5m")`. It becomes a task."""
+        from drumline.sdk.cron import CronDecorator, rule_for  # noqa: PLC0415 - only for those who use schedules
+
+        return CronDecorator(self, rule_for(options, interval=interval), options)
+
+    @cached_property
+    def schedules(self) -> "ScheduleBook":
+        """The schedules that stand in this app's code."""
+        from drumline.sdk.cron import ScheduleBook  # noqa: PLC0415 - only for those who use schedules
+
+        return ScheduleBook()
 
     # -- submit
 

@@ -31,11 +31,13 @@ from drumline.sdk.transport import (
     LiveNames,
     ReadLog,
     RetryTask,
+    ScheduleAsk,
     SubmitMany,
 )
 
 if TYPE_CHECKING:
     from drumline.sdk.embedded_jobs import HasJobs
+    from drumline.sdk.schedules import HasRegistrar
 
 T = TypeVar("T")
 
@@ -151,14 +153,22 @@ class EngineTransport:
                 return (await self.engine.queries.read_log(task)).text
             case LiveNames():
                 return frozenset(name for view in await self.engine.sessions.list() for name in view.spec.names)
-            case JobAsk():
-                from drumline.sdk.embedded_jobs import answer_job  # noqa: PLC0415 - only for those who use jobs
-
-                # Whoever opened the engine opened a whole one; this protocol names what everybody uses.
-                return await answer_job(cast("HasJobs", self.engine), ask)
+            case JobAsk() | ScheduleAsk():
+                return await self._answer_apart(ask)
             case _:
                 raise TypeError(f"cannot answer {ask!r}")
         return None
+
+    async def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any]) -> Any:
+        """Answer what only some ask, and only they pay for."""
+        # Whoever opened the engine opened a whole one; this protocol names what everybody uses.
+        if isinstance(ask, JobAsk):
+            from drumline.sdk.embedded_jobs import answer_job  # noqa: PLC0415
+
+            return await answer_job(cast("HasJobs", self.engine), ask)
+        from drumline.sdk.schedules import answer_schedule  # noqa: PLC0415
+
+        return await answer_schedule(cast("HasRegistrar", self.engine), ask)
 
     async def _submit_many(self, requests: Sequence[TaskRequest]) -> list[TaskId | DrumlineError]:
         gathered = Gathered()

@@ -26,6 +26,7 @@ from drumline.sdk.transport import (
     LiveNames,
     ReadLog,
     RetryTask,
+    ScheduleAsk,
     SubmitMany,
     TaskInfo,
 )
@@ -148,16 +149,22 @@ class HttpTransport:
             case LiveNames():
                 workers = _read(self._send(_get("/api/v1/workers")), _Workers)
                 return frozenset(name for worker in workers.items for name in worker.types)
-            case JobAsk():
-                return self._answer_job(ask)
+            case JobAsk() | ScheduleAsk():
+                return self._answer_apart(ask)
             case _:
                 raise TypeError(f"cannot send {ask!r}")
         return None
 
-    def _answer_job(self, ask: JobAsk[Any]) -> Any:
-        from drumline.sdk.http_jobs import message_of  # noqa: PLC0415 - only those who use jobs pay for it
+    def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any]) -> Any:
+        """Answer what only some ask, and only they pay for."""
+        if isinstance(ask, JobAsk):
+            from drumline.sdk.http_jobs import message_of  # noqa: PLC0415
 
-        message = message_of(ask)
+            message = message_of(ask)
+        else:
+            from drumline.sdk.http_schedules import message_of_schedule  # noqa: PLC0415
+
+            message = message_of_schedule(ask)
         if message.wait > 0:
             return _read(self._wait(message.path, message.wait), message.answer)
         body = self._send(

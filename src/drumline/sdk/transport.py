@@ -130,6 +130,11 @@ class JobAsk(Ask[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduleAsk(Ask[T_co]):
+    """Something that a client wants of schedules: `sdk/schedules.py` has them, for those who use schedules."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pause(Ask[None]):
     """Let some seconds pass; clients do this themselves."""
 

@@ -1,0 +1,39 @@
+"""What an app says of the schedules that stand in its code, and what became of them."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.schedule import ScheduleRequest
+
+GONE: Final = "its code is gone"
+"""How the reason begins for which schedules are paused by a registration; any other was a person's."""
+MOST: Final = 1000
+"""Schedules in one registration."""
+
+
+class AppSchedule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A schedule as it stands in a module of an app."""
+
+    module: str
+    schedule: ScheduleRequest
+
+
+class RegisterRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All schedules that stand in the modules of an app that are loaded."""
+
+    app: str
+    modules: tuple[str, ...]
+    schedules: tuple[AppSchedule, ...] = ()
+
+
+class Registered(Struct, frozen=True, kw_only=True):
+    """What a registration did, by the names of schedules."""
+
+    created: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    resumed: tuple[str, ...] = ()
+    paused: tuple[str, ...] = ()
+    """Their code is gone."""
+    refused: tuple[str, ...] = ()
+    """The names are taken by schedules that are not of this app."""

@@ -1,0 +1,75 @@
+"""Registering the schedules of the apps that a worker serves, when it starts."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+import structlog
+
+from drumline.core.errors import DrumlineError, Forbidden, Overloaded, Unavailable
+from drumline.core.registration import Registered, RegisterRequest
+from drumline.lifecycle.apps import App
+from drumline.sdk.schedules import RegisterSchedules
+from drumline.sdk.transport import Transport
+
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 30.0
+
+Registering = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+"""A service, which ends by itself."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+def register_schedules(apps: Sequence[App], transport: Transport) -> Registering:
+    """Return the service that registers what stands in the apps' code, once; while nobody answers it tries again."""
+
+    async def service(stop: asyncio.Event) -> None:
+        for request in requests_of(apps):
+            pause = FIRST_PAUSE
+            while not stop.is_set() and not await _register(transport, request):
+                try:
+                    async with asyncio.timeout(pause):
+                        await stop.wait()
+                except TimeoutError:
+                    pause = min(pause * 2, LONGEST_PAUSE)
+
+    return service
+
+
+def requests_of(apps: Sequence[App]) -> list[RegisterRequest]:
+    """Return what is to be registered: one request for each name, since parts of an app may be loaded apart."""
+    requests: dict[str, RegisterRequest] = {}
+    for app in apps:
+        new = app.schedules.request(app.name, (definition.module for definition in app.registry))
+        known = requests.get(app.name, RegisterRequest(app=app.name, modules=()))
+        requests[app.name] = RegisterRequest(
+            app=app.name,
+            modules=tuple(dict.fromkeys([*known.modules, *new.modules])),
+            schedules=known.schedules + new.schedules,
+        )
+    return [request for request in requests.values() if request.modules]
+
+
+async def _register(transport: Transport, request: RegisterRequest) -> bool:
+    """Register, and tell whether that is settled, for better or worse."""
+    try:
+        _tell(request.app, await transport.asend(RegisterSchedules(request)))
+    except (Unavailable, Overloaded) as error:
+        log.warning("schedules.postponed", app=request.app, error=error.message)
+        return False
+    except DrumlineError as error:
+        # A key that may not write schedules is a worker's own: that matters only to those who have some.
+        if request.schedules or not isinstance(error, Forbidden):
+            log.warning("schedules.not_registered", app=request.app, error=str(error))
+    return True
+
+
+def _tell(app: str, done: Registered) -> None:
+    kept = {"created": done.created, "changed": done.changed, "resumed": done.resumed}
+    if news := {word: list(names) for word, names in kept.items() if names}:
+        log.info("schedules.registered", app=app, **news)
+    if done.paused:
+        log.warning("schedules.paused", app=app, schedules=list(done.paused), reason="their code is gone")
+    if done.refused:
+        log.warning("schedules.refused", app=app, schedules=list(done.refused), reason="others have these names")

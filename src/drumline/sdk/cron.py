@@ -1,0 +1,135 @@
+"""Functions that run at times: `@app.cron(…)` and `@app.every(…)`.
+
+The function becomes a task, and the app has a schedule for it. A worker that serves the app registers its schedules
+when it starts: new ones are created, changed ones changed, and those whose code is gone are paused.
+"""
+
+import inspect
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, overload
+
+from msgspec.structs import replace
+
+from drumline.core.accept_schedule import policy_of, rule_of
+from drumline.core.clock import Instant
+from drumline.core.duration import Duration, parse_duration
+from drumline.core.recurring import Misfire, Overlap
+from drumline.core.registration import AppSchedule, RegisterRequest
+from drumline.core.schedule import ScheduleRequest
+from drumline.core.wording import suggestion
+from drumline.sdk.definition import TaskDefinition, define, module_of
+from drumline.sdk.options import request_of
+from drumline.sdk.task import AsyncTask, Submittable, Task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class CronOptions(TypedDict, total=False):
+    """What `@app.cron(…)` and `@app.every(…)` take besides when."""
+
+    name: str
+    """What the schedule is called; the task's name when absent."""
+    tz: str
+    """The IANA time zone by whose clock a cron expression goes; UTC when absent."""
+    overlap: Literal["allow", "skip", "queue", "cancel_previous"]
+    catch_up: Literal["skip", "once", "all"]
+    """What becomes of firings that were due while no scheduler was there."""
+    start: datetime
+    end: datetime
+    jitter: Duration
+    max_runs: int
+    arguments: Mapping[str, Any]
+    """What the function is called with."""
+
+
+class ScheduleBook:
+    """The schedules that stand in an app's code, by name."""
+
+    def __init__(self) -> None:
+        self._schedules: dict[str, AppSchedule] = {}
+
+    def add(self, schedule: AppSchedule) -> None:
+        """Note a schedule; a reload of its module may replace it."""
+        name = schedule.schedule.name
+        known = self._schedules.get(name)
+        if known is not None and known.module != schedule.module:
+            raise ValueError(f"the schedule name {name!r} is taken in {known.module}; give one of them another name=")
+        self._schedules[name] = schedule
+
+    def request(self, app: str, modules: Iterable[str]) -> RegisterRequest:
+        """Return what is to be registered, with all modules that the app has loaded."""
+        schedules = tuple(self._schedules.values())
+        loaded = dict.fromkeys([*modules, *(each.module for each in schedules)])
+        return RegisterRequest(app=app, modules=tuple(loaded), schedules=schedules)
+
+    def __len__(self) -> int:
+        return len(self._schedules)
+
+
+class CronDecorator:
+    """Takes the function, or the task, that is to run at times."""
+
+    def __init__(self, app: Any, rule: ScheduleRequest, options: CronOptions) -> None:
+        self._app = app
+        self._rule = rule
+        self._options = options
+
+    # A plain function takes in an async one, and a task is callable too: the first form that fits wins.
+    @overload
+    def __call__(self, function: AsyncTask[P, R]) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, function: Task[P, R]) -> Task[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]]) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, function: Callable[P, R]) -> Task[P, R]: ...
+    def __call__(self, function: Any) -> Any:
+        """Define the function as a task, unless it is one, and let it run at times."""
+        task = function if isinstance(function, Submittable) else self._defined(function)
+        definition: TaskDefinition = task.definition
+        try:
+            payload = definition.payload(**self._options.get("arguments", {}))
+        except TypeError as error:
+            raise TypeError(f"{definition.name} cannot run on a schedule: {error}; give it arguments={{…}}") from error
+        request = replace(
+            self._rule,
+            name=self._options.get("name", definition.name),
+            task=replace(request_of(definition.name, definition.defaults), payload=payload),
+        )
+        module = module_of(definition.function)
+        self._app.schedules.add(AppSchedule(module=module, schedule=request))
+        return task
+
+    def _defined(self, function: Callable[..., Any]) -> Any:
+        definition = define(function)
+        self._app.registry.add(definition)
+        kind = AsyncTask if inspect.iscoroutinefunction(function) else Task
+        return kind(definition, self._app)
+
+
+def rule_for(options: CronOptions, *, cron: str | None = None, interval: Duration | None = None) -> ScheduleRequest:
+    """Return what a decorator says of a schedule, checked where it is written; name and task are still to come."""
+    for option in options:
+        if option not in CronOptions.__annotations__:
+            raise TypeError(f"there is no option {option!r}{suggestion(option, CronOptions.__annotations__)}")
+    request = ScheduleRequest(
+        name="",
+        cron=cron,
+        interval=_seconds(interval, "interval"),
+        timezone=options.get("tz", "UTC"),
+        misfire=Misfire(options.get("catch_up", Misfire.ONCE)),
+        overlap=Overlap(options.get("overlap", Overlap.ALLOW)),
+        start=options.get("start"),
+        end=options.get("end"),
+        jitter=_seconds(options.get("jitter"), "jitter") or 0.0,
+        max_runs=options.get("max_runs"),
+    )
+    rule_of(request, now=Instant(0))
+    policy_of(request)
+    return request
+
+
+def _seconds(value: Duration | None, field: str) -> float | str | None:
+    return parse_duration(value, field=field).total_seconds() if isinstance(value, timedelta) else value

@@ -1,0 +1,129 @@
+"""Functions that run at times: what the decorators note, and what they refuse where it is written."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from drumline import Drumline, Invalid
+from drumline.core.recurring import Misfire, Overlap
+from drumline.core.registration import RegisterRequest
+from drumline.core.schedule import ScheduleRequest
+from drumline.lifecycle.registering import requests_of
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Drumline[None]:
+    return Drumline("shop", data=tmp_path)
+
+
+def registered(app: Drumline[None]) -> RegisterRequest:
+    (request,) = requests_of([app])
+    return request
+
+
+def schedule(app: Drumline[None]) -> ScheduleRequest:
+    (each,) = registered(app).schedules
+    return each.schedule
+
+
+def test_a_function_becomes_a_task_with_a_schedule(app: Drumline[None]) -> None:
+    @app.cron("30 9 * * MON-FRI", tz="Europe/Berlin", overlap="skip", catch_up="all", max_runs=3)
+    def report() -> str:
+        return "done"
+
+    made = schedule(app)
+    assert report() == "done"
+    assert app.registry.get(report.name).function is report.__wrapped__
+    assert (made.name, made.cron, made.timezone) == (report.name, "30 9 * * MON-FRI", "Europe/Berlin")
+    assert (made.overlap, made.misfire, made.max_runs) == (Overlap.SKIP, Misfire.ALL, 3)
+    assert made.task is not None
+    assert (made.task.name, bytes(made.task.payload)) == (report.name, b"{}")
+    assert registered(app).schedules[0].module == __name__
+
+
+def test_a_task_keeps_its_settings(app: Drumline[None]) -> None:
+    @app.cron("@daily", name="nightly", arguments={"region": "eu"})
+    @app.task(queue="mail", retries=7)
+    async def report(region: str) -> str:
+        return region
+
+    made = schedule(app)
+    assert made.name == "nightly"
+    assert made.task is not None
+    assert (made.task.queue, made.task.retries, bytes(made.task.payload)) == ("mail", 7, b'{"region":"eu"}')
+    assert len(app.registry) == 1
+
+
+def test_a_task_may_have_several_schedules(app: Drumline[None]) -> None:
+    @app.every(timedelta(minutes=5), name="often", jitter="10s")
+    @app.cron("@daily", name="daily")
+    def report() -> None: ...
+
+    often, daily = sorted((each.schedule for each in registered(app).schedules), key=lambda one: one.name != "often")
+    assert (often.interval, often.jitter) == (300.0, "10s")
+    assert daily.cron == "@daily"
+
+
+@pytest.mark.parametrize(
+    ("expression", "options", "reason"),
+    [
+        ("61 * * * *", {}, "cron: minute 61 is not from 0 to 59"),
+        ("@daily", {"tz": "Europe/Berln"}, "did you mean Europe/Berlin"),
+        ("@daily", {"max_runs": 0}, "max_runs: must be from 1"),
+    ],
+)
+def test_what_is_wrong_shows_where_it_is_written(
+    app: Drumline[None], expression: str, options: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(Invalid, match=reason):
+        app.cron(expression, **options)  # type: ignore[arg-type]
+
+
+def test_an_unknown_option_is_named(app: Drumline[None]) -> None:
+    with pytest.raises(TypeError, match="there is no option 'timezone'"):
+        app.cron("@daily", timezone="UTC")  # type: ignore[call-arg]
+
+
+def test_a_function_that_needs_arguments_must_get_them(app: Drumline[None]) -> None:
+    with pytest.raises(TypeError, match="cannot run on a schedule"):
+
+        @app.cron("@daily")
+        def report(region: str) -> None: ...
+
+
+def test_an_app_without_schedules_still_says_which_modules_it_has(app: Drumline[None]) -> None:
+    @app.task
+    def report() -> None: ...
+
+    assert registered(app) == RegisterRequest(app="shop", modules=(__name__,))
+
+
+def test_parts_of_an_app_are_registered_together(app: Drumline[None], tmp_path: Path) -> None:
+    other = Drumline("shop", data=tmp_path)
+
+    @app.cron("@daily", name="one")
+    def one() -> None: ...
+
+    @other.cron("@daily", name="two")
+    def two() -> None: ...
+
+    (request,) = requests_of([app, other])
+    assert [each.schedule.name for each in request.schedules] == ["one", "two"]
+    assert request.modules == (__name__,)
+
+
+TICKED = Event()
+
+
+def test_a_running_app_fires(app: Drumline[None]) -> None:
+    @app.every(1)
+    def tick() -> None:
+        TICKED.set()
+
+    with app.running():
+        deadline = time.monotonic() + 20
+        while not TICKED.wait(0.05):
+            assert time.monotonic() < deadline, "the schedule did not fire"
