@@ -30,6 +30,9 @@ DIGEST: Final = "drumline.digest"
 TURNS: Final = "drumline.turns"
 """Where a request keeps the headers that tell how many more its key may make."""
 
+ALWAYS_TOLD: Final = 1000
+"""Rates up to which every answer tells how many turns are left; beyond, only when they run short: a header costs."""
+
 NO_KEY: Final = "send your API key as the header X-API-Key or Authorization: Bearer"
 NOT_VALID: Final = "the API key is not valid"
 MISTYPED: Final = "the API key is mistyped: its checksum does not fit"
@@ -63,7 +66,8 @@ class Door:
         if caller.rate is not None:
             limiter = self._access.limiter
             taken = limiter.take_now(caller.id, caller.rate) or await limiter.take(caller.id, caller.rate)
-            scope[TURNS] = turns_headers(caller.rate, taken)
+            if caller.rate.requests <= ALWAYS_TOLD or taken.remaining * 10 < caller.rate.requests:
+                scope[TURNS] = turns_headers(caller.rate, taken)
             if not taken.is_allowed:
                 raise _not_your_turn(caller.rate, taken)
         return caller

@@ -2,7 +2,6 @@
 
 import hmac
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from drumline.core.access import Caller
 from drumline.core.api_key import digest_of
@@ -27,22 +26,10 @@ class KeyRing:
         return is_known
 
 
-class Presented(NamedTuple):
-    """What a request says of its sender."""
-
-    key: bytes | None = None
-    tenant: bytes | None = None
-    """The tenant to act for, where the key is for every tenant."""
-
-
-def presented(headers: Iterable[tuple[bytes, bytes]]) -> Presented:
+def presented(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None]:
     """Return the key that a request carries in `X-API-Key` or `Authorization: Bearer`, and its `X-Tenant`, if any."""
-    key = tenant = None
-    for name, value in headers:
-        if name == b"x-api-key":
-            key = value if key is None else key
-        elif name == b"authorization" and value[:7].lower() == b"bearer ":
-            key = value[7:].strip() if key is None else key
-        elif name == b"x-tenant":
-            tenant = value
-    return Presented(key, tenant)
+    given = dict(headers)
+    key = given.get(b"x-api-key")
+    if key is None and (token := given.get(b"authorization")) is not None and token[:7].lower() == b"bearer ":
+        key = token[7:].strip()
+    return key, given.get(b"x-tenant")
