@@ -73,8 +73,9 @@ class Engine:
             quotas=self.access.quotas,
             parallel=parallel,
         )
+        in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
         self.claims = Claims(
-            JobClaims(self._noting, store, limits=limits, follow=self.effects.follow),
+            in_jobs,
             queue,
             self._waiters,
             self._offers,
@@ -82,7 +83,7 @@ class Engine:
             new_nonce=lambda: random.getrandbits(63),
         )
         self.settlements = Settlements(
-            self._noting, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel
+            in_jobs, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel
         )
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings)

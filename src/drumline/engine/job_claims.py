@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.errors import Fenced, Invalid, Unavailable
-from drumline.core.ids import JobId
+from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
+from drumline.core.lease import Lease
 from drumline.core.limits import Limits
 from drumline.core.outcome import ErrorInfo
 from drumline.core.references import fill_in
@@ -18,16 +19,17 @@ from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
 from drumline.ports.hint import Effects
 from drumline.ports.jobs import Jobs
-from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement
+from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement, Standing
 
 MOST_REMEMBERED: Final = 10_000
 """Jobs whose beginning has been noted: it is noted once by each process."""
+MOST_HELD: Final = 100_000
 INPUT_ERROR: Final = "InputError"
 """The kind of error of a task whose payload cannot be filled in."""
 
 
 class JobClaims:
-    """The store as claimers see it: tasks of jobs come ready to run. Plain ones pass through."""
+    """The store as workers see it: tasks of jobs come ready to run, and go with a word to whom. Plain ones pass."""
 
     def __init__(self, store: Executing, jobs: Jobs, *, limits: Limits, follow: Callable[[Effects], None]) -> None:
         self._store = store
@@ -35,6 +37,8 @@ class JobClaims:
         self._limits = limits
         self._follow = follow
         self._begun: OrderedDict[JobId, None] = OrderedDict()
+        self._held: dict[TaskId, JobId] = {}
+        """The jobs of tasks that were claimed here, until they are settled."""
 
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
         """Claim, and put the results of parents into the payloads that refer to them.
@@ -46,6 +50,9 @@ class JobClaims:
         in_jobs = [task for claim in claims for task in claim.tasks if task.options.job is not None]
         if not in_jobs:
             return claims
+        if len(self._held) > MOST_HELD:  # their workers settle elsewhere: the store finds their jobs by itself
+            self._held.clear()
+        self._held |= {task.lease.task: task.options.job for task in in_jobs if task.options.job is not None}
         await self._begin(in_jobs)
         asking = [task for task in in_jobs if task.options.takes]
         if not asking:
@@ -53,9 +60,19 @@ class JobClaims:
         filled = await self._filled(asking)
         return [_with_payloads(claim, filled) for claim in claims]
 
+    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+        """Return where each leased task stands."""
+        return await self._store.standing(leases)
+
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
-        """Record how attempts ended."""
+        """Record how attempts ended; the store is told which jobs they belong to, where that is known."""
+        if self._held:
+            settlements = [self._with_job(settlement) for settlement in settlements]
         return await self._store.settle(settlements)
+
+    def _with_job(self, settlement: Settlement) -> Settlement:
+        job = self._held.pop(settlement.lease.task, None)
+        return settlement if job is None else replace(settlement, job=job)
 
     async def _begin(self, tasks: Iterable[ClaimedTask]) -> None:
         new = {task.options.job for task in tasks if task.options.job not in self._begun} - {None}

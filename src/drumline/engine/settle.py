@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Protocol
 
 from msgspec import Raw
 
@@ -15,10 +16,22 @@ from drumline.core.state import Act, State
 from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
 from drumline.ports.gateway import Report, weight_of
-from drumline.ports.store import Executing, Settled, Settlement, Standing
+from drumline.ports.store import Settled, Settlement, Standing
 from drumline.sdk.batcher import Batcher, Weights
 
 LONGEST_WAIT = timedelta(days=366)
+
+
+class SettleStore(Protocol):
+    """What is asked of the store here."""
+
+    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+        """Return where each leased task stands; None for a lease that is not current."""
+        ...
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Record how attempts ended."""
+        ...
 
 
 class Settlements:
@@ -26,7 +39,7 @@ class Settlements:
 
     def __init__(
         self,
-        store: Executing,
+        store: SettleStore,
         offers: Offers,
         endings: Endings,
         *,
