@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -20,7 +21,6 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 FAN = 5000
 CHAIN = 1000
 TANGLE = 2000
-KILLS = 3
 REAPED_SECONDS = 25.0
 """Until the tasks of a killed worker run elsewhere, with some to spare."""
 
@@ -28,13 +28,37 @@ REAPED_SECONDS = 25.0
 class Alone(Server):
     """`drumline dev` in one process on SQLite, with the tasks that leave traces."""
 
+    kills = 1
+
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder / "data", "--concurrency", "16", app=APP)
+        super().__init__(folder / "data", "--concurrency", "16", app=APP, poison_after="20")
         self.traces = folder / "traces"
         self.traces.touch()
 
+    def kill_somebody(self, _chance: Random) -> None:
+        """End the only process there is, as a power cut would, and start it again."""
+        self.kill()
+        self.start()
 
-House = Alone | Fleet
+
+class Many:
+    """A fleet on PostgreSQL and Redis, with the tasks that leave traces."""
+
+    kills = 3
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.traces = fleet.traces
+        self.ask = fleet.ask
+        self._fleet = fleet
+
+    def kill_somebody(self, chance: Random) -> None:
+        """End one of the workers and start it again."""
+        name = chance.choice(["near-1", "near-2", "far-1", "far-2"])
+        self._fleet.kill(name)
+        self._fleet.restart(name)
+
+
+House = Alone | Many
 
 
 @pytest.fixture(scope="module", params=["embedded", pytest.param("distributed", marks=pytest.mark.services)])
@@ -44,13 +68,16 @@ def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             yield alone
         return
     make_fleet: MakeFleet = request.getfixturevalue("make_fleet")
-    with make_fleet(apis=1, schedulers=1, near=1, far=1) as fleet:
-        yield fleet
+    with make_fleet(apis=1, schedulers=2, near=2, far=2, poison_after="20") as fleet:
+        yield Many(fleet)
 
 
 def attempts_of(house: House, job: Running, keys: list[str]) -> dict[str, list[Any]]:
     """Return the attempts of some tasks by id."""
-    return {job.tasks[key]: house.ask("GET", f"/api/v1/tasks/{job.tasks[key]}/attempts")[1]["items"] for key in keys}
+    tasks = [job.tasks[key] for key in keys]
+    with ThreadPoolExecutor(8) as callers:
+        answers = callers.map(lambda task: house.ask("GET", f"/api/v1/tasks/{task}/attempts")[1]["items"], tasks)
+        return dict(zip(tasks, answers, strict=True))
 
 
 def test_two_branches_run_side_by_side_and_meet(house: House) -> None:
@@ -80,39 +107,22 @@ def test_a_long_chain_keeps_its_order(house: House) -> None:
     judge(job, house.traces, histories=attempts_of(house, job, [f"s{CHAIN - 1}"]))
 
 
-def test_a_tangle_completes_while_workers_are_killed(make_fleet: MakeFleet, chance: Random) -> None:
+def test_a_tangle_completes_while_those_who_run_it_are_killed(house: House, chance: Random) -> None:
     needs = tangle(TANGLE, chance)
-    with make_fleet(apis=2, schedulers=2, near=2, far=2, poison_after="20") as fleet:
-        job = submit(
-            fleet, needs, fleet.traces, name="tangle",
-            seconds=lambda _: chance.uniform(0, 0.1), stumbling=chance.sample(list(needs), 20),
-        )  # fmt: skip
+    job = submit(
+        house, needs, house.traces, name="tangle",
+        seconds=lambda _: chance.uniform(0, 0.1), stumbling=chance.sample(list(needs), 20),
+    )  # fmt: skip
 
-        for _ in range(KILLS):
-            time.sleep(chance.uniform(0.3, 1.5))
-            name = chance.choice(["near-1", "near-2", "far-1", "far-2"])
-            fleet.kill(name)
-            fleet.restart(name)
-        until(lambda: _has_ended(job), 90 + REAPED_SECONDS * KILLS, job.look)
+    for _ in range(house.kills):
+        time.sleep(chance.uniform(0.5, 1.5))
+        house.kill_somebody(chance)
+    until(lambda: _has_ended(job), 90 + REAPED_SECONDS * house.kills, job.look)
 
-        histories = fleet.attempts(list(job.tasks.values()))
-        judge(job, fleet.traces, histories=histories)
-        outcomes = [attempt["outcome"] for history in histories.values() for attempt in history]
-        assert outcomes.count("crashed") > 0, "nobody was killed at work"
-
-
-def test_a_tangle_completes_although_the_only_process_is_killed(tmp_path: Path, chance: Random) -> None:
-    needs = tangle(TANGLE // 2, chance)
-    with Alone(tmp_path) as alone:
-        job = submit(alone, needs, alone.traces, name="tangle", seconds=lambda _: chance.uniform(0, 0.1))
-
-        for _ in range(2):
-            time.sleep(chance.uniform(0.5, 1.5))
-            alone.kill()
-            alone.start()
-        until(lambda: _has_ended(job), 90 + 2 * REAPED_SECONDS, job.look)
-
-        judge(job, alone.traces, histories=attempts_of(alone, job, list(needs)))
+    histories = attempts_of(house, job, list(needs))
+    judge(job, house.traces, histories=histories)
+    outcomes = [attempt["outcome"] for history in histories.values() for attempt in history]
+    assert outcomes.count("crashed") > 0, "nobody was killed at work"
 
 
 def _has_ended(job: Running) -> bool:
