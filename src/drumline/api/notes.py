@@ -151,7 +151,7 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "ListQuery.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
         "ListQuery.job": {"type": "string", "format": "uuid", "description": "Only the tasks of this job."},
         "ListQuery.payload": {"description": "Whether to include payloads."},
-        "GetQuery.wait": {**wait, "description": "Seconds to wait for the task to end."},
+        "GetQuery.wait": {**wait, "description": "Seconds to wait for it to end."},
         "ClaimRequestBody.wait": {**wait, "description": "Seconds to wait for the first task."},
         "LogQuery.attempt": {"type": "integer", "minimum": 1, "description": "Only this attempt's log."},
         "LogQuery.follow": {"description": "Go on as the log grows, until the task has ended."},
