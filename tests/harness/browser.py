@@ -54,7 +54,7 @@ class Visitor:
     async def log_in(self) -> None:
         """Come in by the address that the server prints."""
         await self.page.goto(f"{self.url}/#key={self.key}")
-        await self.page.wait_for_selector("nav")
+        await self.page.wait_for_selector("nav", state="attached")
 
     async def open(self, path: str) -> None:
         """Go to a screen, and wait until it has loaded."""

@@ -167,6 +167,7 @@ function BoxView({ box, at, isFirst, isSelected, onChoose, onKey }: BoxProps) {
         .map(([one, count]) => `${count} ${statusWord(one).toLowerCase()}`)
         .join(", ")
     : `${statusWord(status)}${node?.started_at ? `, ${between(node.started_at, node.finished_at)}` : ""}`;
+  const name = isStack ? `${box.nodes.length} × ${box.title}` : box.title;
   const slack = node && !isStack ? `\nslack ${node.slack.toFixed(1)} s` : "";
   return (
     <g
@@ -178,15 +179,15 @@ function BoxView({ box, at, isFirst, isSelected, onChoose, onKey }: BoxProps) {
       data-selected={isSelected || undefined}
       role="button"
       tabIndex={isFirst ? 0 : -1}
-      aria-label={`${box.title}: ${words}`}
+      aria-label={`${name} ${words}`}
       onClick={onChoose}
       onKeyDown={onKey}
     >
-      <title>{`${isStack ? `${box.nodes.length} × ${box.title}` : box.title}\n${words}${slack}`}</title>
+      <title>{`${name}\n${words}${slack}`}</title>
       {isStack && <rect x="5" y="-5" width={WIDTH} height={HEIGHT} rx="8" className={css.behind} />}
       <rect width={WIDTH} height={HEIGHT} rx="8" />
       <text x="12" y="22" className={css.name}>
-        {short(isStack ? `${box.nodes.length} × ${box.title}` : box.title)}
+        {short(name)}
       </text>
       <text x="12" y="40" className={css.words}>
         {short(words)}
