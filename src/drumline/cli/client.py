@@ -62,9 +62,9 @@ class Client:
         """Ask for something to be changed."""
         return self._ask("PATCH", path, body=body)
 
-    def delete(self, path: str) -> None:
+    def delete(self, path: str) -> Any:
         """Ask for something to be forgotten."""
-        self._ask("DELETE", path)
+        return self._ask("DELETE", path)
 
     def pages(self, path: str, *, limit: int, page: int = 200, **query: object) -> Iterator[dict[str, Any]]:
         """Yield up to `limit` items of a list, however many pages that takes."""

@@ -17,6 +17,7 @@ from drumline.cli import (
     jobs,
     keys,
     queues,
+    schedules,
     servers,
     subscriptions,
     tasks,
@@ -56,6 +57,7 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(failures.app, name="failures")
 app.add_typer(bulk.app, name="bulk")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(schedules.app, name="schedules")
 app.add_typer(queues.app, name="queues")
 app.add_typer(workers.app, name="workers")
 app.command("events")(events.events)

@@ -76,7 +76,7 @@ def submit(
         return
     if name is None:
         raise Invalid("give the task's name, or --file")
-    task = {"name": name, "payload": _payload_of(payload, arguments or []), **given}
+    task = {"name": name, "payload": payload_of(payload, arguments or []), **given}
     if dry_run:
         print_json(task)
         say("This would be sent to POST /api/v1/tasks; nothing was submitted.")
@@ -102,7 +102,8 @@ def _print_submitted(answer: dict[str, Any], *, as_json: bool) -> None:
         say("This idempotency key was used before: it is the same task.")
 
 
-def _payload_of(payload: str | None, arguments: list[str]) -> Any:
+def payload_of(payload: str | None, arguments: list[str]) -> Any:
+    """Return a payload as it was given on the command line: whole, or argument by argument."""
     from drumline.cli.client import read_json
 
     if payload is not None and arguments:

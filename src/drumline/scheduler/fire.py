@@ -116,7 +116,7 @@ class Firer:
         runs = sum(len(one.runs) for one in fired)
         missed = sum(one.missed for one in fired)
         if runs or missed:
-            log.info("schedules.fired", runs=runs, missed=missed)
+            log.debug("schedules.fired", runs=runs, missed=missed)
         if missed and absence is not None:
             log.warning("schedules.missed", firings=missed, since=absence.since)
         return runs
