@@ -20,7 +20,7 @@ LONGEST_SHOWN: Final = 300
 _HEAD: Final = 700
 _TAIL: Final = 300
 """What is read of a long message: its beginning, and its end, where programs say what went wrong."""
-_LONGEST_TRACEBACK: Final = 32 * 1024
+_MOST_FRAMES: Final = 100
 _LONGEST_WORD: Final = 64
 
 _NAMES_CODE: Final = frozenset(
@@ -28,13 +28,13 @@ _NAMES_CODE: Final = frozenset(
 )
 """Errors that quote names from the program, not data: what they quote is the cause."""
 
-# Each alternative begins where a word begins, and repeats over signs that cannot begin what follows: a text is read
-# once from left to right, however it was made.
-_QUOTED = r"""(?P<text>(?<!\w)(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`)(?!\w))"""
+# Everything begins where a word begins, and repeats over signs that cannot begin what follows: a text is read once from
+# left to right, however it was made.
+_QUOTED = r"""(?P<text>(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`)(?!\w))"""
 _FOLDED = r"""
-    (?P<url>(?<!\w)[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/?\#"'<>]{1,255}[/?\#][^\s"'<>]+)
-  | (?P<uuid>(?<!\w)[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?!\w))
-  | (?P<date>(?<![\w.])(?:
+    (?P<url>[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/?\#"'<>]{1,255}[/?\#][^\s"'<>]+)
+  | (?P<uuid>[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?!\w))
+  | (?P<date>(?<!\.)(?:
         [0-9]{4}-[0-9]{2}-[0-9]{2}
         (?:[T\ ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:\ ?(?:Z|UTC|GMT)|[+-][0-9]{2}:?[0-9]{2})?)?
       | [0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}
@@ -42,17 +42,18 @@ _FOLDED = r"""
         [0-9]{1,2}\ (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\ [0-9]{4}
       | [0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?
     )(?!\w))
-  | (?P<email>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
-  | (?P<address>(?<![\w.])(?:
+  | (?P<email>(?<![.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
+  | (?P<address>(?<!\.)(?:
         [0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5})?
       | \[?(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}\]?(?::[0-9]{1,5})?
     )(?!\w))
-  | (?P<path>(?<![\w/\\.~])(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?)
-  | (?P<number>(?<!\w)[+-]?[0-9]\w*(?:[.,][0-9]\w*)*(?:(?<=[eE])[+-][0-9]{1,4})?)
-  | (?P<word>(?<!\w)[^\W0-9]\w*)
+  | (?P<path>(?<![/\\.~])(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?)
+  | (?P<number>[+-]?[0-9]\w*(?:[.,][0-9]\w*)*(?:(?<=[eE])[+-][0-9]{1,4})?)
+  | (?P<word>[^\W0-9]\w*?[0-9]\w*)
 """
-_DATA = re.compile(f"{_QUOTED}|{_FOLDED}", re.VERBOSE | re.ASCII)
-_CODE = re.compile(_FOLDED, re.VERBOSE | re.ASCII)
+_DATA = re.compile(rf"(?<!\w)(?:{_QUOTED}|{_FOLDED})", re.VERBOSE | re.ASCII)
+_CODE = re.compile(rf"(?<!\w)(?:{_FOLDED})", re.VERBOSE | re.ASCII)
+_MAY_VARY = re.compile(r"""[0-9"'`@/\\]|::""")
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*(?:[eE][+-]?[0-9]{1,4})?([A-Za-z%]{0,4})", re.ASCII)
 _DIGITS = re.compile(r"[0-9]+")
@@ -63,8 +64,9 @@ _TELLING = re.compile(
 """What stands before a number that tells one cause from another."""
 _MOST_TELLING_DIGITS: Final = 5
 _FINGERPRINT = re.compile(rf"[0-9a-f]{{{LENGTH}}}")
-_SPACE = re.compile(r"\s+")
-_FRAME = re.compile(r'^[ |+]*File "([^"\n]{1,1000})", line [0-9]+, in ([^\s]{1,200})', re.MULTILINE)
+_FILE: Final = 'File "'
+_FRAME = re.compile(r'File "([^"\n]{1,1000})", line [0-9]+, in (\S{1,200})')
+_SLASH = re.compile(r"[/\\]")
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9.]+[/\\]|^<frozen ")
 
 
@@ -95,19 +97,25 @@ def fold(message: str, *, quotes: bool = True) -> str:
     """
     if len(message) > _HEAD + _TAIL:
         message = f"{message[:_HEAD]} … {message[-_TAIL:]}"
-    folded = (_DATA if quotes else _CODE).sub(_replaced, message)
-    return _SPACE.sub(" ", folded).strip()
+    if _MAY_VARY.search(message):
+        message = (_DATA if quotes else _CODE).sub(_replaced, message)
+    return " ".join(message.split())
 
 
 def innermost_frame(traceback: str) -> str:
     """Return file and function where the user's own code was last, or else where any code was; nothing if unknown."""
-    own = last = ""
-    for found in _FRAME.finditer(traceback[-_LONGEST_TRACEBACK:]):
-        file = re.split(r"[/\\]", found[1])[-1]
-        last = f"{file}:{found[2]}"
-        if not _LIBRARY.search(found[1]):
-            own = last
-    return own or last
+    last = ""
+    place = len(traceback)
+    for _ in range(_MOST_FRAMES):
+        place = traceback.rfind(_FILE, 0, place)
+        if place < 0:
+            break
+        if found := _FRAME.match(traceback, place):
+            frame = f"{re.split(_SLASH, found[1])[-1]}:{found[2]}"
+            if not _LIBRARY.search(found[1]):
+                return frame
+            last = last or frame
+    return last
 
 
 def _replaced(found: re.Match[str]) -> str:
@@ -124,8 +132,6 @@ def _replaced(found: re.Match[str]) -> str:
 def _folded_word(word: str) -> str:
     """Fold the digits of a word; all of it, if it is an id: letters and digits in turn, and long."""
     runs = _DIGITS.findall(word)
-    if not runs:
-        return word
     if len(word) >= 8 and (len(runs) > 1 or len(word) > _LONGEST_WORD or _HEX.fullmatch(word)):
         return "<id>"
     return _DIGITS.sub("<n>", word)

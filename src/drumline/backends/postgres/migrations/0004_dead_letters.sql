@@ -24,7 +24,8 @@ CREATE TABLE drumline.dead_letter (
     attempts int4 NOT NULL,
     reason text NOT NULL,
     message text NOT NULL, -- as the error said it, cut
-    job_id uuid
+    job_id uuid,
+    tags jsonb -- the task's
 );
 CREATE INDEX dead_letter_by_time ON drumline.dead_letter (at, task_id);
 CREATE INDEX dead_letter_by_cause ON drumline.dead_letter (cause, at, task_id);

@@ -9,16 +9,7 @@ CROSS JOIN LATERAL (
         AND d.at >= :since::int8
         AND d.at < :until::int8
         AND (:reason::text IS NULL OR d.reason = :reason)
-        AND (
-            :tag::text IS NULL
-            OR EXISTS (
-            SELECT FROM drumline.task
-            WHERE
-                task.id = d.task_id
-                AND task.options LIKE '%"tags"%'
-                AND (task.options::jsonb -> 'tags') ? :tag
-        )
-        )
+        AND (:tag::text IS NULL OR d.tags ? :tag)
     ORDER BY d.at DESC, d.task_id DESC
     LIMIT :limit::int4
 ) AS head

@@ -7,15 +7,6 @@ WHERE
     AND d.at < :until::int8
     AND (:causes::int8 [] IS NULL OR d.cause = any(:causes))
     AND (:reason::text IS NULL OR d.reason = :reason)
-    AND (
-        :tag::text IS NULL
-        OR EXISTS (
-            SELECT FROM drumline.task
-            WHERE
-                task.id = d.task_id
-                AND task.options LIKE '%"tags"%'
-                AND (task.options::jsonb -> 'tags') ? :tag
-        )
-    )
+    AND (:tag::text IS NULL OR d.tags ? :tag)
 ORDER BY d.at DESC, d.task_id DESC
 LIMIT :limit::int4

@@ -11,16 +11,7 @@ WITH frozen AS (
         AND d.at < :until::int8
         AND (:reason::text IS NULL OR d.reason = :reason)
         AND (:job::uuid IS NULL OR d.job_id = :job)
-        AND (
-            :tag::text IS NULL
-            OR EXISTS (
-                SELECT FROM drumline.task
-                WHERE
-                    task.id = d.task_id
-                    AND task.options LIKE '%"tags"%'
-                    AND (task.options::jsonb -> 'tags') ? :tag
-            )
-        )
+        AND (:tag::text IS NULL OR d.tags ? :tag)
     ORDER BY d.at, d.task_id
     LIMIT :limit::int4
     RETURNING 1

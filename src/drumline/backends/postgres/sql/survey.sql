@@ -8,15 +8,6 @@ FROM (
         AND d.at < :until::int8
         AND (:reason::text IS NULL OR d.reason = :reason)
         AND (:job::uuid IS NULL OR d.job_id = :job)
-        AND (
-            :tag::text IS NULL
-            OR EXISTS (
-                SELECT FROM drumline.task
-                WHERE
-                    task.id = d.task_id
-                    AND task.options LIKE '%"tags"%'
-                    AND (task.options::jsonb -> 'tags') ? :tag
-            )
-        )
+        AND (:tag::text IS NULL OR d.tags ? :tag)
     LIMIT :limit::int4
 ) AS found

@@ -27,9 +27,10 @@ counted AS (
     RETURNING c.id, c.lane, c.fingerprint
 )
 
-INSERT INTO drumline.dead_letter (task_id, at, cause, epoch, attempts, reason, message, job_id)
+INSERT INTO drumline.dead_letter (task_id, at, cause, epoch, attempts, reason, message, job_id, tags)
 SELECT
     g.id, g.finished_at, c.id, g.epoch, g.attempt, g.reason, g.said,
-    (SELECT t.job_id FROM drumline.job_task AS t WHERE t.task_id = g.id)
+    (SELECT t.job_id FROM drumline.job_task AS t WHERE t.task_id = g.id),
+    (SELECT task.options::jsonb -> 'tags' FROM drumline.task WHERE task.id = g.id)
 FROM given AS g
 INNER JOIN counted AS c ON g.lane = c.lane AND g.fingerprint = c.fingerprint

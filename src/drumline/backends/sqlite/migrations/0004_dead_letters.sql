@@ -23,7 +23,8 @@ CREATE TABLE dead_letter (
     attempts INTEGER NOT NULL,
     reason TEXT NOT NULL,
     message TEXT NOT NULL, -- as the error said it, cut
-    job_id TEXT
+    job_id TEXT,
+    tags TEXT -- the task's, as a JSON list
 ) WITHOUT ROWID;
 CREATE INDEX dead_letter_by_time ON dead_letter (at, task_id);
 CREATE INDEX dead_letter_by_cause ON dead_letter (cause, at, task_id);

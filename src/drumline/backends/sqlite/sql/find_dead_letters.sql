@@ -7,12 +7,6 @@ WHERE
     AND at >= :since
     AND at < :until
     AND (:reason IS NULL OR reason = :reason)
-    AND (
-        :tag IS NULL
-        OR EXISTS (
-            SELECT 1 FROM task, json_each(task.options, '$.tags') AS tags
-            WHERE task.id = dead_letter.task_id AND tags.value = :tag
-        )
-    )
+    AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
 ORDER BY at DESC, task_id DESC
 LIMIT :limit

@@ -9,12 +9,6 @@ FROM (
         AND at < :until
         AND (:reason IS NULL OR reason = :reason)
         AND (:job IS NULL OR job_id = :job)
-        AND (
-            :tag IS NULL
-            OR EXISTS (
-                SELECT 1 FROM task, json_each(task.options, '$.tags') AS tags
-                WHERE task.id = dead_letter.task_id AND tags.value = :tag
-            )
-        )
+        AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
     LIMIT :limit
 )
