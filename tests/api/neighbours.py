@@ -79,6 +79,10 @@ class Tenancy:
         self.ids["bulk"] = bulk["id"]
         job = await self.made("/jobs", by="acme submitter", name=f"{CANARY} job", tasks={"one": {"name": CANARY}})
         self.ids["job"] = job["id"]
+        schedule = await self.made(
+            "/schedules", by="acme operator", name=f"{CANARY} schedule", cron="0 3 * * *", task={"name": CANARY}
+        )
+        self.ids["schedule"] = schedule["id"]
         groups = await self.ask("GET", "/api/v1/failures/groups", by="acme viewer")
         self.ids["fingerprint"] = groups.json()["items"][0]["fingerprint"]
 

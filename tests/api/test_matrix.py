@@ -35,6 +35,7 @@ NOUNS = {
     "deliveries": "delivery",
     "bulk": "bulk",
     "jobs": "job",
+    "schedules": "schedule",
 }
 """What stands behind a noun in a path: which of acme's things."""
 WORDS = {
@@ -184,6 +185,8 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "TenantChange": {"queued": 1},
         "SettleRequest": {"reports": []},
         "SubscriptionPatch": {"name": "beta's"},
+        "ScheduleEdit": {"name": "beta's"},
+        "BackfillRequest": {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"},
         "LogRequest": {"chunks": [{"task": tenancy.ids["done"], "epoch": 1, "seq": 7, "text": "from beta"}]},
     }
     name = getattr(operation.body, "__name__", "")

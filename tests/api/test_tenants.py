@@ -121,6 +121,24 @@ async def test_a_payload_is_no_larger_than_the_quota(http: httpx.AsyncClient, ac
     assert (await submit(http, acme, payload="x" * 48)).status_code == 201
 
 
+async def test_no_more_schedules_are_kept_than_the_quota_says(http: httpx.AsyncClient, acme: dict[str, str]) -> None:
+    await http.patch("/api/v1/tenants/acme", json={"schedules": 2})
+
+    async def schedule(name: str, headers: dict[str, str]) -> httpx.Response:
+        body = {"name": name, "interval": 60, "task": {"name": "work"}}
+        return await http.post("/api/v1/schedules", headers=headers, json=body)
+
+    replies = [await schedule(f"s{number}", acme) for number in range(3)]
+    elsewhere = await schedule("s0", {})
+    await http.delete(f"/api/v1/schedules/{replies[0].json()['id']}", headers=acme)
+    again = await schedule("s2", acme)
+
+    assert [reply.status_code for reply in replies] == [201, 201, 429]
+    body = problem(replies[2], 429, "quota_exceeded")
+    assert body["detail"] == "tenant acme has 2 schedules, its quota; some have to be deleted first"
+    assert (elsewhere.status_code, again.status_code) == (201, 201)
+
+
 @pytest.mark.faults
 async def test_room_that_was_made_is_found_soon(http: httpx.AsyncClient, acme: dict[str, str]) -> None:
     ids = [(await submit(http, acme)).json()["id"] for _ in range(5)]

@@ -67,3 +67,7 @@ async def test_what_waits_is_counted_for_each_tenant_and_no_further_than_asked(s
     assert await store.count_queued("acme", most=4) == 4
     assert await store.count_queued("other", most=100) == 1
     assert await store.count_queued("nobody", most=100) == 0
+
+
+async def test_a_tenant_without_schedules_has_none(store: Store) -> None:
+    assert await store.count_schedules("acme") == 0

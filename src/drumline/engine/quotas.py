@@ -87,6 +87,12 @@ class QuotaDesk:
                 self._give_back(tenant, answers.count(None))
                 raise error
 
+    async def admit_schedule(self, tenant: str) -> None:
+        """Let in one more schedule, or raise why not. Two at the same instant may both be the last."""
+        quota = (await self.of(tenant)).schedules
+        if quota is not None and await self._store.count_schedules(tenant) >= quota:
+            raise QuotaExceeded(f"tenant {tenant} has {quota:,} schedules, its quota; some have to be deleted first")
+
     @contextmanager
     def flying(self, tenant: str, count: int) -> Iterator[None]:
         """Mark tasks that were let in as on their way into the store."""

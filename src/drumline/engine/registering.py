@@ -69,7 +69,7 @@ class Registrar:
                 word = await self._change(found[0], request, origin, now)
             else:
                 new = replace(self._schedules.accept(request, tenant=tenant, now=now), origin=origin)
-                (added,) = await self._store.add_schedules([new])
+                (added,) = await self._schedules.add(new)
                 word = "created" if isinstance(added, ScheduleView) else None
             if word is not None:
                 return word

@@ -16,6 +16,7 @@ from drumline.core.names import check_text
 from drumline.core.preview import FireTime, upcoming
 from drumline.core.schedule import NewSchedule, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.core.timetable import Rule
+from drumline.engine.quotas import QuotaDesk
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -46,15 +47,21 @@ class Preview(Struct, frozen=True):
 class ScheduleDesk:
     """What people do with schedules. A `tenant` of None is everybody's."""
 
-    def __init__(self, store: Store, *, new_id: Callable[[], TaskId], limits: Limits) -> None:
+    def __init__(self, store: Store, *, new_id: Callable[[], TaskId], limits: Limits, quotas: QuotaDesk) -> None:
         self._store = store
+        self._quotas = quotas
         self._new_id = new_id
         self._limits = limits
 
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
         """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
         new = self.accept(request, tenant=tenant, now=await self._store.now())
-        return or_raise(await self._store.add_schedules([new]))
+        return or_raise(await self.add(new))
+
+    async def add(self, new: NewSchedule) -> list[ScheduleView | Conflict]:
+        """Store a schedule that was accepted, if its tenant may have one more; raises `QuotaExceeded`."""
+        await self._quotas.admit_schedule(new.tenant)
+        return await self._store.add_schedules([new])
 
     def accept(self, request: ScheduleRequest, *, tenant: str, now: Instant) -> NewSchedule:
         """Return a schedule that can be stored, or raise `Invalid`."""

@@ -102,6 +102,10 @@ class Tenants(Protocol):
         """Return how many tasks of a tenant wait to be run, counting no further than `most`."""
         ...
 
+    async def count_schedules(self, tenant: str) -> int:
+        """Return how many schedules a tenant has."""
+        ...
+
 
 class Auditing(Protocol):
     """The audit log: rows are added, and never changed or taken away."""

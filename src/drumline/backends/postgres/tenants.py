@@ -53,6 +53,11 @@ class Tenants(Access):
         ((count,),) = await self._database.fetch(Line.BROAD, "count_queued", repeat=True, tenant=tenant, most=most)
         return int(count)
 
+    async def count_schedules(self, tenant: str) -> int:
+        """Return how many schedules a tenant has."""
+        ((count,),) = await self._database.fetch(Line.BROAD, "count_schedules", repeat=True, tenant=tenant)
+        return int(count)
+
 
 def _tenant(row: Iterable[Any]) -> Tenant:
     name, created_at, queued, payload_bytes, schedules = row

@@ -58,6 +58,14 @@ class Tenants(Access):
         )
         return int(count)
 
+    async def count_schedules(self, tenant: str) -> int:
+        """Return how many schedules a tenant has."""
+        whose = {"tenant": tenant}
+        (count,) = await self._database.read(
+            lambda connection: connection.execute(SQL["count_schedules"], whose).fetchone()
+        )
+        return int(count)
+
 
 def _row(name: str, quotas: Quotas) -> dict[str, Any]:
     return {"name": name, **msgspec.structs.asdict(quotas)}

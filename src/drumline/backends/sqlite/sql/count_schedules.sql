@@ -1,0 +1,2 @@
+-- count schedules: all of a tenant.
+SELECT count(*) FROM schedule WHERE tenant = :tenant
