@@ -465,13 +465,14 @@ async def test_a_backfill_starts_at_its_pace(store: ScheduleStore, clock: Manual
     added = await store.add_runs(view.id, backfill(clock, 5, 4, 3), order())
 
     assert [run.state for run in added.runs] == [RunState.WAITING] * 3
+    assert (await store.watch()).next_start == clock.now()
     counts = []
     for _ in range(4):
         counts.append(len((await store.start_runs(order())).tasks))
         clock.advance(1)
     assert counts == [1, 1, 1, 0]
     assert (await get(store, view.id)).last_task is None
-    assert (await store.watch()).next_due is None
+    assert (await store.watch()).next_start is None
 
 
 async def test_a_repeated_backfill_makes_nothing_twice(store: ScheduleStore, clock: ManualClock) -> None:

@@ -101,7 +101,9 @@ class Watch(Struct, frozen=True, kw_only=True):
     seen_at: Instant | None
     """When a scheduler last had nothing left to fire; None if there never was one."""
     next_due: Instant | None
-    """When the next firing is due, or the next run of a backfill."""
+    """When the next firing is due."""
+    next_start: Instant | None
+    """When the next run of a backfill is."""
     has_waiting: bool
     """Whether some run waits for the one before it to end."""
 

@@ -100,7 +100,8 @@ class Schedules(Access):
         return Watch(
             now=self._now(),
             seen_at=seen_at,
-            next_due=min((Instant(one) for one in (due_at, start_at) if one is not None), default=None),
+            next_due=due_at,
+            next_start=start_at,
             has_waiting=bool(has_waiting),
         )
 
