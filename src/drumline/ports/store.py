@@ -67,7 +67,7 @@ class Standing(Struct, frozen=True):
     options: TaskOptions
 
 
-class Settlement(Struct, frozen=True, kw_only=True):
+class Settlement(Struct, frozen=True, kw_only=True, gc=False):
     """How an attempt ended, decided: `act` is one of `core.state.SETTLING`."""
 
     lease: Lease
@@ -82,7 +82,7 @@ class Settlement(Struct, frozen=True, kw_only=True):
     """For `fail`: what the dead letter says; made from the error if nobody has decided it."""
 
 
-class Settled(Struct, frozen=True):
+class Settled(Struct, frozen=True, gc=False):
     """A settlement that holds: the task's state after it, the hint if it was queued again, and what it led to."""
 
     state: State
