@@ -60,13 +60,13 @@ class Program:
         self._log = folder / "output.log"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, is_ready: Callable[[], bool]) -> None:
+    def start(self, is_ready: Callable[[], bool], *, seconds: float = PATIENCE) -> None:
         """Start, and wait until `is_ready` says so."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, user=self._user, cwd=self._folder
             )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + seconds
         while not is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{self._command[0]} did not start:\n{self._log.read_text()}")

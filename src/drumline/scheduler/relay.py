@@ -23,11 +23,12 @@ PAGE: Final = 1000
 """Events that are under way at once."""
 MOST_PAGES: Final = 20
 """Pages in one pass; what is left waits for the next one, so that a pass has an end."""
-HOLD_SECONDS: Final = 30.0
-RENEW_SECONDS: Final = 10.0
-"""How often the cursor is taken anew: an idle relay should write nothing four times a second."""
+HOLD_SECONDS: Final = 8.0
+"""How long others wait for a relay that is not to be heard of; longer than it may wait for Kafka in one go."""
+RENEW_SECONDS: Final = 2.5
+"""How often the cursor is taken anew: an idle relay should not write something four times a second."""
 SENT_SECONDS: Final = 2.0
-STANDBY_EVERY: Final = 2.0
+STANDBY_EVERY: Final = 1.0
 BEHIND_EVERY: Final = 0.02
 LARGEST: Final = 1_000_000
 
@@ -84,7 +85,7 @@ class Relay:
             await self._bus.close()
             await self._store.leave_cursor(CONSUMER, holder=self._holder)
         except Unavailable as error:
-            log.debug("relay.not_left", error=error.message)  # it is free by itself, half a minute later
+            log.debug("relay.not_left", error=error.message)  # it is free by itself, some seconds later
 
     async def _copy_page(self) -> bool:
         """Send a page, or go on waiting for the last one; tell whether there may be more at once."""
