@@ -181,7 +181,8 @@ class _Bench:
         )
         if done.returncode != 0:
             raise PeerFailed(f"{words[0]}: {_gist(done.stderr)}")
-        return json.loads(done.stdout) if done.stdout else None
+        # A peer may have said something before, such as that a server was slow.
+        return json.loads(done.stdout.splitlines()[-1]) if done.stdout else None
 
     @contextmanager
     def _attendant(self) -> Iterator[None]:
