@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from random import Random, SystemRandom
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,9 @@ def make_fleet(tmp_path_factory: pytest.TempPathFactory) -> MakeFleet:
         pytest.skip("the servers that the environment names are not ours to kill")
 
     @contextmanager
-    def make(*, apis: int = 2, schedulers: int = 2, near: int = 2, far: int = 2, **settings: str) -> Iterator[Fleet]:
+    def make(*, apis: int = 2, schedulers: int = 2, near: int = 2, far: int = 2, **more: Any) -> Iterator[Fleet]:
         folder = tmp_path_factory.mktemp("fleet")
-        fleet = Fleet(folder, apis=apis, schedulers=schedulers, near=near, far=far, **settings)
+        fleet = Fleet(folder, apis=apis, schedulers=schedulers, near=near, far=far, **more)
         _running.append(fleet)
         try:
             yield fleet.start()

@@ -54,9 +54,11 @@ class Member:
 
 
 class Fleet:
-    """The processes, by name: `api-1`, `scheduler-1`, `near-1` (on the store itself), `far-1` (through an API)."""
+    """The processes by name: `api-1`, `scheduler-1`, `notifier-1`, `near-1` (on the store itself), `far-1`."""
 
-    def __init__(self, folder: Path, *, apis: int, schedulers: int, near: int, far: int, **settings: str) -> None:
+    def __init__(
+        self, folder: Path, *, apis: int, schedulers: int, near: int, far: int, notifiers: int = 0, **settings: str
+    ) -> None:
         self.traces = folder / "traces"
         self.traces.touch()
         self._folder = folder
@@ -75,6 +77,8 @@ class Fleet:
             self._enlist(name, "api", "--port", str(port), **common, **store).port = port
         for name in _names("scheduler", schedulers):
             self._enlist(name, "scheduler", **common, **store)
+        for name in _names("notifier", notifiers):
+            self._enlist(name, "notifier", **common, **store)
         for name in _names("near", near):
             self._enlist(name, "worker", str(APP), "--concurrency", "8", **common, **store, worker_label=name)
         for number, name in enumerate(_names("far", far)):

@@ -61,7 +61,7 @@ async def test_one_notifier_reads_and_another_takes_over_when_it_is_gone(
 
     await office.run(Act.FAIL)
     assert await other.reader.pass_once() == 0, "the first one holds the cursor"
-    clock.advance(31)
+    clock.advance(11)
     assert await other.reader.pass_once() == 1
 
     await other.reader.leave()
@@ -99,7 +99,7 @@ async def test_a_reader_that_is_killed_loses_and_doubles_nothing(
 
     with pytest.raises(Killed):
         await dying.reader.pass_once()
-    clock.advance(31)
+    clock.advance(11)
     await office.reader.pass_once()
 
     assert [each.subject for each in await office.deliveries()] == tasks

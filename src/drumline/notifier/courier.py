@@ -16,7 +16,7 @@ from drumline.ports.notifications import Notifications, WebhookClaim
 
 EACH: Final = 4
 """Tries under way to one target: a receiver that hangs holds up nobody but itself."""
-LEASE_SPARE: Final = 30.0
+LEASE_SPARE: Final = 15.0
 """Seconds that a try is given besides its own timeout, before another notifier takes it for lost."""
 CLAIM_SECONDS: Final = 15.0
 BREATH: Final = 0.05

@@ -23,7 +23,7 @@ from drumline.ports.notifications import CursorMove, Interest, Listening, Notifi
 from drumline.ports.outbox import START, Outbox
 
 CONSUMER: Final = "notifier"
-HELD_SECONDS: Final = 30.0
+HELD_SECONDS: Final = 10.0
 """How long the cursor is another's after its holder was last seen."""
 STEP_SECONDS: Final = 20.0
 ROWS_AT_ONCE: Final = 500
