@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from itertools import pairwise
 from pathlib import Path
 
 SERVERS = ("api", "dev")
@@ -47,7 +48,7 @@ def _role_of(pid: int) -> str | None:
     except OSError:  # gone meanwhile
         return None
     # `python /opt/drumline/bin/drumline worker …`: with or without the interpreter, which depends on the kernel.
-    for program, role in zip(words[:2], words[1:3], strict=False):
+    for program, role in pairwise(words[:3]):
         if Path(program).name == "drumline" and role in ROLES:
             return role
     return None
@@ -55,7 +56,7 @@ def _role_of(pid: int) -> str | None:
 
 def _why_silent(port: str) -> str | None:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=PATIENCE):  # noqa: S310 - a fixed scheme
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=PATIENCE):
             return None
     except (urllib.error.URLError, OSError) as error:
         return str(error)
@@ -81,7 +82,7 @@ def _switches(pid: int) -> list[str] | None:
 
 
 def _say(reason: str) -> int:
-    print(reason, file=sys.stderr)  # noqa: T201 - what a health check says is kept by the engine
+    print(reason, file=sys.stderr)
     return 1
 
 
