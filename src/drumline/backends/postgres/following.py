@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, tally_of
 from drumline.backends.postgres.access import Access, tell_facts
@@ -11,13 +11,16 @@ from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
-from drumline.core.clock import Instant
+from drumline.core.clock import LATEST, Instant
 from drumline.core.following import Following, Waiting, follow, may_skip, skip_error
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
+
+
+BELOW_ALL: Final = "00000000-0000-0000-0000-000000000000"
 
 
 class Members(NamedTuple):
@@ -163,9 +166,13 @@ class JobFollowing(Access):
     async def _hints(self, rows: Rows) -> list[Hint]:
         """Return what waits to be claimed now, given as id, lane and time."""
         lanes = await self._lanes.lanes({lane for _, lane, _ in rows})
+        firsts: dict[int, int] = {}
+        for _, lane, due_at in rows:
+            if due_at < firsts.get(lane, LATEST):
+                firsts[lane] = due_at
         # Before the commit, which may fail: then a claim begins to look too early, which does no harm.
-        for lane, place in {lane: Place(due_at, task) for task, lane, due_at in reversed(rows)}.items():
-            self._cursors.queued(lane, place)
+        for lane, due_at in firsts.items():
+            self._cursors.queued(lane, Place(due_at, BELOW_ALL))
         return [Hint(TaskId(task), lanes[lane], Instant(due_at)) for task, lane, due_at in rows]
 
     async def _tally(

@@ -65,6 +65,8 @@ class Settling(SettlingJobs):
     async def _settle_both(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Settle tasks that are known to belong to jobs, then the others."""
         answers = await self._settle_in_jobs([each for each in settlements if each.job is not None])
+        if len(answers) == len(settlements):
+            return [answers[each.lease] for each in settlements]
         left = [replace(each, job=None) for each in settlements if each.lease not in answers]
         others = (
             {each.lease: answer for each, answer in zip(left, await self.settle(left), strict=True)} if left else {}

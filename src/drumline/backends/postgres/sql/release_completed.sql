@@ -1,47 +1,47 @@
 -- settle: tasks of jobs have completed: let those wait to be claimed that needed nothing else, and count for the others.
--- Their jobs are locked. Nothing is done if that would skip a task, because nothing it needs has failed.
+-- Their jobs are locked. Nothing is done if that would skip a task, because nothing it needs has failed. Those that
+-- are not blocked any more, as they were cancelled or skipped, are left alone; what is counted for them nobody reads.
 --   transition  blocked -> queued
 -- GIVES what waits now; or one row of nothing if the rules of core/following.py have to be asked
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
 
-blocked AS MATERIALIZED (
+needing AS MATERIALIZED (
     SELECT
-        needing.child AS id,
-        member.pending - needing.done AS pending,
+        edge.child AS id,
+        member.pending - edge.done AS pending,
         greatest((SELECT clock.now FROM clock) + member.delay_ms, coalesce(member.run_at, 0)) AS due_at,
-        member.pending = needing.done AND member.run_if = 2 AND member.bad = 0 AS is_not_needed
+        member.pending = edge.done AND member.run_if = 2 AND member.bad = 0 AS is_not_needed
     FROM (
-        SELECT edge.child, count(*)::int4 AS done
-        FROM (SELECT e.child FROM drumline.task_edge AS e WHERE e.parent = any(:ids::uuid []) OFFSET 0) AS edge
-        GROUP BY edge.child
-    ) AS needing
-    CROSS JOIN LATERAL (
-        SELECT l.id FROM drumline.task_live AS l WHERE l.id = needing.child AND l.state = 0 OFFSET 0
-    ) AS live
+        SELECT child.id AS child, count(*)::int4 AS done
+        FROM (SELECT e.child AS id FROM drumline.task_edge AS e WHERE e.parent = any(:ids::uuid []) OFFSET 0) AS child
+        GROUP BY child.id
+        ORDER BY child.id -- neighbours are looked up one after the other
+        OFFSET 0
+    ) AS edge
     CROSS JOIN LATERAL (
         SELECT m.pending, m.bad, m.run_if, m.delay_ms, m.run_at
         FROM drumline.job_task AS m
-        WHERE m.task_id = needing.child
+        WHERE m.task_id = edge.child
         OFFSET 0
     ) AS member
 ),
 
 asked AS MATERIALIZED (
-    SELECT count(*) > 0 AS is_asked FROM blocked WHERE blocked.is_not_needed
+    SELECT count(*) > 0 AS is_asked FROM needing WHERE needing.is_not_needed
 ),
 
 ready AS MATERIALIZED (
-    SELECT array_agg(b.id ORDER BY b.id) AS ids, array_agg(b.due_at ORDER BY b.id) AS due_at
-    FROM blocked AS b
-    WHERE b.pending = 0 AND NOT (SELECT asked.is_asked FROM asked)
+    SELECT array_agg(n.id ORDER BY n.id) AS ids, array_agg(n.due_at ORDER BY n.id) AS due_at
+    FROM needing AS n
+    WHERE n.pending = 0 AND NOT (SELECT asked.is_asked FROM asked)
 ),
 
 waiting AS MATERIALIZED (
-    SELECT array_agg(b.id ORDER BY b.id) AS ids, array_agg(b.pending ORDER BY b.id) AS pending
-    FROM blocked AS b
-    WHERE b.pending > 0 AND NOT (SELECT asked.is_asked FROM asked)
+    SELECT array_agg(n.id ORDER BY n.id) AS ids, array_agg(n.pending ORDER BY n.id) AS pending
+    FROM needing AS n
+    WHERE n.pending > 0 AND NOT (SELECT asked.is_asked FROM asked)
 ),
 
 released AS (
