@@ -19,7 +19,6 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
 
-
 BELOW_ALL: Final = "00000000-0000-0000-0000-000000000000"
 
 
