@@ -33,6 +33,9 @@ UNSAYABLE = (
     "must be more than zero",  # nor can a pattern tell "0s" from "1s" and stay readable
     "cannot be given together with follow",  # OpenAPI cannot relate parameters
     "differs from the idempotency_key in the body",
+    "must be in the future",
+    "make the tenant",  # whether there is one is not the document's to know
+    "must be a permission of its role",
     "idempotency_key_reused",
     "must name something",  # what a filter must have depends on what else is asked for
     "does not narrow",

@@ -13,6 +13,8 @@ _UUID: Schema = {"type": "string", "format": "uuid", "description": "`next_curso
 _RATE = r"^([1-9][0-9]{0,8}/([1-9][0-9]{0,3}(s|m)?|1h|1d)|unlimited)$"
 _WAIT = r"^([1-9][0-9]{0,6}(s|m)?|[1-9][0-9]{0,2}(h|d))$"
 
+ENDS = ("expires_at", "expires_in")
+
 TENANT: Schema = {"type": "string", "maxLength": LONGEST_TENANT, "pattern": f"^{TENANT_PATTERN}$"}
 
 
@@ -32,7 +34,9 @@ def _word(description: str) -> Schema:
 def access_notes(limits: Limits) -> dict[str, Schema]:
     """Return the notes for a server with these limits."""
     page = {"maximum": limits.page, "description": "Items in one page."}
+    both_ends = [{"required": [end], "properties": {end: {"not": {"type": "null"}}}} for end in ENDS]
     return {
+        "KeyRequest": {"not": {"allOf": both_ends}},
         "KeyRequest.name": _line(LONGEST_KEY_NAME, "What people call it."),
         "KeyRequest.tenant": {
             "anyOf": [TENANT, {"const": "*"}, {"type": "null"}],

@@ -1,15 +1,15 @@
 """The audit log: look, export, verify."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Stream, Tag
+from drumline.api.reading import read_time
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.audit import AuditHead, AuditRow, Phase, parse_head
-from drumline.core.clock import moment_of, to_instant
+from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.ids import parse_task_id
@@ -65,8 +65,8 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
     act: str | None = None
     key: str | None = None
     target: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    since: str | None = None
+    until: str | None = None
     all: bool = False
     limit: Annotated[int, Meta(ge=1)] = 100
     cursor: str | None = None
@@ -136,8 +136,8 @@ async def list_audit(call: Call[None, AuditQuery]) -> Reply:
         act=query.act,
         key=query.key,
         target=query.target,
-        since=None if query.since is None else to_instant(query.since, field="since"),
-        until=None if query.until is None else to_instant(query.until, field="until"),
+        since=None if query.since is None else read_time(query.since, field="since"),
+        until=None if query.until is None else read_time(query.until, field="until"),
         every=query.all,
     )
     cursor = None if query.cursor is None else parse_task_id(query.cursor, field="cursor")

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -11,6 +12,7 @@ from starlette.types import Receive
 
 from drumline.api.locate import path_at, path_of_deepest
 from drumline.api.problems import Refused
+from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
 from drumline.core.wording import suggestion
@@ -143,6 +145,14 @@ def _refuse_null(query: Struct, values: dict[str, Any]) -> None:
     for written, name in zip(query.__struct_encode_fields__, query.__struct_fields__, strict=True):
         if written in values and getattr(query, name) is None:
             raise Invalid("must not be null; leave it out instead", field=written)
+
+
+def read_time(text: str, *, field: str) -> Instant:
+    """Return a time that a query names, or raise `Invalid`; a bare number, which could be anything, is none."""
+    try:
+        return to_instant(msgspec.convert(text, datetime), field=field)
+    except msgspec.ValidationError as error:
+        raise explain(error, field=field, type=datetime) from error
 
 
 def _pairs(text: bytes) -> list[tuple[str, str]]:
