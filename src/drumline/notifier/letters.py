@@ -105,10 +105,14 @@ def _number(deliveries: Sequence[ClaimedDelivery]) -> str:
 
 
 def _full(told: Told, head: Letterhead) -> Page:
-    parts = [Part(rows=((told.noun.capitalize(), told.subject), *_rows(told.data), ("Time", told.time)))]
+    when = () if told.data.get("finished_at") else (("Time", told.time),)
+    parts = [Part(rows=((told.noun.capitalize(), told.subject), *_rows(told.data), *when))]
     error = told.data.get("error")
     if isinstance(error, dict):
-        parts.append(Part(heading=_error_line(error), code=str(error.get("traceback") or "")))
+        message = str(error.get("message") or "")
+        rest = message if len(message) > LONGEST_SUBJECT or "\n" in message else ""
+        code = "\n\n".join(text for text in (rest, str(error.get("traceback") or "")) if text)
+        parts.append(Part(heading=_error_line(error), code=code))
     if told.data.get("log"):
         parts.append(Part(heading="The last lines of its log", code=str(told.data["log"])))
     return Page(
@@ -139,7 +143,7 @@ def _duration(started_at: str | None, finished_at: str | None) -> float | None:
 
 
 def _error_line(error: dict[str, Any]) -> str:
-    return one_line(f"{error.get('kind', 'Error')}: {error.get('message', '')}")
+    return one_line(f"{error.get('kind', 'Error')}: {error.get('message', '')}")[:LONGEST_SUBJECT]
 
 
 def _digest(told: Sequence[Told], head: Letterhead) -> Page:
@@ -164,5 +168,5 @@ def _entry(told: Told, head: Letterhead) -> Part:
     error = told.data.get("error")
     rows = [("Time", told.time), (told.noun.capitalize(), told.subject)]
     if isinstance(error, dict):
-        rows.append(("Error", _error_line(error)[:LONGEST_SUBJECT]))
+        rows.append(("Error", _error_line(error)))
     return Part(heading=f"{told.outcome.capitalize()}: {told.name}", rows=tuple(rows), link=head.link(told))

@@ -7,20 +7,20 @@ WITH RECURSIVE clock AS MATERIALIZED (
 
 targets AS (
     (
-        SELECT d.address FROM drumline.delivery AS d
+        SELECT d.address, d.tenant FROM drumline.delivery AS d
         WHERE d.state = 0 AND d.channel = 0
-        ORDER BY d.channel, d.address
+        ORDER BY d.channel, d.address, d.tenant
         LIMIT 1
     )
     UNION ALL
-    SELECT (
-        SELECT d.address FROM drumline.delivery AS d
-        WHERE d.state = 0 AND d.channel = 0 AND d.address > t.address
-        ORDER BY d.channel, d.address
-        LIMIT 1
-    )
+    SELECT n.address, n.tenant
     FROM targets AS t
-    WHERE t.address IS NOT NULL
+    CROSS JOIN LATERAL (
+        SELECT d.address, d.tenant FROM drumline.delivery AS d
+        WHERE d.state = 0 AND d.channel = 0 AND (d.address, d.tenant) > (t.address, t.tenant)
+        ORDER BY d.channel, d.address, d.tenant
+        LIMIT 1
+    ) AS n
 ),
 
 due AS MATERIALIZED (
@@ -28,12 +28,14 @@ due AS MATERIALIZED (
     FROM targets AS t
     CROSS JOIN LATERAL (
         SELECT d.id, d.next_at FROM drumline.delivery AS d
-        WHERE d.state = 0 AND d.channel = 0 AND d.address = t.address AND d.next_at <= (SELECT clock.now FROM clock)
+        WHERE
+            d.state = 0 AND d.channel = 0 AND d.address = t.address AND d.tenant = t.tenant
+            AND d.next_at <= (SELECT clock.now FROM clock)
         ORDER BY d.next_at
         LIMIT :each::int4
         FOR UPDATE SKIP LOCKED
     ) AS w
-    WHERE t.address IS NOT NULL AND t.address <> all(:busy::text [])
+    WHERE t.address <> all(:busy::text [])
     ORDER BY w.next_at
     LIMIT :limit::int4
 )
