@@ -24,7 +24,6 @@ FROM generate_series(1, {WAITING}) AS n;
 INSERT INTO drumline.delivery (id, created_at, next_at, channel, tenant, event_id, event_type, subject, address, event)
 SELECT gen_random_uuid(), 1, 1, n % 2, 'default', 'l' || n, 't', 's', 'lively', '{{}}'
 FROM generate_series(1, 2) AS n;
-ANALYZE drumline.delivery;
 """
 CLAIMS: dict[str, dict[str, Any]] = {
     "claim_webhooks": {"holder": 1, "limit": 32, "each": 4, "lease_ms": 1000, "busy": [], "now": None},
