@@ -18,7 +18,8 @@ from pathlib import Path
 
 SERVERS = ("api", "dev")
 ROLES = (*SERVERS, "scheduler", "worker", "notifier")
-PATIENCE = 5.0
+PATIENCE = 6.0
+"""Seconds; more than a beat of a worker takes, and less than the health check may."""
 LOOK_EVERY = 0.05
 PROC = Path("/proc")
 
