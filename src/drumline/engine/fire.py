@@ -33,7 +33,7 @@ class Firings:
         return await self._store.watch()
 
     async def note_watch(self) -> None:
-        """Note that a scheduler is here and has nothing left to fire."""
+        """Leave word that a scheduler is here."""
         await self._store.note_watch()
 
     async def fire(self, *, absence: Absence | None = None, limit: int = AT_ONCE) -> Fired:

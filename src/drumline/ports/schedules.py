@@ -99,7 +99,9 @@ class Watch(Struct, frozen=True, kw_only=True):
 
     now: Instant
     seen_at: Instant | None
-    """When a scheduler last had nothing left to fire; None if there never was one."""
+    """When a scheduler last left word that it is here; None if there never was one."""
+    words: int
+    """How many such words there have been."""
     next_due: Instant | None
     """When the next firing is due."""
     next_start: Instant | None
@@ -164,7 +166,7 @@ class Schedules(Protocol):
         ...
 
     async def note_watch(self) -> None:
-        """Note that a scheduler is here and has nothing left to fire."""
+        """Leave word that a scheduler is here, and that nothing which was missed is left."""
         ...
 
     async def fire(self, order: FireOrder) -> Fired:

@@ -52,9 +52,10 @@ def since_boot() -> float:
 
 
 class Doubt(NamedTuple):
-    """Whether anybody else is there: the old word that was found, and since when there has been no other."""
+    """Whether anybody else is there: how many words there were, when the last was, and since when none has come."""
 
-    word: Instant | None
+    words: int
+    last: Instant | None
     at: Instant
     """By the store's clock: what is due from then on is not missed, for this scheduler is there."""
     began: float
@@ -110,14 +111,14 @@ class Firer:
         """Tell whether it has still to be seen if somebody else is there."""
         if self._is_known_to_be_attended(watch, now):
             return False
-        if self._doubt is None or self._doubt.word != watch.seen_at:
-            self._doubt = Doubt(watch.seen_at, watch.now, now)
+        if self._doubt is None or self._doubt.words != watch.words:
+            self._doubt = Doubt(watch.words, watch.seen_at, watch.now, now)
         return now - self._doubt.began < PATIENCE
 
     def _absence(self, watch: Watch, now: float) -> Absence | None:
         if self._doubt is None or self._is_known_to_be_attended(watch, now):
             return None
-        return Absence(since=self._doubt.word or Instant(0), until=Instant(self._doubt.at - ON_TIME_MS))
+        return Absence(since=self._doubt.last or Instant(0), until=Instant(self._doubt.at - ON_TIME_MS))
 
     async def _start(self, watch: Watch, now: float) -> int:
         """Start what has waited for long enough, and return how many runs that are."""

@@ -105,19 +105,20 @@ class Schedules(Access):
 
     async def watch(self) -> Watch:
         """Tell what there is to fire, and when."""
-        ((now, seen_at, due_at, start_at, has_waiting),) = await self._database.fetch(
+        ((now, seen_at, words, due_at, start_at, has_waiting),) = await self._database.fetch(
             Line.FIRE, "watch", repeat=True, now=self._now()
         )
         return Watch(
             now=now,
             seen_at=seen_at,
+            words=words,
             next_due=due_at,
             next_start=start_at,
             has_waiting=has_waiting,
         )
 
     async def note_watch(self) -> None:
-        """Note that a scheduler is here and has nothing left to fire."""
+        """Leave word that a scheduler is here."""
         await self._database.fetch(Line.FIRE, "note_watch", repeat=True, now=self._now())
 
     async def prune_runs(self, *, before: Instant, limit: int) -> int:

@@ -94,19 +94,20 @@ class Schedules(Access):
 
     async def watch(self) -> Watch:
         """Tell what there is to fire, and when."""
-        seen_at, due_at, start_at, has_waiting = await self._database.read(
+        seen_at, words, due_at, start_at, has_waiting = await self._database.read(
             lambda connection: connection.execute(SQL["watch"]).fetchone()
         )
         return Watch(
             now=self._now(),
             seen_at=seen_at,
+            words=words,
             next_due=due_at,
             next_start=start_at,
             has_waiting=bool(has_waiting),
         )
 
     async def note_watch(self) -> None:
-        """Note that a scheduler is here and has nothing left to fire."""
+        """Leave word that a scheduler is here."""
         await self._change("note_watch", {"now": self._now()})
 
     async def prune_runs(self, *, before: Instant, limit: int) -> int:

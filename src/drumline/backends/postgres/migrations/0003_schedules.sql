@@ -55,8 +55,9 @@ CREATE INDEX schedule_run_queued ON drumline.schedule_run (schedule_id, fire_tim
 CREATE INDEX schedule_run_to_start ON drumline.schedule_run (start_at) WHERE state = 1 AND start_at IS NOT NULL;
 CREATE INDEX schedule_run_by_age ON drumline.schedule_run (created_at);
 
--- One row: when a scheduler last had nothing left to fire.
+-- One row: when a scheduler last left word that it is here.
 CREATE TABLE drumline.schedule_watch (
     is_only bool PRIMARY KEY DEFAULT true CHECK (is_only),
-    seen_at int8 NOT NULL
+    seen_at int8 NOT NULL,
+    words int8 NOT NULL DEFAULT 1 -- rises with each: two may carry the same time, when clocks are set
 ) WITH (fillfactor = 50);

@@ -53,8 +53,9 @@ CREATE INDEX schedule_run_queued ON schedule_run (schedule_id, fire_time) WHERE 
 CREATE INDEX schedule_run_to_start ON schedule_run (start_at) WHERE state = 1 AND start_at IS NOT NULL;
 CREATE INDEX schedule_run_by_age ON schedule_run (created_at);
 
--- One row: when a scheduler last had nothing left to fire.
+-- One row: when a scheduler last left word that it is here.
 CREATE TABLE schedule_watch (
     is_only INTEGER PRIMARY KEY DEFAULT 1 CHECK (is_only = 1),
-    seen_at INTEGER NOT NULL
+    seen_at INTEGER NOT NULL,
+    words INTEGER NOT NULL DEFAULT 1 -- rises with each: two may carry the same time, when clocks are set
 );
