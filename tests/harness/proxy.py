@@ -17,6 +17,7 @@ class Proxy:
         self._asking.set()
         self._answering.set()
         self._latency = 0.0
+        self._last_question: bytes | None = None
         self._refusing = False
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -48,6 +49,10 @@ class Proxy:
     def hold_answers(self) -> None:
         """Let questions pass but no answers."""
         self._answering.clear()
+
+    def hold_answer_to(self, question: bytes) -> None:
+        """Hold answers from the next question on that has these bytes in it, such as a COMMIT."""
+        self._last_question = question
 
     def delay(self, seconds: float) -> None:
         """Hold every piece back for so long, each way."""
@@ -99,6 +104,9 @@ class Proxy:
                 if self._latency:
                     await asyncio.sleep(self._latency)
                 await flowing.wait()
+                if flowing is self._asking and self._last_question is not None and self._last_question in piece:
+                    self._last_question = None
+                    self.hold_answers()
                 writer.write(piece)
                 await writer.drain()
         except OSError:

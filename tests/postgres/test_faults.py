@@ -13,7 +13,7 @@ from drumline.core.errors import Fenced, Invalid, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.session import SESSION_TTL, Beat
-from drumline.core.state import Act, State
+from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import Submitted, accept
 from drumline.ports.store import Settlement
 from tests.factories import claim, claim_one, claim_request, new_id, open_session, request, settle, state_of, submit
@@ -194,22 +194,26 @@ async def test_a_claim_whose_answer_was_lost_is_answered_after_all(
     assert (await settle(store, claimed.lease, Act.COMPLETE)).state is State.COMPLETED
 
 
+@pytest.mark.parametrize(
+    ("act", "question", "state"),
+    [(Act.COMPLETE, b"", State.COMPLETED), (Act.FAIL, b"COMMIT\0", State.FAILED)],  # one statement, and a transaction
+)
 async def test_a_settlement_whose_answer_was_lost_is_answered_after_all(
-    far: PostgresStore, proxy: Proxy, store: PostgresStore
+    far: PostgresStore, proxy: Proxy, store: PostgresStore, act: Act, question: bytes, state: State
 ) -> None:
     await submit(store)
     ended = await submit(store)
     ada = await open_session(store)
     first, second = [task.lease for task in await claim(far, ada)]
-    await settle(far, first, Act.COMPLETE)
+    await settle(far, first, act)
 
-    proxy.hold_answers()
-    settling = asyncio.create_task(settle(far, second, Act.FAIL))
+    proxy.hold_answer_to(question)
+    settling = asyncio.create_task(settle(far, second, act))
     await until(lambda: is_ended(store, ended))
     proxy.reset()
     proxy.heal()
 
-    assert (await settling).state is State.FAILED
+    assert (await settling).state is state
 
 
 async def test_a_submission_whose_answer_was_lost_makes_each_task_once(
@@ -265,7 +269,7 @@ async def is_running(store: PostgresStore, task: TaskId) -> bool:
 
 
 async def is_ended(store: PostgresStore, task: TaskId) -> bool:
-    return await state_of(store, task) is State.FAILED
+    return await state_of(store, task) in TERMINAL
 
 
 async def is_stored(store: PostgresStore, task: TaskId) -> bool:
