@@ -20,6 +20,7 @@ from drumline.core.policy import Policy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from tests.harness import redis as redis_harness
+from tests.harness.fixtures import through
 from tests.harness.redis import RedisServer
 
 KEY = "the operator's own key"
@@ -213,3 +214,38 @@ async def test_with_redis_stopped_the_limit_holds_for_each_process(
     assert here == [200] * 80 + [429] * 40
     assert there == [200] * 80 + [429] * 40
     await closed(servers)
+
+
+async def _soon(servers: Servers, key: str) -> int:
+    await asyncio.sleep(0.05)
+    return (await servers.ask(0, key)).status_code
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("fault", ["refuse", "stall"])
+async def test_while_the_store_is_away_known_keys_pass_the_door_and_unknown_ones_are_not_called_wrong(
+    postgres_url: str, redis_url: str, tmp_path: Path, fault: str
+) -> None:
+    proxy = through(postgres_url)
+    await proxy.start()
+    servers = await opened(proxy.url(postgres_url), redis_url, tmp_path)
+    _, known = await servers.key(role="viewer", rate_limit="unlimited")
+    _, fresh = await servers.key(role="viewer", rate_limit="unlimited")
+    assert (await servers.ask(0, known)).status_code == 200
+
+    getattr(proxy, fault)()
+    if fault == "refuse":
+        proxy.reset()
+    await asyncio.sleep(DEADLINE)  # longer than anything is believed unasked
+    lately = await servers.ask(0, known)
+    first = await servers.ask(0, KEY)
+    unknown = await servers.ask(0, fresh)
+
+    assert (lately.status_code, first.status_code) == (200, 200)
+    assert (unknown.status_code, unknown.json()["code"]) == (503, "unavailable")
+    assert "retry-after" in unknown.headers
+    proxy.heal()
+    again = [await _soon(servers, fresh) for _ in range(20)]
+    assert again[-1] == 200
+    await closed(servers)
+    await proxy.close()

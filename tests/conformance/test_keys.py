@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from drumline.core.access import Permission, Role
 from drumline.core.api_key import ApiKey, KeyId, KeySpec, KeyUse, NewKey, digest_of
@@ -10,6 +11,7 @@ from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict, NotFound
 from drumline.ports.access import KeyChange
 from drumline.ports.store import Store
+from tests.conformance.test_outbox import events_after, start
 from tests.factories import new_id
 
 SPEC = KeySpec(
@@ -162,3 +164,30 @@ async def test_the_use_of_a_key_that_is_gone_is_forgotten(store: Store) -> None:
     await store.note_uses([KeyUse(KeyId(new_id()), 1, Instant(1))])
 
     assert await store.list_keys(limit=10) == []
+
+
+async def test_what_becomes_of_a_key_is_told_without_what_would_open_anything(store: Store) -> None:
+    began = await start(store)
+    old, new = new_key(), new_key(None, spec=replace(SPEC, replaces=KeyId(new_id())))
+    await store.add_key(old)
+    await store.add_key(old)
+    await store.change_key(old.id, KeyChange(is_enabled=False))
+    await store.change_key(old.id, KeyChange(is_enabled=False))
+    await store.change_key(old.id, KeyChange(is_enabled=True))
+    await store.rotate_key(old.id, new, overlap_ms=1000)
+    await store.change_key(old.id, KeyChange(is_revoked=True))
+    await store.change_key(old.id, KeyChange(is_revoked=True))
+
+    events = await events_after(store, began)
+
+    assert [(event.type, event.subject, event.tenant) for event in events] == [
+        ("drumline.key.created", old.id, "acme"),
+        ("drumline.key.disabled", old.id, "acme"),
+        ("drumline.key.enabled", old.id, "acme"),
+        ("drumline.key.rotated", new.id, ""),
+        ("drumline.key.revoked", old.id, "acme"),
+    ]
+    for event in events:
+        assert isinstance(event.data, dict)
+        assert set(event.data) == {"id", "name", "prefix", "role", "tenant", "expires_at", "replaces"}
+        assert old.digest.hex() not in str(event)

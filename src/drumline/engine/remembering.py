@@ -26,7 +26,8 @@ OUTAGE_SECONDS: Final = 300.0
 """How long a memory holds while the store cannot be asked."""
 PATIENCE: Final = 1.5
 """Seconds that somebody waits for the store who has an old memory to fall back on."""
-ANSWER_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 5.0
+"""The same for those who have none: after that they are asked to come again."""
 MOST_REMEMBERED: Final = 10_000
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
