@@ -7,6 +7,7 @@ from msgspec import Raw
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
+from drumline.core.progress import Progress, ProgressNote
 from drumline.core.retry import Backoff
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import State
@@ -160,3 +161,13 @@ async def test_log_and_artifacts_are_kept(engine: Engine, gateway: Gateway) -> N
     assert (await engine.queries.read_log(submitted.id)).text == "hällo\n"
     kept = await engine.queries.artifact(submitted.id, "a b.pdf")
     assert (kept.data, kept.content_type) == (data, "application/pdf")
+
+
+async def test_how_far_an_attempt_is_reaches_the_store(engine: Engine, gateway: Gateway) -> None:
+    stored = await engine.submissions.submit(request())
+    lease = await take(gateway)
+
+    await gateway.report_progress([ProgressNote(lease, Progress(1.5, None, "half way"))])
+    await gateway.report_progress([ProgressNote(Lease(lease.task, lease.epoch, lease.nonce ^ 1), Progress(9))])
+
+    assert await engine.store.progress([stored.id]) == [Progress(1.5, None, "half way")]

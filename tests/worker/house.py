@@ -12,6 +12,7 @@ from drumline.core.clock import ManualClock
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Fenced, Unavailable
 from drumline.core.ids import SessionId, TaskId
+from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, TaskRequest, TaskView
@@ -35,6 +36,7 @@ class Line:
         self.is_cut = False
         self.settled: list[list[Report]] = []
         self.claimed: list[int] = []
+        self.told: list[list[ProgressNote]] = []
 
     def _check(self) -> None:
         if self.is_cut:
@@ -62,6 +64,11 @@ class Line:
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         self._check()
         await self._gateway.append_log(chunks)
+
+    async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
+        self._check()
+        self.told.append(list(notes))
+        await self._gateway.report_progress(notes)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         self._check()

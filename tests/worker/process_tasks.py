@@ -21,6 +21,12 @@ def pid() -> int:
     return os.getpid()
 
 
+@app.task(name="advance", process=True)
+def advance(seconds: float, *, ctx: Context[None] = inject()) -> None:
+    ctx.progress(1, 2, "half")
+    time.sleep(seconds)
+
+
 @app.task(name="square", process=True)
 def square(n: int) -> int:
     return n * n

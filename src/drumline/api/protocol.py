@@ -19,6 +19,7 @@ from drumline.api.wire import (
     LogRequest,
     OpenBody,
     OpenRequest,
+    ProgressRequest,
     ReportBody,
     SettleBody,
     SettledBody,
@@ -28,6 +29,7 @@ from drumline.api.wire import (
     lease_of,
     nonce_of,
     outcome_of,
+    progress_note,
     without_nul,
 )
 from drumline.core.access import Caller, are_within
@@ -136,6 +138,17 @@ async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
+async def report_progress(call: Call[ProgressRequest, NoQuery]) -> Reply:
+    """Note how far attempts are; send it about once a second, and only what has changed."""
+    _session(call)
+    if len(call.body.notes) > MOST_CHUNKS:
+        raise Invalid(f"must be at most {MOST_CHUNKS:,}", field="notes")
+    notes = [progress_note(report, field=f"notes[{number}]") for number, report in enumerate(call.body.notes)]
+    if notes:
+        await call.desk.gateway.report_progress(notes)
+    return Reply(b"", 204)
+
+
 async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
     """Keep a file that a task made; only while this session runs the task."""
     session = _session(call)
@@ -226,6 +239,10 @@ OPERATIONS = (
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
         summary="Append to logs", body=LogRequest, status=204,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/progress", handler=report_progress, tag=Tag.PROTOCOL,
+        summary="Say how far attempts are", body=ProgressRequest, status=204,
     ),
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",

@@ -8,6 +8,7 @@ from drumline.core.attempt import AttemptOutcome, AttemptView
 from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
+from drumline.core.progress import Progress
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import SessionView
 from drumline.core.state import Status
@@ -53,6 +54,14 @@ class StatusBody(Struct, frozen=True):
     status: Status
 
 
+class ProgressBody(Struct, frozen=True, kw_only=True):
+    """How far the running attempt is, by its own word; without a `total` nobody knows how much there is."""
+
+    done: float
+    total: float | None
+    message: str
+
+
 class TaskBody(Struct, frozen=True, kw_only=True):
     """A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one."""
 
@@ -75,6 +84,8 @@ class TaskBody(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None
     worker: WorkerIdText | None
     cancel_requested: bool
+    progress: ProgressBody | UnsetType | None = UNSET
+    """Left out of lists."""
     job_id: TaskIdText | None
     key: str | None
     result: Raw | UnsetType = UNSET
@@ -173,7 +184,7 @@ def moment(instant: Instant | None) -> str | None:
     return None if instant is None else moment_of(instant)
 
 
-def task_body(view: TaskView, *, now: Instant) -> TaskBody:
+def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetType | None = UNSET) -> TaskBody:
     """Return a task as JSON shows it."""
     options = view.options
     return TaskBody(
@@ -196,6 +207,7 @@ def task_body(view: TaskView, *, now: Instant) -> TaskBody:
         idempotency_key=view.idempotency_key,
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
+        progress=progress,
         job_id=options.job,
         key=options.key,
         result=UNSET if view.result is None else view.result,
@@ -272,3 +284,10 @@ def worker_body(view: SessionView) -> WorkerBody:
         should_drain=view.should_drain,
         closed_at=moment(view.closed_at),
     )
+
+
+def progress_body(progress: Progress | None) -> ProgressBody | None:
+    """Return how far an attempt is as JSON shows it."""
+    if progress is None:
+        return None
+    return ProgressBody(done=progress.done, total=progress.total, message=progress.message)

@@ -19,6 +19,7 @@ from drumline.api.shapes import (
     TaskIdText,
     TaskList,
     attempt_body,
+    progress_body,
     task_body,
 )
 from drumline.api.standing import note_before, standing_of
@@ -283,7 +284,8 @@ async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None =
         view = await call.engine.queries.get(task, tenant=call.tenant)
     if call.trail is not None:
         call.note(after=standing_of(view, call.engine.clock.now()))
-    return Reply(encode(task_body(view, now=call.engine.clock.now())))
+    progress = await call.engine.queries.progress(view)
+    return Reply(encode(task_body(view, now=call.engine.clock.now(), progress=progress_body(progress))))
 
 
 OPERATIONS = (

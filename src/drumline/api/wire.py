@@ -11,6 +11,7 @@ from drumline.core.errors import Invalid
 from drumline.core.ids import parse_task_id
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
+from drumline.core.progress import ProgressNote, progress_of
 from drumline.core.session import TaskType
 from drumline.core.state import State
 from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask
@@ -174,6 +175,29 @@ class LogRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Pieces of logs. A piece sent twice is kept once."""
 
     chunks: list[ChunkBody]
+
+
+class ProgressReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far an attempt is: so much of so much is done. Without a `total` nobody knows how much there is."""
+
+    lease: LeaseBody
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+class ProgressRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """How far attempts are, each lease once. Of a lease that is not current nothing is kept."""
+
+    notes: list[ProgressReport]
+
+
+def progress_note(report: ProgressReport, *, field: str) -> ProgressNote:
+    """Return a note behind its JSON form, or raise `Invalid`."""
+    progress = progress_of(report.done, report.total, report.message)
+    if progress is None:
+        raise Invalid("must be a finite number", field=f"{field}.done")
+    return ProgressNote(lease_of(report.lease, field=f"{field}.lease"), progress)
 
 
 def lease_body(lease: Lease) -> LeaseBody:

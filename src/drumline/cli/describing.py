@@ -15,6 +15,9 @@ LABEL = 10
 SHORT_JSON = 100
 """JSON of up to so many characters stands on one line, if there is room."""
 
+BAR = 20
+"""How long a bar is."""
+
 ATTEMPTS = (
     Column("#", lambda attempt: attempt["attempt"], rank=9),
     Column("OUTCOME", lambda attempt: attempt["outcome"], rank=8),
@@ -35,6 +38,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     print_line(
         "attempt", f"{task['attempt']} of {task['retries'] + 1}" + (f", on {task['worker']}" if task["worker"] else "")
     )
+    print_line("progress", progress_text(task))
     print_line("timeout", None if task["timeout"] is None else span(task["timeout"]))
     print_line("tags", ", ".join(task["tags"]))
     print_line("key", task["idempotency_key"])
@@ -50,6 +54,19 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
         typer.echo()
         is_fitted = is_terminal()
         print_table(attempts, ATTEMPTS, width=terminal_width() if is_fitted else None, is_relative=is_fitted)
+
+
+def progress_text(task: dict[str, Any]) -> str | None:
+    """Return how far a running task is, if it has said so: a bar where the end is known, and its own words."""
+    progress = task.get("progress")
+    if progress is None:
+        return None
+    done, total = progress["done"], progress["total"]
+    if not total:
+        return f"{done:,g} {tidy(progress['message'])}".rstrip()
+    share = min(max(done / total, 0.0), 1.0)
+    bar = "█" * int(share * BAR) + "░" * (BAR - int(share * BAR))
+    return f"{bar} {share:.0%} ({done:,g} of {total:,g}) {tidy(progress['message'])}".rstrip()
 
 
 def first_line(error: dict[str, Any] | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.describing import first_line
+from drumline.cli.describing import first_line, progress_text
 from drumline.cli.exits import ExitCode, exit_code_for
 from drumline.cli.moments import relative
 from drumline.cli.options import Json, Jsonl, Key, TaskId, Url
@@ -140,7 +140,8 @@ def _summary(task: dict[str, Any]) -> str:
     if task["status"] == "PENDING":
         return f"{task['name']}  PENDING, due {relative(task['due_at'])}{_last_error(task)}"
     if task["status"] == "PROCESSING":
-        return f"{task['name']}  PROCESSING, attempt {task['attempt']} of {task['retries'] + 1}"
+        how_far = f"  {text}" if (text := progress_text(task)) else ""
+        return f"{task['name']}  PROCESSING, attempt {task['attempt']} of {task['retries'] + 1}{how_far}"
     return f"{task['name']}  {task['status']}{_last_error(task)}"
 
 

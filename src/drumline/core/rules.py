@@ -111,6 +111,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/worker/sessions/{session}/settle": _WORK,
         "POST /api/v1/worker/sessions/{session}/beat": _WORK,
         "POST /api/v1/worker/sessions/{session}/log": _WORK,
+        "POST /api/v1/worker/sessions/{session}/progress": _WORK,
         "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": _WORK,
         "DELETE /api/v1/worker/sessions/{session}": _WORK,
         # Keys, tenants, audit.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from drumline.core.errors import Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
+from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
@@ -43,6 +44,10 @@ class LocalGateway:
         """Keep log output."""
         await self._engine.store.append_log(chunks)
         self._engine.board.log(chunks)
+
+    async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Say how far attempts are."""
+        await self._engine.store.put_progress(notes)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""

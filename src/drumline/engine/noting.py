@@ -15,6 +15,7 @@ from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.lease import Lease
+from drumline.core.progress import ProgressNote
 from drumline.core.state import TERMINAL, Act, State, status_of
 from drumline.core.task import NewTask, Submitted, TaskView, decode_options
 from drumline.engine.letter_notes import LetterNotes
@@ -84,6 +85,10 @@ class Noting:
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep pieces of logs."""
         await self._store.append_log(chunks)
+
+    async def put_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Note how far attempts are."""
+        await self._store.put_progress(notes)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made."""

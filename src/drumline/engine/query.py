@@ -10,7 +10,8 @@ from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
-from drumline.core.state import TERMINAL, Status
+from drumline.core.progress import Progress
+from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
 from drumline.engine.noting import Noting
@@ -77,6 +78,13 @@ class Queries:
         views = await self._store.list_tasks(which, limit=limit + 1, before=before, payload=payload)
         more = len(views) > limit
         return Page(tuple(views[:limit]), views[limit - 1].id if more else None)
+
+    async def progress(self, view: TaskView) -> Progress | None:
+        """Return how far a task's attempt is, if one runs and has said so."""
+        if view.state is not State.RUNNING:
+            return None
+        (progress,) = await self._store.progress([view.id])
+        return progress
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first."""

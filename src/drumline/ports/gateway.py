@@ -9,6 +9,7 @@ from drumline.core.errors import Fenced
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Outcome, Succeeded
+from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
@@ -48,6 +49,10 @@ class Gateway(Protocol):
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
+        ...
+
+    async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Say how far attempts are; of a lease that is not current nothing is kept."""
         ...
 
     async def put_artifact(self, artifact: Artifact) -> None:

@@ -18,6 +18,7 @@ from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
+from drumline.core.progress import Progress, ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State, Status
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
@@ -211,6 +212,10 @@ class Executing(Protocol):
         """Keep pieces of logs; a piece that is there already is kept once."""
         ...
 
+    async def put_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Note how far attempts are, each lease once; of one that is not current nothing is kept."""
+        ...
+
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file under its task and name; a later one replaces it."""
         ...
@@ -303,6 +308,10 @@ class Querying(Protocol):
         self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
     ) -> list[TaskView]:
         """Return tasks, newest first, starting below `before`."""
+        ...
+
+    async def progress(self, tasks: Sequence[TaskId]) -> list[Progress | None]:
+        """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
         ...
 
     async def attempts(self, task: TaskId) -> list[AttemptView]:

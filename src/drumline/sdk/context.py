@@ -23,7 +23,7 @@ TASK_LOG: Final = logging.getLogger("drumline.task")
 """Where tasks log through their context. Workers capture the whole of `logging`, not only this logger."""
 
 
-def _ignore_progress(_done: float, _total: float | None) -> None:
+def _ignore_progress(_done: float, _total: float | None, _message: str) -> None:
     return
 
 
@@ -51,7 +51,7 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     """When this attempt will be stopped, if it has a timeout."""
     log: logging.Logger = TASK_LOG
 
-    on_progress: Callable[[float, float | None], None] = _ignore_progress
+    on_progress: Callable[[float, float | None, str], None] = _ignore_progress
     """The worker's callback behind `progress`."""
     on_artifact: Callable[[str, bytes, str], None] = _ignore_artifact
     """The worker's callback behind `put_artifact`: takes the data over without blocking."""
@@ -61,9 +61,12 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     def __repr__(self) -> str:
         return f"<Context of task {self.id}, attempt {self.attempt}>"
 
-    def progress(self, done: float, total: float | None = None) -> None:
-        """Say how far the attempt is; cheap enough to be called in every round of a loop."""
-        self.on_progress(done, total)
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the attempt is; cheap enough to be called in every round of a loop.
+
+        People see the latest word about once a second. Numbers that are not finite are left out.
+        """
+        self.on_progress(done, total, message)
 
     @property
     def is_cancelled(self) -> bool:

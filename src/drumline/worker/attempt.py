@@ -23,6 +23,7 @@ from drumline.worker.failures import failure, outcome_of_error, refusal
 from drumline.worker.holdings import Holdings
 from drumline.worker.link import Link
 from drumline.worker.logs import CURRENT_LOG, LogBook
+from drumline.worker.progress import ProgressBook
 from drumline.worker.reports import Reports
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason, outcome_of
@@ -42,6 +43,7 @@ class Desk:
         self.link = Link()
         self.holdings = Holdings(settings.capacity)
         self.logs = LogBook(gateway, self.link, every=settings.log_every, largest=settings.limits.log)
+        self.progress = ProgressBook(gateway, every=settings.progress_every)
         self.reports = Reports(gateway, self.link)
 
 
@@ -55,7 +57,9 @@ class Attempt:
         self.session = session
         self._desk = desk
         self._entry = entry
-        self._call = Call(task, desk.logs.open(task.lease), limits=desk.limits, stop_grace=desk.stop_grace)
+        self._call = Call(
+            task, desk.logs.open(task.lease), desk.progress, limits=desk.limits, stop_grace=desk.stop_grace
+        )
         self._is_executing = False
         self._running: asyncio.Task[None] | None = None
 
@@ -93,6 +97,7 @@ class Attempt:
                 self._free_slot()
             # What follows is the worker's own doing, and must not end up in the task's log.
             CURRENT_LOG.set(None)
+            self._desk.progress.forget(self.lease)
             if outcome is not None and self._call.artifacts:
                 outcome = await self._keep_artifacts(outcome)
             if not self._call.log.is_silent:

@@ -32,4 +32,6 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     """How long attempts go on while no beat is answered; then they are stopped, to be given back."""
     log_every: float = 0.5
     """How often the log of a running attempt is sent."""
+    progress_every: float = 1.0
+    """How often it is sent how far running attempts are."""
     limits: Limits = DEFAULT_LIMITS

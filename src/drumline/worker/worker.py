@@ -64,10 +64,14 @@ class Worker:
         is_drained = False
         with captured():
             async with self._executors, asyncio.TaskGroup() as group:
-                sending = group.create_task(self._desk.logs.run(), name="logs")
+                sending = [
+                    group.create_task(self._desk.logs.run(), name="logs"),
+                    group.create_task(self._desk.progress.run(), name="progress"),
+                ]
                 while not stop.is_set() and not is_drained:
                     is_drained = await self._serve(stop, hurry)
-                sending.cancel()
+                for each in sending:
+                    each.cancel()
 
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
         """Serve one session to its end; tell whether the worker is done."""

@@ -12,6 +12,7 @@ from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
+from drumline.backends.postgres.progress import ProgressNotes
 from drumline.backends.postgres.querying_jobs import QueryingJobs
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
@@ -30,6 +31,7 @@ class PostgresStore(
     Claiming,
     Settling,
     Outputs,
+    ProgressNotes,
     Sessions,
     Bulks,
     SubmittingJobs,

@@ -17,12 +17,14 @@ from drumline.backends.remote.words import (
     SettledAnswer,
     SettledWords,
     lease_words,
+    progress_words,
     report_words,
     state_of,
 )
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
+from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
@@ -108,6 +110,11 @@ class RemoteGateway:
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
         await self._ask("POST", self._path(self._session, "log"), None, {"chunks": chunks})
+
+    async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Say how far attempts are."""
+        said = {"notes": [progress_words(note) for note in notes]}
+        await self._ask("POST", self._path(self._session, "progress"), None, said)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made."""

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, Succeeded
+from drumline.core.progress import ProgressNote
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import BeatReply
 from drumline.core.state import State
@@ -121,3 +122,8 @@ def report_words(lease: Lease, outcome: Outcome) -> dict[str, Any]:
 def state_of(word: str) -> State:
     """Return the state behind its word."""
     return State[word.upper()]
+
+
+def progress_words(note: ProgressNote) -> dict[str, Any]:
+    """Return how far an attempt is, as the protocol writes it."""
+    return {"lease": lease_words(note.lease), **structs.asdict(note.progress)}

@@ -12,7 +12,7 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId, id_above
 
-BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit", "job_task")
+BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit", "progress", "job_task")
 """The tables whose rows belong to a task and go with it."""
 
 

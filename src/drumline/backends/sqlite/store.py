@@ -14,6 +14,7 @@ from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.outputs import Outputs
+from drumline.backends.sqlite.progress import ProgressNotes
 from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
 from drumline.backends.sqlite.sessions import Sessions
@@ -32,6 +33,7 @@ class SqliteStore(
     Claiming,
     Settling,
     Outputs,
+    ProgressNotes,
     Sessions,
     Bulks,
     SubmittingJobs,

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from datetime import UTC, datetime
 from queue import SimpleQueue
 from typing import Any, Final
@@ -25,8 +26,11 @@ from drumline.sdk.context import Context, activated
 from drumline.sdk.definition import Mode, TaskDefinition, define
 from drumline.sdk.signals import Cancelled, Signal
 from drumline.worker.capture import formatter
-from drumline.worker.executors.frames import HEADER, Ended, File, Order, decode_order, frame
+from drumline.worker.executors.frames import HEADER, Advanced, Ended, File, Order, Reply, decode_order, frame
 from drumline.worker.failures import describe, outcome_of_error, refusal
+
+TELL_SECONDS: Final = 0.05
+"""How often a function's word on how far it is is passed on, at most."""
 
 
 class Child:
@@ -38,6 +42,8 @@ class Child:
         self._known: dict[tuple[str, str], TaskDefinition] = {}
         self._is_busy = False
         self._is_cancelled = False
+        self._told_at = -TELL_SECONDS
+        self._sending = threading.Lock()
 
     def run(self) -> None:
         """Serve until the worker hangs up."""
@@ -49,7 +55,7 @@ class Child:
             outcome = self._obey(order)
             sys.stdout.flush()
             sys.stderr.flush()
-            self._line.sendall(frame(Ended(msgspec.json.encode(outcome))))
+            self._send(Ended(msgspec.json.encode(outcome)))
             if self._is_cancelled:
                 os._exit(0)  # its function was interrupted anywhere: start afresh
 
@@ -68,6 +74,7 @@ class Child:
         definition: TaskDefinition | None = None
         try:
             self._is_busy = True
+            self._told_at = -TELL_SECONDS
             definition = self._definition(order)
             return self._call(definition, order)
         except BaseException as error:  # noqa: BLE001 - anything may come out of user code, sys.exit() too
@@ -85,6 +92,7 @@ class Child:
             attempt=order.attempt,
             queue=order.queue,
             deadline=None if order.deadline is None else datetime.fromtimestamp(order.deadline, UTC),
+            on_progress=self._send_progress,
             on_artifact=self._send_file,
             on_look=lambda: self._is_cancelled,
         )
@@ -100,7 +108,18 @@ class Child:
             return refusal(error).outcome
 
     def _send_file(self, name: str, data: bytes, content_type: str) -> None:
-        self._line.sendall(frame(File(name, data, content_type)))
+        self._send(File(name, data, content_type))
+
+    def _send_progress(self, done: float, total: float | None, message: str) -> None:
+        # A tight loop must not fill the socket: who says so much says something newer soon.
+        now = time.monotonic()
+        if now - self._told_at >= TELL_SECONDS:
+            self._told_at = now
+            self._send(Advanced(done, total, message))
+
+    def _send(self, reply: Reply) -> None:
+        with self._sending:  # a function may have threads, and each of them its word to say
+            self._line.sendall(frame(reply))
 
     def _definition(self, order: Order) -> TaskDefinition:
         where = order.module, order.qualname

@@ -15,6 +15,7 @@ from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact
 from drumline.worker.failures import refusal
 from drumline.worker.logs import AttemptLog
+from drumline.worker.progress import ProgressBook
 from drumline.worker.stopping import StopReason
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -26,11 +27,14 @@ _SEPARATOR: Final = re.compile(r"[/\\]")
 class Call:
     """One attempt, as its executor sees it."""
 
-    __slots__ = ("_limits", "_stop_grace", "artifacts", "lingering", "log", "stopping", "task", "timeout")
+    __slots__ = ("_limits", "_progress", "_stop_grace", "artifacts", "lingering", "log", "stopping", "task", "timeout")
 
-    def __init__(self, task: ClaimedTask, log: AttemptLog, *, limits: Limits, stop_grace: float) -> None:
+    def __init__(
+        self, task: ClaimedTask, log: AttemptLog, progress: ProgressBook, *, limits: Limits, stop_grace: float
+    ) -> None:
         self.task = task
         self.log = log
+        self._progress = progress
         self.timeout: float | None = None
         """Seconds that this attempt may take."""
         self.stopping: StopReason | None = None
@@ -57,6 +61,10 @@ class Call:
             return decode(self.task.payload, type, field="payload")
         except Invalid as error:
             raise refusal(error) from error
+
+    def note_progress(self, done: float, total: float | None, message: str) -> None:
+        """Note how far the attempt is. Safe from any thread, and as often as one likes."""
+        self._progress.note(self.task.lease, done, total, message)
 
     def put_artifact(self, name: str, data: bytes, content_type: str) -> None:
         """Keep a file; it is stored before the attempt is reported. Safe from any thread."""

@@ -32,13 +32,21 @@ class File(Struct, frozen=True, tag="file"):
     content_type: str
 
 
+class Advanced(Struct, frozen=True, tag="advanced"):
+    """The function says how far it is."""
+
+    done: float
+    total: float | None
+    message: str
+
+
 class Ended(Struct, frozen=True, tag="ended"):
     """The function has ended; the outcome is JSON."""
 
     outcome: bytes
 
 
-Reply = File | Ended
+Reply = File | Advanced | Ended
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 decode_order: Final[Callable[[bytes], Order]] = msgspec.msgpack.Decoder(Order).decode

@@ -127,6 +127,7 @@ def context_of(call: Call, state: Any) -> Context[Any]:
         attempt=task.attempt,
         queue=task.queue,
         deadline=None if call.timeout is None else datetime.now(UTC) + timedelta(seconds=call.timeout),
+        on_progress=call.note_progress,
         on_artifact=call.put_artifact,
         on_look=lambda: call.stopping is not None,
     )

@@ -18,7 +18,7 @@ from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, S
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Snooze
 from drumline.worker.executors.executor import Call
-from drumline.worker.executors.frames import HEADER, Ended, Order, decode_reply, frame
+from drumline.worker.executors.frames import HEADER, Advanced, Ended, Order, decode_reply, frame
 from drumline.worker.executors.programs import KILL_SECONDS, describe_exit, end_group
 from drumline.worker.failures import Failure, failure, refusal
 from drumline.worker.guardian import Guardian
@@ -128,7 +128,10 @@ class Child:
                 reply = decode_reply(await self._reader.readexactly(size))
                 if isinstance(reply, Ended):
                     return _decode_outcome(reply.outcome)
-                call.put_artifact(reply.name, reply.data, reply.content_type)
+                if isinstance(reply, Advanced):
+                    call.note_progress(reply.done, reply.total, reply.message)
+                else:
+                    call.put_artifact(reply.name, reply.data, reply.content_type)
         except Invalid as error:
             raise refusal(error) from error
         finally:

@@ -21,6 +21,10 @@ edits AS (
     DELETE FROM drumline.payload_edit WHERE payload_edit.task_id IN (SELECT gone.id FROM gone)
 ),
 
+progresses AS (
+    DELETE FROM drumline.progress WHERE progress.task_id IN (SELECT gone.id FROM gone)
+),
+
 files AS (
     DELETE FROM drumline.artifact WHERE artifact.task_id IN (SELECT gone.id FROM gone)
 ),

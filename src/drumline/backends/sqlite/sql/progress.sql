@@ -1,0 +1,7 @@
+-- progress: how far the attempts are that run now.
+--   :ids  JSON list
+SELECT progress.task_id, progress.done, progress.total, progress.message
+FROM json_each(:ids) AS given
+INNER JOIN progress ON given.value = progress.task_id
+INNER JOIN task_live AS live ON progress.task_id = live.id
+WHERE live.state = 2 AND live.epoch = progress.epoch
