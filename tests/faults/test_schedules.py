@@ -1,0 +1,164 @@
+"""Three schedulers, 200 schedules that fire each second, and a scheduler killed every few seconds.
+
+Every fire time must have exactly one run with one task of its own. The schedules skip what is missed, so that whatever
+a scheduler took for an absence would show as a hole. `DRUMLINE_TEST_SCHEDULES_SECONDS` makes it longer.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import pytest
+
+from drumline.backends.postgres import PostgresStore
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import Instant
+from drumline.core.recurring import Misfire
+from drumline.core.schedule import RunState, RunView, ScheduleView
+from drumline.ports.store import Store
+from tests.harness.postgres import PostgresServer
+from tests.schedule_factories import new_schedule
+
+SECONDS = float(os.environ.get("DRUMLINE_TEST_SCHEDULES_SECONDS") or 20)
+SCHEDULES = 200
+KILL_EVERY = (1.5, 3.5)
+DOWN_SECONDS = (0.2, 2.5)
+TAIL_MS = 3_000
+"""What fired just before the end may have been left to a scheduler that was not there any more."""
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(120 + 3 * SECONDS)]
+
+
+class Schedulers:
+    """Three real processes."""
+
+    def __init__(self, store_url: str, folder: Path) -> None:
+        self._folder = folder
+        self._environment = os.environ | {
+            "DRUMLINE_STORE_URL": store_url, "DRUMLINE_DATA": str(folder), "DRUMLINE_LOG_LEVEL": "warning",
+        }  # fmt: skip
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.kills = 0
+        for _ in range(3):
+            self.processes.append(self._start())
+
+    def kill(self, number: int) -> None:
+        """End a scheduler without a word."""
+        os.kill(self.processes[number].pid, signal.SIGKILL)
+        self.processes[number].wait(30)
+        self.kills += 1
+
+    def restart(self, number: int) -> None:
+        assert self.processes[number].poll() is not None
+        self.processes[number] = self._start()
+
+    def kill_for(self, seconds: float, chance: Random) -> None:
+        """Kill one every few seconds, and start it again a bit later; two always live."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(chance.uniform(*KILL_EVERY))
+            number = chance.randrange(3)
+            self.kill(number)
+            time.sleep(chance.uniform(*DOWN_SECONDS))
+            self.restart(number)
+
+    def close(self) -> None:
+        for process in self.processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            process.wait(30)
+
+    @property
+    def text(self) -> str:
+        return (self._folder / "schedulers.log").read_text(errors="replace")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with (self._folder / "schedulers.log").open("ab") as log:
+            command = [sys.executable, "-m", "drumline.cli.main", "scheduler"]
+            return subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=self._folder)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'drumline.db'}"
+        return
+    server: PostgresServer = request.getfixturevalue("durable_postgres")
+    yield server.url()
+
+
+async def open_store(url: str) -> Any:
+    if url.startswith("sqlite:///"):
+        return await SqliteStore.open(url.removeprefix("sqlite:///"))
+    return await PostgresStore.open(url)
+
+
+def test_every_fire_time_gives_one_run_while_schedulers_are_killed(
+    store_url: str, tmp_path: Path, chance: Random
+) -> None:
+    views = asyncio.run(prepare(store_url))
+    schedulers = Schedulers(store_url, tmp_path)
+    try:
+        schedulers.kill_for(SECONDS, chance)
+    finally:
+        schedulers.close()
+
+    runs, ended_at, tasks = asyncio.run(collect(store_url, views))
+    late = sorted(run.created_at - run.fire_time for one in runs.values() for run in one)
+    print(  # noqa: T201 - shown with -s, and when it fails
+        f"{schedulers.kills} kills, {len(late)} runs, late by {median(late)} ms at the median, "
+        f"{late[int(len(late) * 0.99)]} ms at the 99th percentile, {late[-1]} ms at most"
+    )
+
+    assert schedulers.kills >= SECONDS / 6
+    for view in views:
+        check_one(view, runs[view.name], Instant(ended_at - TAIL_MS), schedulers.text)
+    made = [run.task for one in runs.values() for run in one]
+    assert len(set(made)) == len(made)
+    assert tasks == len(made), "there are tasks without a run, or runs without a task"
+
+
+def check_one(view: ScheduleView, runs: list[RunView], until: Instant, said: str) -> None:
+    """Check that from the first fire time to the last each second has a run that started."""
+    assert view.turn is not None
+    first = runs[0].fire_time
+    assert {run.state for run in runs} == {RunState.STARTED}
+    assert [run.fire_time for run in runs] == [first + number * 1000 for number in range(len(runs))], said
+    assert runs[-1].fire_time >= until - 1000, said
+
+
+async def prepare(url: str) -> list[ScheduleView]:
+    """Store the schedules, half of them by cron and half by interval; the first firing is some seconds away."""
+    store: Store = await open_store(url)
+    try:
+        await store.migrate()
+        now = await store.now()
+        rules: list[dict[str, Any]] = [{"cron": "* * * * * *"}, {"interval": 1}]
+        new = [
+            new_schedule(now, f"s{number}", misfire=Misfire.SKIP, **rules[number % 2]) for number in range(SCHEDULES)
+        ]
+        answers = await store.add_schedules(new)
+        return [answer for answer in answers if isinstance(answer, ScheduleView)]
+    finally:
+        await store.close()
+
+
+async def collect(url: str, views: list[ScheduleView]) -> tuple[dict[str, list[RunView]], Instant, int]:
+    """Return all runs by schedule, the end of the last one, and how many tasks there are."""
+    store: Store = await open_store(url)
+    try:
+        runs = {view.name: (await store.list_runs(view.id, limit=100_000))[::-1] for view in views}
+        queues = await store.queues()
+        ended_at = max(run.fire_time for one in runs.values() for run in one)
+        return runs, ended_at, sum(queue.queued + queue.pending + queue.processing for queue in queues)
+    finally:
+        await store.close()
