@@ -857,6 +857,26 @@ export type Problem = {
   request_id?: string | undefined;
 };
 
+/** How far the running attempt is, by its own word; without a `total` nobody knows how much there is. */
+export type ProgressBody = {
+  done: number;
+  total: number | null;
+  message: string;
+};
+
+/** How far an attempt is: so much of so much is done. Without a `total` nobody knows how much there is. */
+export type ProgressReport = {
+  lease: LeaseBody;
+  done: number;
+  total?: number | null | undefined;
+  message?: string | undefined;
+};
+
+/** How far attempts are, each lease once. Of a lease that is not current nothing is kept. */
+export type ProgressRequest = {
+  notes: ProgressReport[];
+};
+
 /** How old failures must be to be discarded. */
 export type PurgeRequest = {
   older_than: number | string;
@@ -1258,6 +1278,7 @@ export type TaskBody = {
   idempotency_key: string | null;
   worker: string | null;
   cancel_requested: boolean;
+  progress?: ProgressBody | null | undefined;
   job_id: string | null;
   key: string | null;
   result?: unknown | undefined;
@@ -1476,6 +1497,12 @@ export interface Operations {
     params: { session: string };
     query: Record<never, never>;
     body: LogRequest;
+    answer: undefined;
+  };
+  "POST /api/v1/worker/sessions/{session}/progress": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: ProgressRequest;
     answer: undefined;
   };
   "POST /api/v1/worker/sessions": {
