@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 import msgspec
 import typer
+from event_pages import event_schema, events_page
 from msgspec import Struct
 from ui_types import types_file
 
@@ -23,6 +24,7 @@ from drumline.settings.sources import COMMON_NAMES, Leaf, leaves_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
+SCHEMAS = ROOT / "docs" / "schemas"
 TYPES = ROOT / "ui" / "src" / "api" / "types.ts"
 WIDTH = 100
 
@@ -69,7 +71,13 @@ this machine.
 
 def main() -> None:
     """Write the pages, or compare them."""
-    pages = {PAGES / "settings.md": settings_page(), PAGES / "cli.md": cli_page(), TYPES: types_file()}
+    pages = {
+        PAGES / "settings.md": settings_page(),
+        PAGES / "cli.md": cli_page(),
+        PAGES / "events.md": events_page(field_docs),
+        SCHEMAS / "event-1.json": event_schema(),
+        TYPES: types_file(),
+    }
     if "--check" not in sys.argv:
         for path, text in pages.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -87,6 +87,11 @@ class KafkaServer:
         return f"127.0.0.1:{self._port}"
 
     @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._program.pid
+
+    @property
     def guarded_broker(self) -> str:
         """The address at which it wants TLS and a login."""
         return f"127.0.0.1:{self._guarded_port}"
@@ -117,7 +122,8 @@ class KafkaServer:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _format(self, properties: Path) -> None:
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        # The tool takes an id that begins with a dash for an option.
+        cluster = urlsafe_b64encode(b"d" + uuid.uuid4().bytes[1:]).rstrip(b"=").decode()
         command = _java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties)
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -72,6 +72,12 @@ class Program:
                 raise RuntimeError(f"{self._command[0]} did not start:\n{self._log.read_text()}")
             time.sleep(0.01)
 
+    @property
+    def pid(self) -> int:
+        """The process; it must have been started."""
+        assert self._process is not None
+        return self._process.pid
+
     def signal(self, number: int) -> None:
         """Send a signal to the process."""
         if self._process is not None and self._process.poll() is None:

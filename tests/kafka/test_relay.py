@@ -1,8 +1,11 @@
 """The log reaches Kafka complete and in order, whoever dies in between."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
@@ -10,6 +13,7 @@ from structlog.testing import capture_logs
 
 from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls
 from drumline.core.clock import ManualClock
+from drumline.core.event_types import DEAD_LETTERS, FACTS, TASK_CHANGES
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from drumline.ports.bus import CONSUMER, Channel
@@ -21,6 +25,7 @@ from tests.kafka.conftest import MakeRelay
 from tests.kafka.reading import firsts, lives, read_topic
 
 Body = dict[str, Any]
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "event-1.json"
 
 
 async def work(store: Store, count: int) -> dict[TaskId, list[str]]:
@@ -79,6 +84,22 @@ async def test_every_change_arrives_once_and_in_order(store: Store, relay: Relay
         sequences = [message["sequence"] for message in messages if message["subject"] == task]
         assert sequences == sorted(sequences)
     assert await behind(store) == 0
+
+
+async def test_what_arrives_keeps_to_the_schema(store: Store, relay: Relay, options: KafkaOptions) -> None:
+    expected = await work(store, 30)
+    await store.pause_queue("mail", tenant="default")
+    schema = jsonschema_rs.validator_for(json.loads(SCHEMA.read_text()))
+
+    await relayed(relay)
+
+    dead = sum(life[-1] == "failed" for life in expected.values())
+    messages = events_of(options, sum(map(len, expected.values())) + 2) + dead_letters_of(options, dead)
+    for message in messages:
+        schema.validate(message)
+    assert {message["type"] for message in messages} <= {*TASK_CHANGES, *FACTS, *DEAD_LETTERS}
+    with pytest.raises(jsonschema_rs.ValidationError):
+        schema.validate(messages[-1] | {"data": {}})
 
 
 async def test_a_dead_letter_is_complete(store: Store, relay: Relay, options: KafkaOptions, clock: ManualClock) -> None:

@@ -22,28 +22,42 @@ class AttemptMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One execution."""
 
     attempt: int
+    """Its number; those that did not count have that of the next one."""
     outcome: str
+    """How it ended: `retried`, `failed`, `crashed` …"""
     worker: str | None = None
+    """Who ran it."""
     started_at: str | None = None
+    """When it began."""
     finished_at: str | None = None
+    """When it ended."""
     error: ErrorInfo | None = None
-    """Without its traceback."""
+    """Why it failed, without the traceback."""
 
 
 class DeadLetterMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task that failed for good."""
 
     task: TaskId
+    """The task."""
     name: str
+    """What kind of task it was."""
     queue: str
+    """The queue it was in."""
     reason: Reason
+    """Why it is not tried again: `retries_exhausted`, `permanent`, `poison` or `unresolved_input`."""
     fingerprint: str
     """Equal for failures of one cause."""
     error: ErrorInfo | None = None
+    """The last error: kind, message and the end of the traceback."""
     job: str | None = None
+    """The job it belongs to."""
     tags: tuple[str, ...] = ()
+    """Its tags."""
     created_at: str | None = None
+    """When it was submitted."""
     failed_at: str
+    """When it failed for good."""
     payload: Raw | None = None
     """What the task was given; left out if the message would become too large."""
     attempts: tuple[AttemptMessage, ...] = ()

@@ -71,26 +71,33 @@ class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is told of a task when it has changed. Times are UTC, durations seconds."""
 
     id: TaskId
+    """The task."""
     status: Status
-    """Where it stood right after the change."""
+    """Where it stood right after the change: `PENDING`, `QUEUED`, `PROCESSING` or how it ended."""
     name: str = ""
-    """Empty, like the queue, only if the task was pruned before its event was read."""
+    """What kind of task it is. Left out, like all that follows, if the task was pruned before its event was read."""
     queue: str = ""
+    """The queue it is in."""
     job: str | None = None
     """The job it belongs to."""
     tags: tuple[str, ...] = ()
+    """Its tags."""
     attempt: int = 0
     """The number of the execution that this is about; 0 before the first."""
     worker: str | None = None
     """Who runs or ran that execution."""
     created_at: str | None = None
+    """When it was submitted."""
     due_at: str | None = None
     """When it is to run, for a task that waits; left out if it has moved on before the event was read."""
     started_at: str | None = None
+    """When the execution began."""
     finished_at: str | None = None
     """When the execution ended, or the task without one."""
     duration: float | None = None
+    """Seconds that the execution took."""
     error: ErrorInfo | None = None
+    """Why the execution failed: kind, message and the end of the traceback."""
     log: str | None = None
     """The last lines that a failed execution logged."""
 
@@ -128,10 +135,13 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     """An event as it leaves the house."""
 
     specversion: str = SPEC_VERSION
+    """The version of CloudEvents."""
     id: str
     """The same however often an event is told; no two events share one."""
     source: str
+    """Which Drumline; the setting `events.source`."""
     type: str
+    """What happened."""
     time: str
     """When it happened: ISO 8601, UTC."""
     subject: str
@@ -141,7 +151,9 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     sequence: str
     """Rises with every event, hence for each subject; compares as text."""
     datacontenttype: str = CONTENT_TYPE
+    """What the data is written in."""
     dataschema: str = SCHEMA
+    """The version of the data."""
     data: Any
     """Of a task a `TaskChange`; else an object with what is worth telling."""
 

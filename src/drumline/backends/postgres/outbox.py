@@ -11,14 +11,16 @@ from drumline.backends.postgres.connection import Record, Rows
 from drumline.backends.postgres.database import Line
 from drumline.core.clock import Instant
 from drumline.core.event import Event, Place
-from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.outbox import CursorView, EventPage, LogSpan
 
 ROWS_AT_ONCE: Final = 256
 FIRST_KNOWN: Final = 7
-"""The column of read_acts.sql with which the act itself ends, and what is known of the task begins."""
+FIRST_PAST: Final = 11
+FIRST_NOW: Final = 16
+"""The columns of read_acts.sql with which begins what is known of the task, of the execution, of where it stands."""
+STATES: Final = tuple(State)
 
 
 class Outbox(Access):
@@ -143,23 +145,18 @@ class Outbox(Access):
 
 
 def _told(row: Record) -> Told:
-    return Told(
-        place=Place(row["position"], row["place"]),
-        at=Instant(row["at"]),
-        task=TaskId(row["task"]),
-        act=ACT_OF[row["act"]],
-        state=State(row["state"]),
-        epoch=row["epoch"],
-    )
+    position, place, at, task, act, state, epoch = row[:FIRST_KNOWN]
+    return Told(Place(position, place), at, task, ACT_OF[act], STATES[state], epoch)
 
 
 def _known(row: Record, lane: Lane) -> Known:
-    _, options, created_at, due_at, *rest = row[FIRST_KNOWN:]
+    options, created_at, asked_due_at = row[FIRST_KNOWN + 1 : FIRST_PAST]
+    past, now = row[FIRST_PAST:FIRST_NOW], row[FIRST_NOW:]
     return Known(
-        lane=lane,
-        options=options,
-        created_at=created_at,
-        asked_due_at=due_at,
-        past=None if rest[0] is None else Past(*rest[:5]),
-        now=None if rest[5] is None else Now(*rest[5:]),
+        lane,
+        options,
+        created_at,
+        asked_due_at,
+        None if past[0] is None else Past._make(past),
+        None if now[0] is None else Now._make(now),
     )

@@ -1,0 +1,68 @@
+"""Every type of event there is, and what it tells. The reference page is made from this file."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+TASK_CHANGES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "drumline.task.submitted": "A task was accepted.",
+        "drumline.task.unblocked": "The last of those it needs has ended as it should: it waits to be claimed.",
+        "drumline.task.claimed": "A worker has taken it: an execution has begun.",
+        "drumline.task.completed": "It has ended well.",
+        "drumline.task.retried": "An execution failed; it will be tried again at `due_at`.",
+        "drumline.task.failed": "It has failed for good: there is a dead letter.",
+        "drumline.task.snoozed": "An execution asked to be run later; it does not count.",
+        "drumline.task.released": "A worker gave it back unfinished; the execution does not count.",
+        "drumline.task.reaped": "The worker died; it will be run by another.",
+        "drumline.task.cancel_requested": "Somebody wants it to stop; its worker is told.",
+        "drumline.task.cancelled": "It was cancelled.",
+        "drumline.task.skipped": "Something that it needs did not end as it should, so it will not run.",
+        "drumline.task.rescheduled": "Somebody changed when it is due, or its priority.",
+        "drumline.task.requeued": "Somebody runs it again after its end.",
+        "drumline.task.resumed": "It runs again, or waits for its parents again, because its job was resumed.",
+    }
+)
+"""Changes of tasks: their data is a `TaskChange`."""
+
+FACTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "drumline.task.edited": "Somebody gave a task another payload, to run it again with.",
+        "drumline.dead_letter.discarded": "Somebody discarded the dead letter of a task.",
+        "drumline.job.submitted": "A job was accepted.",
+        "drumline.job.started": "The first of its tasks was claimed.",
+        "drumline.job.completed": "All its tasks have ended well.",
+        "drumline.job.failed": "A task of it failed, or a job that it depends on.",
+        "drumline.job.cancelled": "It was cancelled.",
+        "drumline.job.resumed": "Somebody runs again what failed of it.",
+        "drumline.schedule.created": "A schedule was made.",
+        "drumline.schedule.edited": "A schedule was changed.",
+        "drumline.schedule.paused": "A schedule fires no more, for now.",
+        "drumline.schedule.resumed": "A paused schedule fires again.",
+        "drumline.schedule.deleted": "A schedule was deleted.",
+        "drumline.schedule.fired": "It was time: a task or job was made.",
+        "drumline.schedule.queued": "It was time, and the last run had not ended: the next one waits.",
+        "drumline.schedule.skipped": "It was time, and the run was left out.",
+        "drumline.schedule.finished": "A schedule has fired for the last time.",
+        "drumline.bulk.started": "An act on many tasks has begun.",
+        "drumline.bulk.completed": "An act on many tasks is done.",
+        "drumline.bulk.aborted": "Somebody stopped an act on many tasks.",
+        "drumline.worker.opened": "A worker has come.",
+        "drumline.worker.draining": "A worker was asked to finish what it holds and leave.",
+        "drumline.worker.closed": "A worker has left in order.",
+        "drumline.worker.reaped": "A worker was not heard of for too long; what it held is given to others.",
+        "drumline.queue.paused": "A queue's tasks are not handed out any more.",
+        "drumline.queue.resumed": "A queue's tasks are handed out again.",
+        "drumline.key.created": "An API key was made.",
+        "drumline.key.disabled": "An API key opens nothing, for now.",
+        "drumline.key.enabled": "A disabled API key opens again.",
+        "drumline.key.revoked": "An API key opens nothing any more.",
+        "drumline.key.rotated": "An API key was made to replace another.",
+    }
+)
+"""Changes of everything else: their data is an object with what is worth telling."""
+
+DEAD_LETTERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"drumline.dead_letter.created": "A task has failed for good. Only on the topic of dead letters."}
+)
+"""What is sent to Kafka apart from the rest: the data is a `DeadLetterMessage`."""
