@@ -139,6 +139,15 @@ async def test_a_name_that_is_taken_is_a_conflict(http: httpx.AsyncClient) -> No
     problem(await http.post("/api/v1/schedules", json=body()), 409, "conflict", "name")
 
 
+async def test_a_tenant_has_no_more_schedules_than_its_quota(http: httpx.AsyncClient) -> None:
+    assert (await http.patch("/api/v1/tenants/default", json={"schedules": 1})).status_code == 200
+    await create(http)
+
+    reply = await http.post("/api/v1/schedules", json=body(name="another"))
+
+    assert (reply.status_code, reply.json()["code"]) == (429, "quota_exceeded"), reply.text
+
+
 async def test_schedules_are_listed_and_found_by_name(http: httpx.AsyncClient) -> None:
     for name in ("one", "two", "three"):
         await create(http, name=name, paused=name == "two")
