@@ -93,5 +93,6 @@ def zone_of(name: str) -> Zone:
     try:
         return Zone(name, ZoneInfo(name))
     except (KeyError, ValueError, OSError) as error:  # not there; not a key at all; a folder of zones
-        near = suggestion(name, available_timezones())
+        known = available_timezones()
+        near = suggestion(name, known) if known else "; this machine knows none at all: pip install tzdata"
         raise Invalid(f"{name!r} is not a time zone such as Europe/Berlin{near}", field="timezone") from error
