@@ -4,11 +4,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from drumline.core.clock import ManualClock
-from drumline.core.delivery import DeliveryState
+from drumline.core.clock import Instant, ManualClock
+from drumline.core.codec import encode
+from drumline.core.delivery import ClaimedDelivery, DeliveryId, DeliveryState
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
+from drumline.core.target import Channel, Target
 from drumline.core.task import NotifyTarget
+from drumline.notifier.letters import Letterhead, write_letter
+from drumline.outbound.smtp import compose
 from drumline.ports.store import Store
 from tests.factories import claim, open_session, settle
 from tests.job_factories import job_of, submit_job
@@ -232,3 +236,21 @@ async def test_a_job_that_failed_is_told_to_those_who_subscribed_by_its_name_or_
     await office.deliver()
 
     assert postbox.only()["subject"] == "Failed: nightly"
+
+
+def test_no_name_breaks_the_subject_in_two() -> None:
+    event = {
+        "type": "drumline.worker.reaped",
+        "time": "t",
+        "subject": "w-1",
+        "data": {"name": "a\r\nBcc: eve@b.c\x00\u2028"},
+    }
+    delivery = ClaimedDelivery(
+        id=DeliveryId("d"), tenant="default", event_id="e", event_type="drumline.worker.reaped",
+        target=Target(Channel.EMAIL, ADA), event=encode(event), attempt=1, now=Instant(0),
+    )  # fmt: skip
+
+    letter = write_letter([delivery], Letterhead())
+
+    assert letter.subject == "Reaped: a Bcc: eve@b.c"
+    assert compose(letter, sender="drumline@example.org")["bcc"] is None

@@ -144,3 +144,19 @@ def test_an_entry_that_cannot_be_read_is_named(entry: str) -> None:
 async def test_a_host_without_addresses_is_no_refusal_but_may_come_back() -> None:
     with pytest.raises(OSError, match="has no address"):
         await Guard(resolve=Resolver(**{"gone.example": [[]]})).addresses("gone.example", 80)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://ada:secret@hooks.example/", "must not carry a user name or password"),
+        ("http://m\u00fcnchen.example/", "must have its host in ASCII; international names are written xn--…"),
+        ("http://0x7f.1/", "has an address in it that is written unusually: 0x7f.1"),
+        ("gopher://hooks.example/", "must start with http:// or https://"),
+    ],
+)
+def test_a_url_that_could_be_misread_is_refused_in_words(url: str, reason: str) -> None:
+    with pytest.raises(Invalid) as invalid:
+        Guard().check_url(url, field="webhook")
+
+    assert (invalid.value.field, invalid.value.message) == ("webhook", reason)
