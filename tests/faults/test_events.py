@@ -76,8 +76,8 @@ def _behind(fleet: Fleet) -> int:
 
 def _life(history: list[Body]) -> list[str]:
     """Return what should be told of a task, by what the store has recorded of it."""
-    outcomes: list[str] = [WORDS.get(attempt["outcome"], attempt["outcome"]) for attempt in history]
-    return ["submitted", *(word for outcome in outcomes for word in ("claimed", outcome))]
+    outcomes = [str(attempt["outcome"]) for attempt in history]
+    return ["submitted", *(word for outcome in outcomes for word in ("claimed", WORDS.get(outcome, outcome)))]
 
 
 def _count(messages: list[Body], tasks: dict[str, list[str]]) -> int:

@@ -58,7 +58,7 @@ class KafkaBus:
     @property
     def reason(self) -> str:
         """What stands in the way at the moment; the first that was heard of since something was sent."""
-        return self._reason
+        return self._reason and self._told(self._reason)
 
     async def send(self, messages: Sequence[Message]) -> None:
         """Hand a batch over."""
@@ -152,13 +152,18 @@ class KafkaBus:
             self._has_topics = False
 
     def _heard(self, error: KafkaError) -> None:
-        self._reason = self._reason or error.str()
+        # That all of them are down follows from what was said of each, which says more.
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - its public name
+            self._reason = self._reason or error.str()
         if error.fatal():
             self._refused = self._refused or error.str()
 
     def _unavailable(self, reason: str) -> Unavailable:
         self._reason = self._reason or reason
-        return Unavailable(f"Kafka at {','.join(self._options.brokers)} does not take events: {self._reason}")
+        return Unavailable(self._told(self._reason))
+
+    def _told(self, reason: str) -> str:
+        return f"Kafka at {','.join(self._options.brokers)} does not take events: {reason}"
 
 
 def _new(topic: Topic) -> NewTopic:
