@@ -135,7 +135,8 @@ def turns_headers(rate: Rate, taken: Taken) -> Headers:
 
 
 def _not_your_turn(rate: Rate, taken: Taken) -> RateLimited:
-    return RateLimited(f"this key may ask {rate.requests} times in {rate.seconds:g} seconds", retry_after=taken.seconds)
+    allowed = f"this key may ask {rate.requests} times in {rate.seconds:g} seconds"
+    return RateLimited(f"{allowed}; try again in {max(ceil(taken.seconds), 1)} s", retry_after=taken.seconds)
 
 
 @lru_cache(maxsize=1024)
