@@ -39,52 +39,61 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(120 + 3 * SECONDS)]
 
 
 class Schedulers:
-    """Three real processes."""
+    """Three real processes, each life with a log of its own."""
 
     def __init__(self, store_url: str, folder: Path) -> None:
         self._folder = folder
         self._environment = os.environ | {
-            "DRUMLINE_STORE_URL": store_url, "DRUMLINE_DATA": str(folder), "DRUMLINE_LOG_LEVEL": "warning",
+            "DRUMLINE_STORE_URL": store_url, "DRUMLINE_DATA": str(folder), "DRUMLINE_LOG_LEVEL": "debug",
         }  # fmt: skip
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self._logs: list[Path] = []
+        self.processes: list[tuple[subprocess.Popen[bytes], Path]] = [self._start() for _ in range(3)]
         self.kills = 0
-        for _ in range(3):
-            self.processes.append(self._start())
-
-    def kill(self, number: int) -> None:
-        """End a scheduler without a word."""
-        os.kill(self.processes[number].pid, signal.SIGKILL)
-        self.processes[number].wait(30)
-        self.kills += 1
-
-    def restart(self, number: int) -> None:
-        assert self.processes[number].poll() is not None
-        self.processes[number] = self._start()
 
     def kill_for(self, seconds: float, chance: Random) -> None:
-        """Kill one every few seconds, and start it again a bit later; two always live."""
+        """Kill one every few seconds, and start it again a bit later. Somebody is always there."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(chance.uniform(*KILL_EVERY))
             number = chance.randrange(3)
-            self.kill(number)
+            self._await_others(number)
+            self._kill(number)
             time.sleep(chance.uniform(*DOWN_SECONDS))
-            self.restart(number)
+            self.processes[number] = self._start()
 
     def close(self) -> None:
-        for process in self.processes:
+        for process, _ in self.processes:
             with suppress(ProcessLookupError):
                 process.kill()
             process.wait(30)
 
     @property
-    def text(self) -> str:
-        return (self._folder / "schedulers.log").read_text(errors="replace")
+    def warnings(self) -> str:
+        """What they complained of."""
+        lines = [line for log in self._logs for line in log.read_text(errors="replace").splitlines()]
+        return "\n".join(line for line in lines if '"debug"' not in line and '"info"' not in line)
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        with (self._folder / "schedulers.log").open("ab") as log:
+    def _await_others(self, number: int) -> None:
+        """Wait until one of the others has fired in this life: on a busy machine a start takes its time."""
+        deadline = time.monotonic() + 60
+        others = [log for place, (_, log) in enumerate(self.processes) if place != number]
+        while not any("schedules.fired" in log.read_text(errors="replace") for log in others):
+            assert time.monotonic() < deadline, self.warnings
+            time.sleep(0.05)
+
+    def _kill(self, number: int) -> None:
+        """End a scheduler without a word."""
+        process, _ = self.processes[number]
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(30)
+        self.kills += 1
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], Path]:
+        path = self._folder / f"scheduler-{len(self._logs)}.log"
+        self._logs.append(path)
+        with path.open("ab") as log:
             command = [sys.executable, "-m", "drumline.cli.main", "scheduler"]
-            return subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=self._folder)
+            return subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=self._folder), path
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
@@ -119,9 +128,9 @@ def test_every_fire_time_gives_one_run_while_schedulers_are_killed(
         f"{late[int(len(late) * 0.99)]} ms at the 99th percentile, {late[-1]} ms at most"
     )
 
-    assert schedulers.kills >= SECONDS / 6
+    assert schedulers.kills >= SECONDS / 10
     for view in views:
-        check_one(view, runs[view.name], Instant(ended_at - TAIL_MS), schedulers.text)
+        check_one(view, runs[view.name], Instant(ended_at - TAIL_MS), schedulers.warnings)
     made = [run.task for one in runs.values() for run in one]
     assert len(set(made)) == len(made)
     assert tasks == len(made), "there are tasks without a run, or runs without a task"

@@ -135,7 +135,9 @@ class Firer:
         fired, is_done = await self._repeat(
             lambda: self._firings.fire(absence=absence, limit=self._batch), says_word=absence is None
         )
-        missed = sum(one.missed for one in fired)
+        runs, missed = sum(len(one.runs) for one in fired), sum(one.missed for one in fired)
+        if runs:
+            log.debug("schedules.fired", runs=runs)
         if missed:
             log.warning("schedules.missed", firings=missed, since=None if absence is None else absence.since)
         return fired, is_done
