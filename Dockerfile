@@ -32,7 +32,7 @@ COPY requirements/image.txt /build/
 RUN --mount=type=cache,target=/root/.cache/pip \
     pip --python /opt/drumline/bin/python install --require-hashes --only-binary :all: -r /build/image.txt
 COPY --from=package /wheels /wheels
-RUN pip --python /opt/drumline/bin/python install --no-deps --no-index /wheels/*.whl
+RUN pip --python /opt/drumline/bin/python install --no-cache-dir --no-deps --no-index /wheels/*.whl
 COPY deploy/image /build/
 RUN install -m 0755 /build/health.py /opt/drumline/bin/drumline-health \
     && /opt/drumline/bin/python /build/sbom.py > /opt/drumline/sbom.cdx.json \

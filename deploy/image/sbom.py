@@ -23,7 +23,7 @@ def _component(one: Distribution, *, kind: str = "library") -> dict[str, Any]:
     name = one.name.lower().replace("_", "-")
     url = f"pkg:pypi/{name}@{one.version}"
     component = {"type": kind, "bom-ref": url, "name": name, "version": one.version, "purl": url}
-    licence = one.metadata.get("License-Expression")
+    licence = one.metadata.json.get("license_expression")
     return component | ({"licenses": [{"expression": licence}]} if licence else {})
 
 
