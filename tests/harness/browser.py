@@ -64,7 +64,9 @@ class Visitor:
     async def settled(self) -> None:
         """Wait until nothing is loading."""
         await self.page.wait_for_selector("main", timeout=10_000)
-        await self.page.wait_for_function("!document.querySelector('[aria-label=\"Loading\"]')", timeout=10_000)
+        loading = self.page.locator('[aria-label="Loading"]')
+        while await loading.count():
+            await loading.first.wait_for(state="hidden", timeout=20_000)
 
     async def barriers(self) -> list[str]:
         """Return what keeps people from using the screen, as axe finds it."""

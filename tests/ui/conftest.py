@@ -43,8 +43,9 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
     with Server(tmp_path_factory.mktemp("busy") / "data") as server:
         for number in range(40):
             command = ["sh", "-c", f"echo line {number}; exit {int(number % 5 == 0)}"]
-            payload = {"command": command, "order": 9_007_199_254_740_993}
-            server.submit("shell", payload=payload, retries=0, tags=["demo", f"n{number}"], queue=f"q{number % 3}")
+            server.submit(
+                "shell", payload={"command": command}, retries=0, tags=["demo", f"n{number}"], queue=f"q{number % 3}"
+            )
         running = server.submit("shell", payload={"command": ["sleep", "600"]}, queue="long")
         waiting = server.submit("nobody-has-this", delay="2h")
         job = {

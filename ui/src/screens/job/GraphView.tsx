@@ -168,7 +168,6 @@ function BoxView({ box, at, isFirst, isSelected, onChoose, onKey }: BoxProps) {
         .join(", ")
     : `${statusWord(status)}${node?.started_at ? `, ${between(node.started_at, node.finished_at)}` : ""}`;
   const name = isStack ? `${box.nodes.length} × ${box.title}` : box.title;
-  const slack = node && !isStack ? `\nslack ${node.slack.toFixed(1)} s` : "";
   return (
     <g
       transform={`translate(${at.x} ${at.y})`}
@@ -179,11 +178,9 @@ function BoxView({ box, at, isFirst, isSelected, onChoose, onKey }: BoxProps) {
       data-selected={isSelected || undefined}
       role="button"
       tabIndex={isFirst ? 0 : -1}
-      aria-label={`${name} ${words}`}
       onClick={onChoose}
       onKeyDown={onKey}
     >
-      <title>{`${name}\n${words}${slack}`}</title>
       {isStack && <rect x="5" y="-5" width={WIDTH} height={HEIGHT} rx="8" className={css.behind} />}
       <rect width={WIDTH} height={HEIGHT} rx="8" />
       <text x="12" y="22" className={css.name}>
