@@ -297,6 +297,7 @@ async def test_a_request_that_makes_no_sense_names_its_field(
     [
         ("since=yesterday", "since"),
         ("until=null", "until"),
+        ("until=0.5", "until"),
         ("reason=null", "reason"),
         ("queue=a%20b", "queue"),
         ("cursor=x", "cursor"),

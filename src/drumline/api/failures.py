@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.bulk import BulkBody, begin_reply
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.reading import read_time
 from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, task_body
 from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
@@ -90,8 +91,8 @@ class FailuresQuery(Struct, frozen=True, forbid_unknown_fields=True):
     fingerprint: str | None = None
     kind: str | None = None
     reason: Reason | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    since: str | None = None
+    until: str | None = None
     tag: str | None = None
     job: str | None = None
     limit: Annotated[int, Meta(ge=1)] = 100
@@ -137,8 +138,9 @@ class PurgeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 async def list_failures(call: Call[None, FailuresQuery]) -> Reply:
     """Return a page of failures, the latest first."""
     query = call.query
-    named = {name: getattr(query, name) for name in query.__struct_fields__ if name not in {"limit", "cursor"}}
-    which = letters_of(BulkFilter(**named), tenant=call.tenant, field="")
+    named = {name: getattr(query, name) for name in ("queue", "name", "fingerprint", "kind", "reason", "tag", "job")}
+    span = {name: _time(getattr(query, name), name) for name in ("since", "until")}
+    which = letters_of(BulkFilter(**named, **span), tenant=call.tenant, field="")
     page = await call.engine.dead_letters.list(which, limit=query.limit, cursor=query.cursor)
     return Reply(encode(FailureList(tuple(failure_body(letter) for letter in page.items), page.next_cursor)))
 
@@ -238,6 +240,10 @@ def group_body(group: DeadLetterGroup) -> GroupBody:
         names=group.names,
         queues=group.queues,
     )
+
+
+def _time(text: str | None, field: str) -> datetime | None:
+    return None if text is None else to_datetime(read_time(text, field=field))
 
 
 def _edit_body(edit: PayloadEdit) -> EditBody:
