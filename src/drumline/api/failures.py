@@ -139,8 +139,8 @@ async def list_failures(call: Call[None, FailuresQuery]) -> Reply:
     """Return a page of failures, the latest first."""
     query = call.query
     named = {name: getattr(query, name) for name in ("queue", "name", "fingerprint", "kind", "reason", "tag", "job")}
-    span = {name: _time(getattr(query, name), name) for name in ("since", "until")}
-    which = letters_of(BulkFilter(**named, **span), tenant=call.tenant, field="")
+    wanted = BulkFilter(**named, since=_time(query.since, "since"), until=_time(query.until, "until"))
+    which = letters_of(wanted, tenant=call.tenant, field="")
     page = await call.engine.dead_letters.list(which, limit=query.limit, cursor=query.cursor)
     return Reply(encode(FailureList(tuple(failure_body(letter) for letter in page.items), page.next_cursor)))
 
