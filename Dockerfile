@@ -10,7 +10,7 @@ ARG NODE=22
 FROM --platform=$BUILDPLATFORM node:${NODE}-${DEBIAN}-slim AS interface
 WORKDIR /build/ui
 COPY ui/package.json ui/package-lock.json ./
-RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --no-audit --no-fund
+RUN --mount=type=cache,target=/root/.npm npm install --no-save --ignore-scripts --no-audit --no-fund
 COPY ui ./
 RUN npm run --silent build -- --logLevel warn && node compress.mjs
 

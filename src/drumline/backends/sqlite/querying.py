@@ -41,7 +41,8 @@ class Querying(Access):
         states = [int(state) for status in which.statuses for state in states_of(status) if state is not State.QUEUED]
         parameters = {
             "before": before, "tenant": which.tenant, "queue": which.queue, "name": which.name, "worker": which.worker,
-            "key": which.idempotency_key, "job": which.job, "tag": which.tag, "states": batch_of(states) if which.statuses else None,
+            "key": which.idempotency_key, "job": which.job, "tag": which.tag,
+            "states": batch_of(states) if which.statuses else None,
             "pending": Status.PENDING in which.statuses, "queued": Status.QUEUED in which.statuses,
             "now": self._now(), "with_payload": payload, "limit": limit,
         }  # fmt: skip
