@@ -76,10 +76,16 @@ class Made(NamedTuple):
     jobs: tuple[tuple[NewJob, JobStatus], ...]
     effects: Effects
 
-    def fired(self, looked_at: int) -> Fired:
+    def fired(self, dealt_with: int, *, has_more: bool = False) -> Fired:
         """Return it as the answer of a store."""
-        runs = tuple(one.run for one in self.runs.values())
-        return Fired(schedules=looked_at, runs=runs, tasks=self.tasks, jobs=self.jobs, effects=self.effects)
+        return Fired(
+            schedules=dealt_with,
+            has_more=has_more,
+            runs=tuple([one.run for one in self.runs.values()]),
+            tasks=self.tasks,
+            jobs=self.jobs,
+            effects=self.effects,
+        )
 
 
 class Stopped(NamedTuple):

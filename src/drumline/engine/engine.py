@@ -107,6 +107,7 @@ class Engine:
         self.firings = Firings(
             store, self._noting, self.effects, new_id=IdSource(clock.now, random).next, limits=limits
         )
+        self.firings.parallel = parallel
         self.schedules = ScheduleDesk(store, new_id=new_id, limits=limits, quotas=self.access.quotas)
         self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)

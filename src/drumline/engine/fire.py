@@ -19,6 +19,9 @@ AT_ONCE: Final = 500
 class Firings:
     """What the duty of the same name does, and those who ask for a run."""
 
+    parallel = 1
+    """How many transactions may be under way at once: one process works out a batch while the server writes another."""
+
     def __init__(
         self, store: Schedules, noting: Noting, effects: EffectDesk, *, new_id: Callable[[], TaskId], limits: Limits
     ) -> None:

@@ -81,7 +81,9 @@ class Fired(Struct, frozen=True, kw_only=True):
     """What firing or starting runs did. It is committed."""
 
     schedules: int = 0
-    """How many schedules, or waiting runs, were looked at; fewer than the limit means that no more were to be had."""
+    """How many schedules, or waiting runs, were dealt with."""
+    has_more: bool = False
+    """Whether there may be more at once."""
     runs: tuple[RunView, ...] = ()
     missed: int = 0
     tasks: tuple[tuple[NewTask, Instant], ...] = ()

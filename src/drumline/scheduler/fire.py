@@ -152,14 +152,14 @@ class Firer:
 
     async def _repeat(self, act: Callable[[], Awaitable[Fired]], *, says_word: bool) -> tuple[list[Fired], bool]:
         """Do something until nothing is left of it, and tell whether that is so."""
-        done: list[Fired] = []
-        for _ in range(MOST_BATCHES):
-            done.append(await _within(act()))
-            if not done[-1].schedules:
-                return done, True
+        done = [await _within(act())]
+        while done[-1].has_more and len(done) < MOST_BATCHES:
             if says_word:
                 await self._leave_word()
-        return done, False
+            batches = await asyncio.gather(*(_within(act()) for _ in range(self._firings.parallel)))
+            # Whoever has more comes last, so that the loop goes on.
+            done += sorted(batches, key=lambda fired: fired.has_more)
+        return done, not done[-1].has_more
 
     async def _leave_word(self, watch: Watch | None = None) -> None:
         """Say that a scheduler is here, unless that was said just now, or there is nothing that could be missed."""

@@ -69,32 +69,33 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         await _advance(transaction, plans)
         await tell_facts(transaction, facts_of(plans), now=self._now())
         return replace(
-            made.fired(len(plans)),
+            made.fired(len(plans), has_more=len(found) == order.limit or len(plans) < len(found)),
             missed=sum(due.firing.missed for due in plans),
             cancelled=stopped.tasks,
             effects=made.effects + stopped.effects,
         )
 
     async def _start_runs(self, transaction: Transaction, order: FireOrder) -> Fired:
-        found = await transaction.fetch("lock_runs_to_start", limit=order.limit, now=self._now())
-        found += await transaction.fetch("lock_queued_runs", limit=order.limit, now=self._now())
+        timed = await transaction.fetch("lock_runs_to_start", limit=order.limit, now=self._now())
+        queued = await transaction.fetch("lock_queued_runs", limit=order.limit, now=self._now())
+        found = [*timed, *queued]
         if not found:
             return Fired()
         rows = [WaitingRow(*row[1:]) for row in found]
         made = await self._make_runs(transaction, plan_starts(rows, order, Instant(found[0][0])))
         await self._note_starts(transaction, [one.run for one in made.runs.values()])
-        queued = [made.runs[row.key].run for row in rows if row.is_queued]
-        if queued:
+        taken = [made.runs[row.key].run for row in rows if row.is_queued]
+        if taken:
             await transaction.fetch(
                 "take_queued",
-                schedules=[run.schedule for run in queued],
-                fire_times=[run.fire_time for run in queued],
-                tasks=[run.task for run in queued],
-                jobs=[run.job for run in queued],
+                schedules=[run.schedule for run in taken],
+                fire_times=[run.fire_time for run in taken],
+                tasks=[run.task for run in taken],
+                jobs=[run.job for run in taken],
             )
         facts = [fact for row in rows for fact in run_facts(row, [made.runs[row.key].run])]
         await tell_facts(transaction, facts, now=self._now())
-        return made.fired(len(rows))
+        return made.fired(len(rows), has_more=order.limit in {len(timed), len(queued)})
 
     async def _add_runs(
         self, transaction: Transaction, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder

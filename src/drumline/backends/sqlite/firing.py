@@ -68,7 +68,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         _advance(connection, [advance_of(due) for due in plans])
         tell_facts(connection, now, facts_of(plans))
         return replace(
-            made.fired(len(plans)),
+            made.fired(len(plans), has_more=len(rows) == order.limit or len(plans) < len(rows)),
             missed=sum(due.firing.missed for due in plans),
             cancelled=tuple(task for stop in stopped for task in stop.tasks),
             effects=sum((stop.effects for stop in stopped), made.effects),
@@ -77,9 +77,9 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
     def _start_runs(self, connection: sqlite3.Connection, order: FireOrder) -> Fired:
         now = self._now()
         wanted = {"now": now, "limit": order.limit}
-        found = connection.execute(SQL["runs_to_start"], wanted).fetchall()
-        found += connection.execute(SQL["queued_runs"], {"limit": order.limit}).fetchall()
-        rows = [WaitingRow(*row) for row in found]
+        timed = connection.execute(SQL["runs_to_start"], wanted).fetchall()
+        queued = connection.execute(SQL["queued_runs"], {"limit": order.limit}).fetchall()
+        rows = [WaitingRow(*row) for row in timed + queued]
         made = self._make_runs(connection, plan_starts(rows, order, now))
         for row in rows:
             run = made.runs[row.key].run
@@ -89,7 +89,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
             if row.is_queued:
                 connection.execute(SQL["take_queued"], told)
         tell_facts(connection, now, [fact for row in rows for fact in run_facts(row, [made.runs[row.key].run])])
-        return made.fired(len(rows))
+        return made.fired(len(rows), has_more=order.limit in {len(timed), len(queued)})
 
     def _add_runs(
         self, connection: sqlite3.Connection, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder
