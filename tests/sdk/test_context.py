@@ -48,18 +48,18 @@ def test_progress_and_artifacts_reach_the_worker() -> None:
     context = Context(
         id=TASK,
         state=None,
-        on_progress=lambda done, total: told.append((done, total)),
+        on_progress=lambda done, total, message: told.append((done, total, message)),
         on_artifact=lambda name, data, kind: told.append((name, data, kind)),
     )
 
     context.progress(3, 10)
-    context.progress(4)
+    context.progress(4, message="rows")
     context.put_artifact("a.txt", "é", "text/plain")
     context.put_artifact("b.bin", bytearray(b"xy"))
 
     assert told == [
-        (3, 10),
-        (4, None),
+        (3, 10, ""),
+        (4, None, "rows"),
         ("a.txt", "é".encode(), "text/plain"),
         ("b.bin", b"xy", "application/octet-stream"),
     ]
