@@ -135,7 +135,7 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     viewer_rate: str = "100/60s"
     """The same for `viewer`."""
     trusted_proxies: tuple[str, ...] = ()
-    """Networks such as `10.0.0.0/8` whose `X-Forwarded-For` is believed, in the audit log and where guessing is slowed."""
+    """Networks such as `10.0.0.0/8` whose `X-Forwarded-For` is believed, in the audit log and against guessing."""
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
