@@ -77,7 +77,7 @@ async def states_in(store: Store, job: JobId) -> dict[str, State]:
 
 
 async def claim_keys(store: Store, session: SessionId, **options: Any) -> dict[str, ClaimedTask]:
-    """Claim what is due, and return it by key."""
+    """Claim what is due, and return it by key; of several jobs, each needs keys of its own."""
     return {task.options.key or "": task for task in await claim(store, session, **({"limit": 10_000} | options))}
 
 
@@ -92,10 +92,10 @@ async def run_all(
 ) -> list[list[str]]:
     """Claim and settle until nothing is due, and return the keys in the rounds in which they ran."""
     rounds: list[list[str]] = []
-    while claimed := await claim_keys(store, session):
-        rounds.append(sorted(claimed))
-        for key, task in claimed.items():
-            await finish(store, task, act_of(key), result={"by": key})
+    while claimed := await claim(store, session, limit=10_000):
+        rounds.append(sorted(task.options.key or "" for task in claimed))
+        for task in claimed:
+            await finish(store, task, act_of(task.options.key or ""), result={"by": task.options.key})
     return rounds
 
 

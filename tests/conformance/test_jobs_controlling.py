@@ -200,6 +200,19 @@ async def test_a_clean_up_that_has_run_does_not_run_again(store: Store) -> None:
     assert await status_of_job(store, job.id) is JobStatus.COMPLETED
 
 
+async def test_a_clean_up_that_has_not_begun_waits_for_its_parent_to_run_again(store: Store) -> None:
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"a": (), "clean": ("a",)}, run_if={"clean": RunIf.ALL_DONE}))
+    await finish(store, (await claim_keys(store, session))["a"], Act.FAIL)
+    assert (await states_in(store, job.id))["clean"] is State.QUEUED
+
+    answer = await resume(store, job.id)
+
+    assert answer.effects.moved == ((job.tasks["clean"], State.BLOCKED),)
+    assert await run_all(store, session) == [["a"], ["clean"]]
+    assert await status_of_job(store, job.id) is JobStatus.COMPLETED
+
+
 async def test_an_alarm_that_waits_is_told_that_a_parent_runs_again(store: Store) -> None:
     session = await open_session(store)
     job = await submit_job(store, job_of({"a": (), "b": (), "alarm": ("a", "b")}, run_if={"alarm": RunIf.ANY_FAILED}))

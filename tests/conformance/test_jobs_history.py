@@ -97,6 +97,8 @@ class Oracle:
         for key in back:
             waits = [each for each in self.needs[key] if each in back or self.state[each] not in TERMINAL]
             self.state[key] = State.BLOCKED if waits else State.QUEUED
+        held_back = {key for key, state in self.state.items() if state is State.QUEUED and back & set(self.needs[key])}
+        self.state |= dict.fromkeys(held_back, State.BLOCKED)
         return bool(back)
 
     def may_come_back(self, key: str, back: set[str]) -> bool:

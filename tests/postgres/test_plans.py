@@ -77,6 +77,7 @@ HOT: dict[str, dict[str, Any]] = {
     "start_jobs": {"ids": IDS, "now": None},
     "children": {"ids": IDS},
     "descendants": {"ids": IDS},
+    "hold_back": {"ids": IDS, "act": 15, "now": None},
     "release_completed": {"ids": IDS, "act": 1, "now": None},
     "started_at": {"ids": IDS},
     "unblock": {"ids": IDS, "act": 1, "now": None},

@@ -113,6 +113,8 @@ class Revival(Struct, frozen=True):
 
     queued: list[TaskId]
     blocked: list[TaskId]
+    held_back: list[TaskId]
+    """What waits to be claimed, and has to wait for others again."""
     counted: dict[TaskId, tuple[int, int]]
 
 
@@ -123,13 +125,15 @@ def revive(members: Mapping[TaskId, Member], only: TaskId | None = None) -> Revi
     `members` are all the tasks of a job.
     """
     revived: set[TaskId] = set()
-    revival = Revival([], [], {})
+    revival = Revival([], [], [], {})
     parents = {task: member.parents for task, member in members.items()}
     for task in (task for layer in layers(parents) for task in layer):
         member = members[task]
         if not _comes_back(task, member, members, revived, only):
-            if member.state is State.BLOCKED and not revived.isdisjoint(member.parents):
+            if member.state in {State.BLOCKED, State.QUEUED} and not revived.isdisjoint(member.parents):
                 revival.counted[task] = _counts(member, members, revived)
+                if member.state is State.QUEUED:
+                    revival.held_back.append(task)
             continue
         revived.add(task)
         revival.counted[task] = _counts(member, members, revived)

@@ -72,6 +72,7 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
         (State.FAILED, Act.RETRY): State.QUEUED,
         (State.CANCELLED, Act.RETRY): State.QUEUED,
         (State.SKIPPED, Act.RETRY): State.QUEUED,
+        (State.QUEUED, Act.RESUME): State.BLOCKED,
         (State.FAILED, Act.RESUME): State.BLOCKED,
         (State.CANCELLED, Act.RESUME): State.BLOCKED,
         (State.SKIPPED, Act.RESUME): State.BLOCKED,

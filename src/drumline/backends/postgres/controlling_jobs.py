@@ -181,15 +181,23 @@ class ControllingJobs(Rippling):
             pending_jobs=len(pending),
         )
         hints = await self._bring_back(transaction, standings, queued, blocked)
+        held_back = await self._hold_back(transaction, revival.held_back)
         after = job_row(row)
         await tell_facts(transaction, [job_fact("resumed", after)], now=self._now())
         await drop_dead_letters(transaction, queued + blocked)
         return Effects(
             released=tuple(hints),
-            moved=tuple((task, State.BLOCKED) for task in blocked),
+            moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
             jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
             renews=True,
         )
+
+    async def _hold_back(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[TaskId]:
+        """Let tasks wait for others again that waited to be claimed, and return those."""
+        if not tasks:
+            return []
+        rows = await transaction.fetch("hold_back", ids=sorted(tasks), act=NUMBER_OF[Act.RESUME], now=self._now())
+        return sorted(TaskId(task) for (task,) in rows)
 
     async def _bring_back(
         self,

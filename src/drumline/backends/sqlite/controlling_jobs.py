@@ -140,15 +140,24 @@ class ControllingJobs(Rippling):
         )
         hints = self._bring_back(connection, now, [standings[task] for task in queued], Act.RETRY)
         self._bring_back(connection, now, [standings[task] for task in blocked], Act.RESUME)
+        held_back = self._hold_back(connection, now, revival.held_back)
         drop_dead_letters(connection, queued + blocked)
         after = jobs_in(connection, [job.id])[job.id]
         tell_facts(connection, now, [job_fact("resumed", after)])
         return Effects(
             released=tuple(hints),
-            moved=tuple((task, State.BLOCKED) for task in blocked),
+            moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
             jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
             renews=True,
         )
+
+    def _hold_back(self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[TaskId]) -> list[TaskId]:
+        """Let tasks wait for others again that waited to be claimed, and return those."""
+        if not tasks:
+            return []
+        rows = connection.execute(SQL["hold_back"], {"ids": batch_of(tasks)}).fetchall()
+        tell(connection, now, [event(task, Act.RESUME, State.BLOCKED, epoch) for task, epoch in rows])
+        return sorted(TaskId(task) for task, _ in rows)
 
     def _bring_back(
         self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[Standing], act: Act
