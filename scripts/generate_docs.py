@@ -14,6 +14,7 @@ import msgspec
 import typer
 from event_pages import event_schema, events_page
 from msgspec import Struct
+from path_pages import http_page
 from ui_types import types_file
 
 from drumline.cli.exits import ExitCode
@@ -75,6 +76,7 @@ def main() -> None:
         PAGES / "settings.md": settings_page(),
         PAGES / "cli.md": cli_page(),
         PAGES / "events.md": events_page(field_docs),
+        PAGES / "http.md": http_page(PAGES / "http.md"),
         SCHEMAS / "event-1.json": event_schema(),
         TYPES: types_file(),
     }

@@ -268,6 +268,7 @@ export type ClaimedBody = {
   timeout?: number | null | undefined;
   tags?: string[] | undefined;
   notify?: NotifyBody[] | undefined;
+  fire_time?: string | null | undefined;
 };
 
 /** One part of the system. Details are for those with a key. */
@@ -1281,6 +1282,8 @@ export type TaskBody = {
   progress?: ProgressBody | null | undefined;
   job_id: string | null;
   key: string | null;
+  schedule_id: string | null;
+  fire_time: string | null;
   result?: unknown | undefined;
   error: ErrorBody | null;
 };
