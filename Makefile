@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs requirements clean services
+.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs image requirements clean services
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
@@ -50,6 +50,9 @@ bench-quick: $(VENV)/.installed-test services  ## Measure Drumline in a few minu
 docs: $(VENV)/.installed-run  ## Write the generated reference pages anew.
 	$(BIN)/python scripts/generate_docs.py
 
+image:  ## Build the container image drumline:dev (needs Docker).
+	docker build --tag drumline:dev .
+
 requirements: $(VENV)/.installed-check  ## Lock the dependencies again, to their newest releases.
 	scripts/lock $(VENV) --upgrade
 
@@ -58,8 +61,9 @@ clean:  ## Remove what the other targets made, except the data of `make run`.
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 services:
-	@scripts/install-services
+	@scripts/install-services haproxy
 	@scripts/install-kafka
+	@scripts/install-helm
 
 # Where npm is missing, the page is not made: the server says so at /ui/, and the tests of the interface skip.
 $(UI): ui/package-lock.json ui/index.html ui/vite.config.ts $(shell find ui/src ui/public -type f 2>/dev/null)

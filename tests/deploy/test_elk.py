@@ -1,0 +1,165 @@
+"""Logs on their way to Elasticsearch: ours as they are written, through our pipeline, into our template."""
+
+import json
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.files import DEPLOY, run
+
+FOLDER = DEPLOY / "elk"
+PIPELINE: dict[str, Any] = json.loads((FOLDER / "pipeline.json").read_text())
+TEMPLATE: dict[str, Any] = json.loads((FOLDER / "template.json").read_text())
+SPEAKING = """
+import logging, structlog
+from drumline.observe.logging import set_up_logging
+
+set_up_logging("info", "json")
+structlog.get_logger().warning("duty.failed", duty="reap", error="Unavailable: away", failures=3)
+logging.getLogger("drumline.worker").info("session.opened: %s", "abc")
+logging.getLogger("some.library").warning("Something: not ours")
+try:
+    {}["x"]
+except KeyError as error:
+    structlog.get_logger().error("wake_ups.lost", error=repr(error), exc_info=error)
+"""
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[dict[str, Any]]:
+    """What Drumline writes, as Filebeat hands it on and the pipeline leaves it."""
+    spoken = subprocess.run([sys.executable, "-c", SPEAKING], capture_output=True, text=True, check=True, timeout=60)
+    return [pass_through({"drumline": json.loads(line)}) for line in spoken.stderr.splitlines()]
+
+
+def pass_through(document: dict[str, Any]) -> dict[str, Any]:
+    """Do what Elasticsearch does with the processors that the pipeline has."""
+    for processor in PIPELINE["processors"]:
+        ((kind, how),) = processor.items()
+        if applies(how.get("if"), document):
+            PROCESSORS[kind](document, how)
+    return document
+
+
+def applies(condition: str | None, document: dict[str, Any]) -> bool:
+    if condition is None:
+        return True
+    found = re.fullmatch(r"ctx\.([\w?.]+?)(?:\?\.get\('([^']+)'\))? != null", condition)
+    assert found, condition
+    path = found[1].replace("?", "").split(".") + ([found[2]] if found[2] else [])
+    return look(document, path) is not None
+
+
+def look(document: Any, path: list[str]) -> Any:
+    for name in path:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document
+
+
+def put(document: dict[str, Any], path: str, value: Any) -> None:
+    *rooms, name = path.split(".")
+    for room in rooms:
+        document = document.setdefault(room, {})
+    document[name] = value
+
+
+def take(document: dict[str, Any], path: str) -> Any:
+    *rooms, name = path.split(".")
+    room = look(document, rooms)
+    return room.pop(name, None) if isinstance(room, dict) else None
+
+
+def set_field(document: dict[str, Any], how: dict[str, Any]) -> None:
+    is_there = look(document, how["field"].split(".")) is not None
+    if how.get("override", True) or not is_there:
+        put(document, how["field"], look(document, how["copy_from"].split(".")) if "copy_from" in how else how["value"])
+
+
+def rename(document: dict[str, Any], how: dict[str, Any]) -> None:
+    value = take(document, how["field"])
+    if value is not None:
+        put(document, how["target_field"], value)
+
+
+def grok(document: dict[str, Any], how: dict[str, Any]) -> None:
+    text = look(document, how["field"].split("."))
+    for pattern in how["patterns"]:
+        (target,) = re.findall(r"%\{\w+:([\w.]+)\}", pattern)
+        plain = re.sub(r"%\{(\w+):[\w.]+\}", lambda found: f"({how['pattern_definitions'][found[1]]})", pattern)
+        if found := re.search(plain, text):
+            put(document, target, found[1])
+
+
+PROCESSORS: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
+    "set": set_field,
+    "rename": rename,
+    "grok": grok,
+    "date": lambda document, how: put(document, how["target_field"], look(document, how["field"].split("."))),
+    "remove": lambda document, how: [take(document, field) for field in how["field"]],
+}
+
+
+def leaves(document: dict[str, Any], room: str = "") -> set[str]:
+    return {
+        leaf
+        for name, value in document.items()
+        for leaf in (leaves(value, f"{room}{name}.") if isinstance(value, dict) else {f"{room}{name}"})
+    }
+
+
+def mapped(mapping: dict[str, Any], room: str = "") -> set[str]:
+    return {
+        leaf
+        for name, value in mapping["properties"].items()
+        for leaf in (mapped(value, f"{room}{name}.") if "properties" in value else {f"{room}{name}"})
+    }
+
+
+def test_every_event_has_a_time_a_level_and_a_message(documents: list[dict[str, Any]]) -> None:
+    for document in documents:
+        assert {"@timestamp", "message", "log.level", "event.dataset", "service.name", "ecs.version"} <= leaves(
+            document
+        )
+        assert document["log"]["level"].upper() in logging.getLevelNamesMapping()
+
+
+def test_events_are_found_by_what_happened(documents: list[dict[str, Any]]) -> None:
+    actions = [document["event"].get("action") for document in documents]
+
+    assert actions == ["duty.failed", "session.opened", None, "wake_ups.lost"]
+    assert documents[1]["message"] == "session.opened: abc"
+    assert documents[1]["log"]["logger"] == "drumline.worker"
+
+
+def test_errors_have_their_message_type_and_traceback(documents: list[dict[str, Any]]) -> None:
+    assert documents[0]["error"]["message"] == "Unavailable: away"
+    assert documents[3]["error"]["type"] == "KeyError"
+    assert documents[3]["error"]["stack_trace"].startswith("Traceback")
+
+
+def test_every_field_has_a_type_or_is_ours(documents: list[dict[str, Any]]) -> None:
+    known = mapped(TEMPLATE["template"]["mappings"])
+
+    for document in documents:
+        assert {leaf for leaf in leaves(document) if not leaf.startswith("drumline.")} <= known
+    assert leaves(documents[0]) - known == {"drumline.duty"}
+
+
+def test_filebeat_the_template_and_the_script_speak_of_the_same() -> None:
+    output = yaml.safe_load((FOLDER / "filebeat.yaml").read_text())["output.elasticsearch"]
+    script = (FOLDER / "install").read_text()
+    settings = TEMPLATE["template"]["settings"]
+
+    assert output["pipeline"] == settings["index.default_pipeline"]
+    assert TEMPLATE["index_patterns"] == ["logs-drumline-*"]
+    assert output["index"].startswith("logs-drumline-")
+    for kind, name, file in re.findall(r"^put (\S+)/(\S+) (\S+)$", script, flags=re.MULTILINE):
+        assert (FOLDER / file).exists(), kind
+        assert name in {output["pipeline"], settings["index.lifecycle.name"]}
+    run("sh", "-n", str(FOLDER / "install"))

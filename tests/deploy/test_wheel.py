@@ -1,0 +1,38 @@
+"""The steps of the image, replayed in a bare folder: the wheel is built from little, and runs alone."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.files import ROOT
+
+INTERFACE = ROOT / "src" / "drumline" / "_ui" / "index.html"
+
+
+@pytest.mark.services
+@pytest.mark.timeout(400)
+@pytest.mark.skipif(not INTERFACE.exists(), reason="the web interface is not built: make ui")
+def test_the_wheel_installs_alone_and_every_role_starts_from_it(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    (bare / "scripts").mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "scripts/hatch_build.py"):
+        shutil.copy(ROOT / name, bare / name)
+    shutil.copytree(ROOT / "src", bare / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    quick = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHON": sys.executable}
+
+    subprocess.run([*build, "--wheel-dir", str(tmp_path), "."], cwd=bare, check=True, timeout=120)
+    (wheel,) = tmp_path.glob("*.whl")
+    tried = subprocess.run(
+        [str(ROOT / "scripts" / "try-wheel"), str(wheel)],
+        cwd=bare, env=quick, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+    if "Failed to fetch" in tried.stderr or "Could not find a version" in tried.stderr:
+        pytest.skip("the pinned packages cannot be had here")
+    assert tried.returncode == 0, tried.stderr
+    assert "stops in order" in tried.stderr
