@@ -1,4 +1,5 @@
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ async def test_the_docs_page_shows_every_operation(stranger: httpx.AsyncClient, 
 
 async def test_every_problem_type_leads_to_a_page(stranger: httpx.AsyncClient) -> None:
     for code, (_, title) in PROBLEMS.items():
-        assert title in (await stranger.get(f"/errors/{code}")).text
+        assert title in unescape((await stranger.get(f"/errors/{code}")).text)
 
 
 @pytest.mark.parametrize("operation", SHOWN, ids=lambda operation: f"{operation.method} {operation.path}")
