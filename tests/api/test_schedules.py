@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.api.wire import claimed_body
 from drumline.engine.engine import Engine
 from drumline.scheduler.fire import Firer
 from tests.api.conftest import Ada, problem
@@ -249,6 +250,9 @@ async def test_a_triggered_run_is_a_task_of_its_own(http: httpx.AsyncClient, ada
 
     task = await ada.claim()
     assert (run["kind"], run["status"], run["task_id"]) == ("trigger", "QUEUED", task.lease.task)
+    body = (await http.get(f"/api/v1/tasks/{run['task_id']}")).json()
+    assert (body["schedule_id"], body["fire_time"]) == (made["id"], run["fire_time"])
+    assert claimed_body(task).fire_time == run["fire_time"]
     runs = await get(http, made["id"], "/runs")
     assert [(one["task_id"], one["status"]) for one in runs["items"]] == [(run["task_id"], "PROCESSING")]
     assert (await get(http, made["id"]))["last_run"]["status"] == "PROCESSING"

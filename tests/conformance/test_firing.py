@@ -15,6 +15,7 @@ from drumline.core.limits import Limits
 from drumline.core.recurring import Misfire, Overlap
 from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView
 from drumline.core.state import Act, State
+from drumline.core.task import TaskRequest
 from drumline.ports.schedules import Fired, NewRun, Placing, ScheduleChange
 from tests.conformance.conftest import MakeStore
 from tests.factories import claim, claim_one, new_id, open_session, settle, state_of
@@ -76,6 +77,24 @@ async def test_a_firing_makes_a_task_that_can_be_claimed_at_once(store: Schedule
     assert (due_at, fired.schedules, fired.runs) == (clock.now(), 1, (run,))
     assert (run.fire_time, run.kind, run.state, run.task) == (minute(1), RunKind.SCHEDULED, RunState.STARTED, task.id)
     assert (await claim_one(store, await open_session(store))).lease.task == task.id
+
+
+async def test_a_task_knows_its_schedule_and_the_fire_time_that_it_is_for(
+    store: ScheduleStore, clock: ManualClock
+) -> None:
+    plain = await add(store, clock, "plain")
+    tagged = await add(store, clock, "tagged", task=TaskRequest(name="work", tags=("vip",), retries=7))
+    job = await add(store, clock, "job", job=job_request())
+    to_minute(clock, 1, 5)
+
+    await fire(store)
+
+    made = [held.options for held in await claim(store, await open_session(store))]
+    assert {(options.schedule, options.fire_time) for options in made} == {
+        (view.id, minute(1)) for view in (plain, tagged, job)
+    }
+    (options,) = [options for options in made if options.schedule == tagged.id]
+    assert (options.tags, options.retries) == (("vip",), 7)
 
 
 async def test_the_schedule_goes_on_to_its_next_fire_time(store: ScheduleStore, clock: ManualClock) -> None:

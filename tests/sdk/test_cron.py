@@ -1,17 +1,21 @@
 """Functions that run at times: what the decorators note, and what they refuse where it is written."""
 
+import json
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Event
+from queue import Queue
 
 import pytest
+from msgspec import Raw
 
-from drumline import Drumline, Invalid
+from drumline import Context, Drumline, Invalid, inject
 from drumline.core.recurring import Misfire, Overlap
-from drumline.core.registration import RegisterRequest
+from drumline.core.registration import AppSchedule, RegisterRequest
 from drumline.core.schedule import ScheduleRequest
+from drumline.core.task import TaskRequest
 from drumline.lifecycle.registering import requests_of
+from drumline.sdk.schedules import RegisterSchedules
 
 
 @pytest.fixture
@@ -115,15 +119,37 @@ def test_parts_of_an_app_are_registered_together(app: Drumline[None], tmp_path: 
     assert request.modules == (__name__,)
 
 
-TICKED = Event()
+TICKS: Queue[datetime | None] = Queue()
 
 
-def test_a_running_app_fires(app: Drumline[None]) -> None:
+def test_a_running_app_fires_and_each_task_knows_its_time(app: Drumline[None]) -> None:
     @app.every(1)
-    def tick() -> None:
-        TICKED.set()
+    def tick(*, ctx: Context[None] = inject()) -> None:
+        TICKS.put(ctx.fire_time)
 
     with app.running():
-        deadline = time.monotonic() + 20
-        while not TICKED.wait(0.05):
+        times = [TICKS.get(timeout=30) for _ in range(2)]
+
+    assert times[0] is not None
+    assert times[1] is not None
+    assert times[1] - times[0] == timedelta(seconds=1)
+
+
+def test_a_command_knows_its_time(app: Drumline[None], tmp_path: Path) -> None:
+    request = ScheduleRequest(
+        name="shell",
+        interval=1,
+        task=TaskRequest(
+            name="shell", payload=Raw(json.dumps({"shell": f"echo $DRUMLINE_FIRE_TIME >> {tmp_path}/times"}).encode())
+        ),
+    )
+    deadline = time.monotonic() + 30
+
+    with app.running():
+        app.schedules.add(AppSchedule(module="m", schedule=request))
+        app.client.transport.send(RegisterSchedules(app.schedules.request(app.name, ())))
+        while not (tmp_path / "times").exists() or not (tmp_path / "times").read_text().endswith("Z\n"):
             assert time.monotonic() < deadline, "the schedule did not fire"
+            time.sleep(0.05)
+
+    assert datetime.fromisoformat((tmp_path / "times").read_text().splitlines()[0]).tzinfo is not None

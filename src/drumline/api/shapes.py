@@ -88,6 +88,9 @@ class TaskBody(Struct, frozen=True, kw_only=True):
     """Left out of lists."""
     job_id: TaskIdText | None
     key: str | None
+    schedule_id: TaskIdText | None
+    fire_time: Moment | None
+    """The fire time of the schedule that made it, if one did."""
     result: Raw | UnsetType = UNSET
     error: ErrorBody | None
 
@@ -210,6 +213,8 @@ def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetTyp
         progress=progress,
         job_id=options.job,
         key=options.key,
+        schedule_id=options.schedule,
+        fire_time=moment(options.fire_time),
         result=UNSET if view.result is None else view.result,
         error=error_body(view.error),
     )

@@ -6,7 +6,16 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.problems import Problem
-from drumline.api.shapes import BackoffBody, NotifyBody, TaskIdText, WorkerIdText, backoff_body, notify_body
+from drumline.api.shapes import (
+    BackoffBody,
+    Moment,
+    NotifyBody,
+    TaskIdText,
+    WorkerIdText,
+    backoff_body,
+    moment,
+    notify_body,
+)
 from drumline.core.errors import Invalid
 from drumline.core.ids import parse_task_id
 from drumline.core.lease import Lease
@@ -82,6 +91,8 @@ class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout: float | None = None
     tags: tuple[str, ...] = ()
     notify: tuple[NotifyBody, ...] = ()
+    fire_time: Moment | None = None
+    """The fire time that it is for, if a schedule made it."""
 
 
 class ClaimBody(Struct, frozen=True):
@@ -233,6 +244,7 @@ def claimed_body(task: ClaimedTask) -> ClaimedBody:
         backoff=None if options.backoff == DEFAULT_OPTIONS.backoff else backoff_body(options.backoff),
         timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
         tags=options.tags, notify=tuple(notify_body(target) for target in options.notify),
+        fire_time=moment(options.fire_time),
     )  # fmt: skip
 
 

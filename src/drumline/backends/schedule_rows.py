@@ -123,9 +123,19 @@ class Maker(NamedTuple):
         else:
             made = _pattern.__wrapped__(target, tenant, self.limits)
         if isinstance(made, NewTask):
-            return replace(made, id=self.new_id())
+            return replace(made, id=self.new_id(), options=_marked(made.options, schedule, fire_time))
         job = accept_job(made, id=JobId(self.new_id()), new_id=self.new_id, tenant=tenant, limits=self.limits)
-        return replace(job, schedule_id=schedule, fire_time=fire_time)
+        tasks = tuple(
+            replace(each, task=replace(each.task, options=_marked(each.task.options, schedule, fire_time)))
+            for each in job.tasks
+        )
+        return replace(job, tasks=tasks, schedule_id=schedule, fire_time=fire_time)
+
+
+def _marked(options: bytes | None, schedule: str, fire_time: Instant) -> bytes:
+    """Return a task's options with the schedule that makes it in them. To decode and encode them would take longer."""
+    mark = b'"schedule":"%b","fire_time":%d}' % (schedule.encode(), fire_time)
+    return b"{" + mark if options is None else options[:-1] + b"," + mark
 
 
 @lru_cache(maxsize=16_384)

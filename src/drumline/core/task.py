@@ -15,7 +15,7 @@ from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_json, decode, encode, encode_canonical
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
-from drumline.core.ids import JobId, SessionId, TaskId
+from drumline.core.ids import JobId, ScheduleId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_key, check_name, check_queue, check_tags
@@ -72,6 +72,9 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     key: str | None = None
     takes: tuple[str, ...] = ()
     """The keys of the parents whose results its payload refers to."""
+    schedule: ScheduleId | None = None
+    """The schedule that made the task, if one did, and the fire time that it is for."""
+    fire_time: Instant | None = None
 
 
 DEFAULT_OPTIONS = TaskOptions()

@@ -49,6 +49,8 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     queue: str = "default"
     deadline: datetime | None = None
     """When this attempt will be stopped, if it has a timeout."""
+    fire_time: datetime | None = None
+    """The time that the task is for, if a schedule made it: for a backfill long past, otherwise about now."""
     log: logging.Logger = TASK_LOG
 
     on_progress: Callable[[float, float | None, str], None] = _ignore_progress

@@ -1,9 +1,11 @@
 """The worker protocol as the worker's side reads and writes it (docs/reference/worker-protocol.md)."""
 
+from datetime import datetime
 from typing import Any
 
 from msgspec import Raw, Struct, structs
 
+from drumline.core.clock import to_instant
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, Succeeded
@@ -43,6 +45,7 @@ class ClaimedWords(Struct, frozen=True, kw_only=True):
     backoff: Backoff = DEFAULT_BACKOFF
     timeout: float | None = None
     tags: tuple[str, ...] = ()
+    fire_time: datetime | None = None
 
     def task(self) -> ClaimedTask:
         """Return the task as a worker knows it."""
@@ -52,6 +55,7 @@ class ClaimedWords(Struct, frozen=True, kw_only=True):
             backoff=self.backoff,
             timeout_ms=None if self.timeout is None else round(self.timeout * 1000),
             tags=self.tags,
+            fire_time=None if self.fire_time is None else to_instant(self.fire_time, field="fire_time"),
         )
         return ClaimedTask(
             lease=lease,

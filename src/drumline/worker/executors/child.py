@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from drumline.core.clock import Instant, to_datetime
 from drumline.core.errors import Invalid
 from drumline.core.ids import TaskId
 from drumline.core.outcome import Failed, Outcome, Succeeded
@@ -92,6 +93,7 @@ class Child:
             attempt=order.attempt,
             queue=order.queue,
             deadline=None if order.deadline is None else datetime.fromtimestamp(order.deadline, UTC),
+            fire_time=None if order.fire_time is None else to_datetime(Instant(order.fire_time)),
             on_progress=self._send_progress,
             on_artifact=self._send_file,
             on_look=lambda: self._is_cancelled,

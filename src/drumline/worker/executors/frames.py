@@ -21,6 +21,7 @@ class Order(Struct, frozen=True, kw_only=True):
     queue: str
     attempt: int
     deadline: float | None
+    fire_time: int | None
     payload: bytes
 
 

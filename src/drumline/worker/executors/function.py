@@ -6,6 +6,7 @@ from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from drumline.core.clock import to_datetime
 from drumline.core.errors import Invalid
 from drumline.core.outcome import Failed
 from drumline.core.session import TaskType
@@ -127,6 +128,7 @@ def context_of(call: Call, state: Any) -> Context[Any]:
         attempt=task.attempt,
         queue=task.queue,
         deadline=None if call.timeout is None else datetime.now(UTC) + timedelta(seconds=call.timeout),
+        fire_time=None if task.options.fire_time is None else to_datetime(task.options.fire_time),
         on_progress=call.note_progress,
         on_artifact=call.put_artifact,
         on_look=lambda: call.stopping is not None,

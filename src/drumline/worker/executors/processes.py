@@ -183,6 +183,7 @@ def _order(definition: TaskDefinition, call: Call) -> Order:
         queue=task.queue,
         attempt=task.attempt,
         deadline=None if call.timeout is None else time.time() + call.timeout,
+        fire_time=task.options.fire_time,
         payload=bytes(task.payload),
     )
 

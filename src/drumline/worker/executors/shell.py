@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from drumline.core.clock import moment_of
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
 from drumline.worker.executors.executor import Call, published
@@ -54,7 +55,7 @@ class ShellExecutor:
         payload = call.payload_as(ShellPayload)
         try:
             argv = argv_of(payload)
-            env = environment_of(payload)
+            env = _fire_time_of(call) | environment_of(payload)
             cwd = folder_of(payload)
         except Invalid as error:
             raise refusal(error) from error
@@ -101,6 +102,12 @@ def environment_of(payload: ShellPayload) -> dict[str, str]:
         if not name or "=" in name or "\x00" in name + value:
             raise Invalid("must be a name without = and a value without NUL", field=f"payload.env.{name}")
     return {**inherited_environment(), **payload.env}
+
+
+def _fire_time_of(call: Call) -> dict[str, str]:
+    """Return the variable that tells a command which fire time it is for, if a schedule made the task."""
+    fire_time = call.task.options.fire_time
+    return {} if fire_time is None else {"DRUMLINE_FIRE_TIME": moment_of(fire_time)}
 
 
 def folder_of(payload: ShellPayload) -> Path | None:
