@@ -84,7 +84,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         rows = [WaitingRow(*row[1:]) for row in found]
         made = await self._make_runs(transaction, plan_starts(rows, order, Instant(found[0][0])))
         await self._note_starts(transaction, [one.run for one in made.runs.values()])
-        taken = [made.runs[row.key].run for row in rows if row.is_queued]
+        taken = sorted((made.runs[row.key].run for row in rows if row.is_queued), key=lambda run: run.schedule)
         if taken:
             await transaction.fetch(
                 "take_queued",
@@ -160,6 +160,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
                 "start_runs",
                 schedules=[run.schedule for run in runs],
                 fire_times=[run.fire_time for run in runs],
+                kinds=[NUMBER_OF[run.kind] for run in runs],
                 states=[NUMBER_OF[run.state] for run in runs],
                 tasks=[run.task for run in runs],
                 jobs=[run.job for run in runs],
@@ -186,5 +187,6 @@ async def _advance(transaction: Transaction, plans: Sequence[Due]) -> None:
         "ids", "fire_at", "due_at", "finished", "runs", "skipped", "missed", "waiting", "last_fire_times", "last_tasks",
         "last_jobs",
     )  # fmt: skip
-    columns = [list(column) for column in zip(*(advance_of(due) for due in plans), strict=True)]
+    advances = sorted(advance_of(due) for due in plans)
+    columns = [list(column) for column in zip(*advances, strict=True)]
     await transaction.fetch("advance_schedules", **dict(zip(names, columns, strict=True)))

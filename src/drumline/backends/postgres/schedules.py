@@ -123,8 +123,7 @@ class Schedules(Access):
 
     async def prune_runs(self, *, before: Instant, limit: int) -> int:
         """Delete up to `limit` notes of runs that were made before a time, but for those that wait."""
-        ((count,),) = await self._database.fetch(Line.BROAD, "prune_runs", before=before, limit=limit)
-        return int(count)
+        return len(await self._database.fetch(Line.BROAD, "prune_runs", before=before, limit=limit))
 
     async def _add_schedules(
         self, transaction: Transaction, schedules: Sequence[NewSchedule]
