@@ -10,6 +10,8 @@ WHERE
     AND NOT EXISTS (SELECT 1 FROM task_live WHERE id = live.last_task)
     AND NOT EXISTS (SELECT 1 FROM job WHERE id = live.last_job AND finished_at IS NULL)
     AND run.fire_time = (
-        SELECT min(fire_time) FROM schedule_run WHERE schedule_id = live.id AND state = 1 AND start_at IS NULL
+        -- Said outright: by its key alone all runs there ever were would be looked at.
+        SELECT min(fire_time) FROM schedule_run INDEXED BY schedule_run_queued
+        WHERE schedule_id = live.id AND state = 1 AND start_at IS NULL
     )
 LIMIT :limit
