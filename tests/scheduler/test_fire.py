@@ -1,14 +1,15 @@
 """The duty that fires: on time, through kills and steps of the clock, and by the policy after an absence."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from drumline.core.clock import Instant, ManualClock, to_datetime
-from drumline.core.errors import Unavailable
+from drumline.core.errors import Invalid, Unavailable
 from drumline.core.recurring import Misfire, Overlap
-from drumline.core.schedule import RunKind, ScheduleView
+from drumline.core.schedule import RunKind, ScheduleEdit, ScheduleState, ScheduleView
 from drumline.core.state import Act
 from drumline.engine.engine import Engine
 from drumline.engine.runs import BackfillRequest
@@ -109,6 +110,35 @@ async def test_fired_tasks_are_offered_at_once(machine: Machine) -> None:
     async with asyncio.timeout(5):
         (task,) = await claiming
     assert task.name == "work"
+
+
+async def test_what_has_finished_can_be_renamed_and_revived(machine: Machine) -> None:
+    view = await machine.create(max_runs=1)
+    firer = machine.scheduler()
+    await firer.pass_once()
+    machine.to_minute(1)
+    await firer.pass_once()
+    desk = machine.engine.schedules
+
+    renamed = await desk.edit(view.id, ScheduleEdit(name="once"))
+    revived = await desk.edit(view.id, ScheduleEdit(max_runs=2))
+
+    assert (renamed.name, renamed.state) == ("once", ScheduleState.FINISHED)
+    assert revived.state is ScheduleState.ACTIVE
+    machine.to_minute(2)
+    await firer.pass_once()
+    assert await machine.minutes(view) == [1, 2]
+
+
+async def test_a_single_time_that_is_over_can_be_renamed_but_not_set_to_the_past(machine: Machine) -> None:
+    at = to_datetime(Instant(START + MINUTE))
+    view = await machine.create(run_at=at)
+    machine.to_minute(2)
+    await machine.take_over(machine.scheduler())
+
+    assert (await machine.engine.schedules.edit(view.id, ScheduleEdit(name="x"))).state is ScheduleState.FINISHED
+    with pytest.raises(Invalid, match="in the past"):
+        await machine.engine.schedules.edit(view.id, ScheduleEdit(run_at=at - timedelta(minutes=1)))
 
 
 # -- who was there

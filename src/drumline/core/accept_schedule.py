@@ -47,7 +47,6 @@ def accept_schedule(
     """Return the request as a schedule that can be stored, or raise `Invalid` naming the field at fault."""
     rule = rule_of(request, now=now)
     policy = policy_of(request)
-    target = _target_of(request, tenant, limits)
     first = first_turn(id, rule, policy, now)
     return NewSchedule(
         id=id,
@@ -55,7 +54,7 @@ def accept_schedule(
         name=check_name(request.name),
         rule=rule,
         policy=policy,
-        target=target,
+        target=target_of(request, tenant=tenant, limits=limits),
         state=ScheduleState.PAUSED if request.paused else ScheduleState.ACTIVE,
         turn=None if request.paused else first,
     )
@@ -168,7 +167,8 @@ def _interval_of(interval: float | str) -> int:
     return every
 
 
-def _target_of(request: ScheduleRequest, tenant: str, limits: Limits) -> Target:
+def target_of(request: ScheduleRequest, *, tenant: str, limits: Limits) -> Target:
+    """Return what a request wants to be made, or raise `Invalid`."""
     if request.task is not None and request.job is not None:
         raise Invalid("cannot be given together with task: a schedule makes one or the other", field="job")
     if request.task is not None:

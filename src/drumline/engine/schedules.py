@@ -7,12 +7,20 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drumline.core.accept_schedule import accept_schedule, edited, first_turn, policy_of, rule_of, turn_after
+from drumline.core.accept_schedule import (
+    accept_schedule,
+    edited,
+    first_turn,
+    policy_of,
+    rule_of,
+    target_of,
+    turn_after,
+)
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
 from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
 from drumline.core.limits import Limits
-from drumline.core.names import check_text
+from drumline.core.names import check_name, check_text
 from drumline.core.preview import FireTime, upcoming
 from drumline.core.schedule import NewSchedule, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.core.timetable import Rule
@@ -121,14 +129,20 @@ class ScheduleDesk:
     def editing(self, view: ScheduleView, edit: ScheduleEdit, now: Instant) -> ScheduleChange:
         """Return the change that an edit of a schedule comes down to, or raise `Invalid`."""
         request = edited(view, edit)
-        new = accept_schedule(request, id=view.id, now=now, tenant=view.tenant, limits=self._limits)
-        rule = view.rule if replace(new.rule, anchor=view.rule.anchor) == view.rule else new.rule
-        definition = Definition(name=new.name, rule=rule, policy=new.policy, target=new.target, origin=view.origin)
-        has_other_times = rule != view.rule or new.policy.jitter_ms != view.policy.jitter_ms
-        is_revived = view.state is ScheduleState.FINISHED and new.policy.max_runs != view.policy.max_runs
+        policy, rule = policy_of(request), rule_of(request, now=now)
+        target = target_of(request, tenant=view.tenant, limits=self._limits)
+        rule = view.rule if replace(rule, anchor=view.rule.anchor) == view.rule else rule
+        definition = Definition(
+            name=check_name(request.name), rule=rule, policy=policy, target=target, origin=view.origin
+        )
+        fires_otherwise = rule != view.rule or policy.jitter_ms != view.policy.jitter_ms
+        is_revived = view.state is ScheduleState.FINISHED and policy.max_runs != view.policy.max_runs
         placing = None
-        if view.state is not ScheduleState.PAUSED and (has_other_times or is_revived):
-            placing = Placing(state=ScheduleState.ACTIVE, turn=new.turn)
+        if fires_otherwise or is_revived:
+            # Whatever it fires at now, it has to fire at all. What has finished may still be renamed.
+            turn = first_turn(view.id, rule, policy, now)
+            if view.state is not ScheduleState.PAUSED:
+                placing = Placing(state=ScheduleState.ACTIVE, turn=turn)
         return ScheduleChange(id=view.id, version=view.version, word="edited", definition=definition, placing=placing)
 
     async def _change(self, schedule: ScheduleId, changing: Changing, *, tenant: str | None) -> ScheduleView:
