@@ -1,4 +1,4 @@
-"""Hello world: a task with a typed result, and one that is called off.
+"""Hello world: a task with a typed result, one that is called off, and one that runs every five minutes.
 
 drumline dev hello.py      in one terminal: server and worker
 python hello.py            in another
@@ -16,6 +16,12 @@ def add(a: int, b: int) -> int:
     """Add two numbers."""
     print("adding", a, "and", b)
     return a + b
+
+
+@app.cron("*/5 * * * *", tz="Europe/Berlin")
+def tick() -> None:
+    """Runs by itself: drumline schedules list."""
+    add.submit(1, 1)
 
 
 if __name__ == "__main__":
