@@ -8,8 +8,11 @@ from drumline.core.errors import DrumlineError
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import SETTLING, TRANSITIONS, Act, State
+from drumline.core.task import ClaimedTask
+from drumline.ports.jobs import SubmittedJob
 from drumline.ports.store import Change, Changed, Settled, Settlement, Store
 from tests.factories import OOPS, claim_one, claim_request, open_session, settle, state_of, submit
+from tests.job_factories import claim_keys, job_of, submit_job
 
 REACHABLE = [State.QUEUED, State.RUNNING, State.COMPLETED, State.FAILED, State.CANCELLED]
 ACTS = [act for act in Act if act not in {Act.UNBLOCK, Act.SKIP, Act.RESUME}]
@@ -61,6 +64,49 @@ async def test_an_act_changes_a_state_as_the_table_says_or_not_at_all(store: Sto
     assert await state_of(store, task) is (state if expected is None else expected)
     if act not in {Act.CLAIM, Act.REAP}:
         assert accepted is (expected is not None)
+
+
+IN_JOB = [State.BLOCKED, State.SKIPPED, State.CANCELLED]
+"""States of a task of a job whose second parent is still running."""
+
+
+async def bring_in_job_to(store: Store, state: State) -> tuple[SubmittedJob, dict[str, ClaimedTask]]:
+    """Return a job with a task that needs two others and is in a state, and those of the two that are running."""
+    session = await open_session(store)
+    job = await submit_job(store, job_of({"first": (), "second": (), "task": ("first", "second")}))
+    running = await claim_keys(store, session)
+    if state is State.SKIPPED:
+        await settle(store, running.pop("first").lease, Act.FAIL)
+    elif state is State.CANCELLED:
+        await store.cancel([job.tasks["task"]])
+    assert await state_of(store, job.tasks["task"]) is state
+    return job, running
+
+
+async def perform_in_job(store: Store, act: Act, job: SubmittedJob, running: dict[str, ClaimedTask]) -> None:
+    match act:
+        case Act.UNBLOCK:
+            for parent in running.values():
+                await settle(store, parent.lease, Act.COMPLETE)
+        case Act.SKIP:
+            await settle(store, running["second"].lease, Act.FAIL)
+        case Act.RESUME:
+            await store.resume_jobs([job.id])
+        case _:
+            task = job.tasks["task"]
+            await perform(store, act, task, await open_session(store), Lease(task, 0, 0))
+
+
+@pytest.mark.parametrize("act", [act for act in Act if act is not Act.RETRY])  # that needs its parents too: test_jobs_*
+@pytest.mark.parametrize("state", IN_JOB)
+async def test_an_act_on_a_task_of_a_job_changes_its_state_as_the_table_says(
+    store: Store, state: State, act: Act
+) -> None:
+    job, running = await bring_in_job_to(store, state)
+
+    await perform_in_job(store, act, job, running)
+
+    assert await state_of(store, job.tasks["task"]) is TRANSITIONS.get((state, act), state)
 
 
 def test_terminal_states_are_left_by_an_operator_s_retry_only() -> None:

@@ -161,6 +161,7 @@ LEADING = defaultdict(
         "task_live_due": "lane",
         "task_by_lane": "lane",
         "job_by_status": "status",
+        "job_by_tenant": "tenant",
         "job_by_name": "name",
         "job_by_owner": "owner",
         "job_by_schedule": "schedule_id",

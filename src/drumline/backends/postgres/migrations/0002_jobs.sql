@@ -34,6 +34,7 @@ CREATE TABLE drumline.job (
 CREATE UNIQUE INDEX job_by_idempotency_key ON drumline.job (idempotency_key, tenant) WHERE idempotency_key IS NOT NULL;
 -- Nobody may come to a job's id through these: see task_by_lane.
 CREATE INDEX job_by_status ON drumline.job (status, id) WHERE status > 0;
+CREATE INDEX job_by_tenant ON drumline.job (tenant, id) WHERE tenant > '';
 CREATE INDEX job_by_name ON drumline.job (name, id) WHERE name > '';
 CREATE INDEX job_by_owner ON drumline.job (owner, id) WHERE owner IS NOT NULL;
 CREATE INDEX job_by_schedule ON drumline.job (schedule_id, id) WHERE schedule_id IS NOT NULL;

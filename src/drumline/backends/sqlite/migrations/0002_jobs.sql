@@ -29,6 +29,7 @@ CREATE TABLE job (
 );
 CREATE UNIQUE INDEX job_by_idempotency_key ON job (tenant, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX job_by_status ON job (status, id);
+CREATE INDEX job_by_tenant ON job (tenant, id);
 CREATE INDEX job_by_name ON job (name, id);
 CREATE INDEX job_by_owner ON job (owner, id) WHERE owner IS NOT NULL;
 CREATE INDEX job_by_schedule ON job (schedule_id, id) WHERE schedule_id IS NOT NULL;

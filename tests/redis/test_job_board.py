@@ -1,0 +1,159 @@
+"""The read model of jobs: what a job is, which task needs which, and where they stand."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+from redis.asyncio import Redis
+
+from drumline.backends.redis import RedisBoard, RedisQueue
+from drumline.backends.redis.job_notes import ENDED_MS
+from drumline.backends.sqlite import SqliteStore
+from drumline.core.clock import ManualClock
+from drumline.core.codec import decode
+from drumline.core.ids import JobId
+from drumline.core.job import JobRequest, JobStatus, JobTaskRequest
+from drumline.core.outcome import ErrorInfo, Failed, Succeeded
+from drumline.core.session import SessionSpec, TaskType
+from drumline.core.task import ClaimedTask
+from drumline.engine.engine import Engine
+from drumline.engine.gateway import LocalGateway
+from drumline.ports.gateway import Report
+from drumline.ports.readmodel import JobNote
+from tests.factories import new_id
+from tests.redis.hints import eventually
+
+JOB_FIELDS = {"jobId", "jobName", "userId", "createdAt", "retryPolicy", "schedule", "status"}
+SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=10)
+
+
+@pytest.fixture
+async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
+    queue = RedisQueue(redis_url, clock=clock)
+    await queue.filled()
+    engine = Engine(await SqliteStore.open(tmp_path / "d.db", clock=clock), queue, clock=clock)
+    engine.attach(board=RedisBoard(redis_url), pauses=queue)
+    yield engine
+    await engine.close()
+
+
+def diamond(**fields: Any) -> JobRequest:
+    needs: dict[str, tuple[str, ...]] = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
+    tasks = {
+        key: JobTaskRequest(name="work", needs=parents, payload=Raw(b"{}"), retries=0) for key, parents in needs.items()
+    }
+    return JobRequest(name="etl", owner="ada", tasks=tasks, **fields)
+
+
+async def job_hash(client: Redis, job: JobId) -> dict[str, str]:
+    return {str(key): str(value) for key, value in (await client.hgetall(f"drumline:job:{job}")).items()}
+
+
+async def job_status(client: Redis, job: JobId) -> str | None:
+    return (await job_hash(client, job)).get("status")
+
+
+async def task_status(client: Redis, task: str) -> str | None:
+    found = await client.get(f"drumline:task:{task}:status")
+    return None if found is None else str(found)
+
+
+async def claim(gateway: LocalGateway, session: Any) -> dict[str, ClaimedTask]:
+    return {task.options.key or "": task for task in await gateway.claim(session, limit=10, wait=0)}
+
+
+async def test_a_new_job_has_the_fields_that_were_asked_for(engine: Engine, client: Redis) -> None:
+    job = await engine.jobs.submit(diamond(retries=5))
+
+    async def is_there() -> bool:
+        return await job_status(client, job.id) == "PENDING"
+
+    await eventually(is_there)
+    found = await job_hash(client, job.id)
+    assert set(found) == JOB_FIELDS
+    assert (found["jobId"], found["jobName"], found["userId"], found["schedule"]) == (job.id, "etl", "ada", "")
+    assert datetime.fromisoformat(found["createdAt"]).tzinfo is not None
+    assert decode(found["retryPolicy"], dict[str, Any])["retries"] == 5
+    assert await client.pttl(f"drumline:job:{job.id}") > 0
+
+
+async def test_the_graph_is_each_task_with_the_list_of_its_parents(engine: Engine, client: Redis) -> None:
+    job = await engine.jobs.submit(diamond())
+
+    async def is_there() -> bool:
+        return len(await client.hgetall(f"drumline:dag:{job.id}")) == 4
+
+    await eventually(is_there)
+    found = await client.hgetall(f"drumline:dag:{job.id}")
+    assert {key: decode(value, list[str]) for key, value in found.items()} == {
+        "a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"],
+    }  # fmt: skip
+    assert await client.pttl(f"drumline:dag:{job.id}") > 0
+
+
+async def test_job_and_tasks_follow_the_run(engine: Engine, client: Redis) -> None:
+    gateway = LocalGateway(engine)
+    session = await gateway.open_session(SPEC)
+    job = await engine.jobs.submit(diamond())
+    first = (await claim(gateway, session))["a"]
+
+    async def is_processing() -> bool:
+        return await job_status(client, job.id) == "PROCESSING"
+
+    await eventually(is_processing)
+    await gateway.settle([Report(first.lease, Succeeded())])
+
+    async def are_released() -> bool:
+        return [await task_status(client, job.tasks[key]) for key in "abcd"] == [
+            "COMPLETED", "QUEUED", "QUEUED", "PENDING",
+        ]  # fmt: skip
+
+    await eventually(are_released)
+
+
+async def test_a_failure_and_a_resume_are_seen(engine: Engine, client: Redis) -> None:
+    gateway = LocalGateway(engine)
+    session = await gateway.open_session(SPEC)
+    job = await engine.jobs.submit(diamond())
+    first = (await claim(gateway, session))["a"]
+    await gateway.settle([Report(first.lease, Failed(ErrorInfo("Oops", "no")))])
+
+    async def has_failed() -> bool:
+        return await job_status(client, job.id) == "FAILED" and await task_status(client, job.tasks["d"]) == "SKIPPED"
+
+    await eventually(has_failed)
+    assert await client.pttl(f"drumline:job:{job.id}") <= ENDED_MS
+
+    await engine.jobs.resume(job.id)
+
+    async def runs_again() -> bool:
+        return (
+            await job_status(client, job.id) == "PROCESSING"
+            and await task_status(client, job.tasks["a"]) == "QUEUED"
+            and await task_status(client, job.tasks["d"]) == "PENDING"
+        )
+
+    await eventually(runs_again)
+
+
+async def test_a_start_that_arrives_late_does_not_undo_an_end(redis_url: str, client: Redis) -> None:
+    board = RedisBoard(redis_url)
+    job = JobId(new_id())
+    board.note_job(JobNote(job=job, status=JobStatus.COMPLETED))
+    board.note_job(JobNote(job=job, status=JobStatus.PROCESSING))
+
+    async def is_written() -> bool:
+        return not board._renewals
+
+    await eventually(is_written)
+    assert await job_status(client, job) == "COMPLETED"
+    board.note_job(JobNote(job=job, status=JobStatus.PROCESSING, renews=True))
+
+    async def goes_on() -> bool:
+        return await job_status(client, job) == "PROCESSING"
+
+    await eventually(goes_on)
+    await board.close()
