@@ -43,7 +43,7 @@ class FlowRequest(TaskRequest, frozen=True, kw_only=True, forbid_unknown_fields=
     type: str = ABSENT
 
 
-class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScheduleTaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task as the low-level design writes it."""
 
     task_name: str
@@ -80,7 +80,7 @@ async def submit_flow(call: Call[FlowRequest, NoQuery]) -> Reply:
     return await submit_request(call, with_header_key(request, call.header(b"idempotency-key")))
 
 
-async def schedule_task(call: Call[ScheduleRequest, NoQuery]) -> Reply:
+async def schedule_task(call: Call[ScheduleTaskRequest, NoQuery]) -> Reply:
     """Store a task to run at a time."""
     wanted = call.body
     request = TaskRequest(
@@ -121,7 +121,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path="/scheduleTask", handler=schedule_task, tag=Tag.SHORT, summary="Schedule a task",
-        body=ScheduleRequest, largest=task_limit, bulk="payload", answer=ScheduledBody, status=201,
+        body=ScheduleTaskRequest, largest=task_limit, bulk="payload", answer=ScheduledBody, status=201,
     ),
     Operation(
         method="GET", path="/taskStatus/{task_id}", handler=task_status, tag=Tag.SHORT,

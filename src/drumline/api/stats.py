@@ -1,5 +1,7 @@
 """Figures over time, for charts."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from drumline.api.operation import Call, Operation, Reply, Tag
@@ -13,7 +15,7 @@ from drumline.core.stats import Series
 class StatsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which stretch of time, and of which tasks."""
 
-    last: str = "15m"
+    last: Literal["15m", "1h", "6h", "24h", "7d"] = "15m"
     queue: str | None = None
     name: str | None = None
 

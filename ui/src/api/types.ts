@@ -1117,6 +1117,15 @@ export type ScheduleRequest = {
 /** Where a schedule stands. */
 export type ScheduleState = "active" | "paused" | "finished";
 
+/** A task as the low-level design writes it. */
+export type ScheduleTaskRequest = {
+  task_name: string;
+  execution_time: string;
+  /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
+  priority?: number | string | undefined;
+  payload?: unknown | undefined;
+};
+
 /** The low-level design's answer to a submission or a cancellation. */
 export type ScheduledBody = {
   task_id: string;
@@ -1172,6 +1181,13 @@ export type StatusBody = {
 export type StoppedReport = {
   outcome: "stopped";
   lease: LeaseBody;
+};
+
+/** One message of the stream. */
+export type StreamMessage = {
+  id?: string | null | undefined;
+  event?: string | null | undefined;
+  data?: string | null | undefined;
 };
 
 /** A task that is stored durably. `created` is false if its idempotency key brought back an earlier one. */
@@ -1667,7 +1683,7 @@ export interface Operations {
   "POST /scheduleTask": {
     params: Record<never, never>;
     query: Record<never, never>;
-    body: ScheduleRequest;
+    body: ScheduleTaskRequest;
     answer: ScheduledBody;
   };
   "GET /taskStatus/{task_id}": {
@@ -1894,7 +1910,7 @@ export interface Operations {
   };
   "GET /api/v1/stats": {
     params: Record<never, never>;
-    query: { last?: string | undefined; queue?: string | undefined; name?: string | undefined };
+    query: { last?: "15m" | "1h" | "24h" | "6h" | "7d" | undefined; queue?: string | undefined; name?: string | undefined };
     body: undefined;
     answer: StatsBody;
   };

@@ -13,11 +13,12 @@ import { span } from "@/parts/time";
 import { healthOf } from "./health";
 import css from "./Overview.module.css";
 
-const RANGES = ["15m", "1h", "6h", "24h", "7d"];
+const RANGES = ["15m", "1h", "6h", "24h", "7d"] as const;
 
 /** How it is going: one sentence, then the figures behind it. */
 export function Overview() {
-  const { last = "15m" } = useSearch({ from: "/overview" });
+  const asked = useSearch({ from: "/overview" }).last;
+  const last = RANGES.find((range) => range === asked) ?? "15m";
   const navigate = useNavigate();
   const stats = useQuery({
     queryKey: ["stats", last],
