@@ -66,7 +66,10 @@ UNSAYABLE = (
 )
 """Reasons for refusing what the document allows."""
 
-schema = schemathesis.openapi.from_dict(document(OPERATIONS, info=INFO, limits=DEFAULT_LIMITS))
+# A stream is no document that could be held against a schema: see test_events.py.
+schema = schemathesis.openapi.from_dict(document(OPERATIONS, info=INFO, limits=DEFAULT_LIMITS)).exclude(
+    path="/api/v1/events"
+)
 
 
 @pytest.fixture(scope="module")
