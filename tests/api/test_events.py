@@ -76,9 +76,9 @@ class Stream:
 
 @asynccontextmanager
 async def following(
-    address: str, last_id: str | None = None, tenant: str | None = None, **query: Any
+    address: str, last_id: str | None = None, tenant: str | None = None, key: str = KEY, **query: Any
 ) -> AsyncIterator[Stream]:
-    given = {"X-API-Key": KEY, "Last-Event-ID": last_id, "X-Tenant": tenant}
+    given = {"X-API-Key": key, "Last-Event-ID": last_id, "X-Tenant": tenant}
     headers = {name: value for name, value in given.items() if value is not None}
     async with (
         httpx.AsyncClient(timeout=SECONDS) as client,
@@ -239,6 +239,20 @@ async def test_a_tenant_hears_of_its_own_only(engine: Engine, http: httpx.AsyncC
         other = await stream.event()
 
     assert (event["subject"], other["subject"]) == (ours, theirs)
+
+
+async def test_who_has_a_key_is_told_only_to_those_who_manage_keys(
+    engine: Engine, http: httpx.AsyncClient, address: str
+) -> None:
+    made = await http.post("/api/v1/keys", json={"name": "a viewer", "role": "viewer"})
+    viewer = made.json()["key"]
+    async with following(address) as admin, following(address, key=viewer) as stream:
+        await http.post("/api/v1/keys", json={"name": "another", "role": "viewer"})
+        task = await submit(engine)
+        heard = (await stream.event())["subject"]
+
+        assert (await admin.event())["type"] == "drumline.key.created"
+    assert heard == task
 
 
 async def test_silence_is_filled_with_comments(address: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Stream, Tag
+from drumline.api.operation import EVENT_STREAM, Call, NoQuery, Operation, Reply, Stream, Tag
 from drumline.api.shapes import Moment
 from drumline.api.stopping import hung_up
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
@@ -17,7 +18,6 @@ from drumline.core.interest import MOST_WORDS, Interest, check_types
 from drumline.core.state import Status
 from drumline.engine.feed import Feed, Follower
 
-EVENT_STREAM: Final = b"text/event-stream"
 BEAT_SECONDS: Final = 15.0
 """Silence after which a comment is sent, so that everybody in between knows that the stream lives."""
 SEND_SECONDS: Final = 30.0
@@ -45,6 +45,17 @@ class EventQuery(Struct, frozen=True, forbid_unknown_fields=True):
     subject: tuple[str, ...] = ()
     last_event_id: str | None = None
     """The same as the header `Last-Event-ID`, for those who cannot set one."""
+
+
+class StreamMessage(Struct, frozen=True, kw_only=True):
+    """One message of the stream."""
+
+    id: str | None = None
+    """How far the stream has come: what to come back with."""
+    event: str | None = None
+    """The type of an event; or `resync`, `cut`, `over`, which tell of the stream itself."""
+    data: str | None = None
+    """The event as CloudEvents JSON, or the reason."""
 
 
 class ConsumerBody(Struct, frozen=True, kw_only=True):
@@ -75,8 +86,8 @@ async def follow_events(call: Call[None, EventQuery]) -> Stream:
     """
     interest = _interest(call)
     header = call.header(b"last-event-id")
-    last_id = call.query.last_event_id if header is None else header.decode("latin-1")
-    if not last_id:
+    last_id = header.decode("latin-1") if header else call.query.last_event_id
+    if last_id is None:
         return Stream(_followed(call, interest, None, is_resumed=False), EVENT_STREAM, patience=SEND_SECONDS)
     place = await call.engine.feed.place_of(last_id)
     return Stream(_followed(call, interest, place, is_resumed=True), EVENT_STREAM, patience=SEND_SECONDS)
@@ -164,6 +175,8 @@ def _interest(call: Call[None, EventQuery]) -> Interest:
     return Interest(
         tenant=call.tenant,
         types=check_types(query.type, field="type"),
+        # Who has a key is for those who may see the keys.
+        hidden=() if Permission.KEYS_MANAGE in call.by.permissions else ("key",),
         names=query.name,
         queues=query.queue,
         jobs=query.job,
@@ -177,7 +190,7 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/events", handler=follow_events, tag=Tag.EVENTS,
         summary="Follow everything that changes, as server-sent events", query=EventQuery, media=EVENT_STREAM,
-        answer=str,
+        answer=StreamMessage,
     ),
     Operation(
         method="GET", path="/api/v1/events/consumers", handler=list_consumers, tag=Tag.EVENTS,

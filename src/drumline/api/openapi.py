@@ -9,7 +9,7 @@ from drumline.api.event_notes import event_notes
 from drumline.api.job_notes import job_notes
 from drumline.api.notes import PATH_PARAMETERS, notes
 from drumline.api.notify_notes import notify_notes
-from drumline.api.operation import JSON, Info, NoQuery, Operation
+from drumline.api.operation import EVENT_STREAM, JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS, Problem
 from drumline.api.schedule_notes import schedule_notes
 from drumline.api.schema import Schema, Schemas
@@ -159,7 +159,9 @@ def _content(operation: Operation, schemas: Schemas) -> Schema:
     if operation.answer is None:
         return {}
     media = operation.media.decode()
-    schema = schemas.of(operation.answer) if operation.media == JSON else {"type": "string"}
+    # Of a stream it is one message that is described.
+    is_shape = operation.media in {JSON, EVENT_STREAM}
+    schema = schemas.of(operation.answer) if is_shape else {"type": "string"}
     return {"content": {media: {"schema": schema}}}
 
 

@@ -22,6 +22,7 @@ Query = TypeVar("Query")
 
 JSON = b"application/json"
 TEXT = b"text/plain; charset=utf-8"
+EVENT_STREAM = b"text/event-stream"
 HTML = b"text/html; charset=utf-8"
 
 SANDBOX = b"default-src 'none'; frame-ancestors 'none'; sandbox"

@@ -22,6 +22,8 @@ class Interest(Struct, frozen=True, kw_only=True):
     """Whose; None is everybody's, and also what belongs to nobody."""
     types: tuple[str, ...] = ()
     """Kinds such as `task.failed`, or `task` for all about tasks."""
+    hidden: tuple[str, ...] = ()
+    """Kinds that whoever asks may not hear of."""
     names: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
@@ -35,6 +37,8 @@ class Interest(Struct, frozen=True, kw_only=True):
         if self.tenant is not None and event.tenant != self.tenant:
             return False
         if self.subjects and event.subject not in self.subjects:
+            return False
+        if any(_is_of(event.type, type_) for type_ in self.hidden):
             return False
         if self.types and not any(_is_of(event.type, type_) for type_ in self.types):
             return False

@@ -58,19 +58,21 @@ class Follower:
         self.interest = interest
         self.after = FAR
         """What lies before has been sent."""
-        self._waiting: deque[bytes] = deque()
+        self._waiting: list[bytes] = []
+        self._count = 0
         self._size = 0
         self._news = asyncio.Event()
         self.is_cut = False
         self.is_over = False
 
-    def offer(self, text: bytes) -> None:
-        """Let a message wait; too many of them cut the follower off."""
+    def offer(self, text: bytes, count: int) -> None:
+        """Let some messages wait; too many of them cut the follower off."""
         if self.is_cut:
             return
         self._waiting.append(text)
+        self._count += count
         self._size += len(text)
-        if len(self._waiting) > MOST_WAITING or self._size > MOST_BYTES:
+        if self._count > MOST_WAITING or self._size > MOST_BYTES:
             self.is_cut = True
             self._waiting.clear()
         self._news.set()
@@ -95,7 +97,7 @@ class Follower:
         self._news.clear()
         text = b"".join(self._waiting)
         self._waiting.clear()
-        self._size = 0
+        self._count = self._size = 0
         return text
 
 
@@ -213,9 +215,10 @@ class Feed:
         self._position = page.position
         for interest, followers in self._followers.items():
             texts = [entry.text(self.source) for entry in entries if interest.has(entry.event)]
-            for follower in followers:
-                for text in texts:
-                    follower.offer(text)
+            if texts:
+                together = b"".join(texts)
+                for follower in followers:
+                    follower.offer(together, len(texts))
         return page.is_full
 
     async def _span(self) -> LogSpan:
