@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from random import random
 from typing import Any
 
 import psutil
@@ -84,25 +85,26 @@ async def on_postgres() -> AsyncIterator[Engine]:
 
 
 async def serve(opened: Opened, pipe: Connection) -> None:
-    """Serve the API twice, barely and as it is, until told to stop."""
+    """Serve the API, barely or as it is, whichever is asked for, until told to stop."""
     async with opened() as engine:
-        info = Info(version="bench")
-        app, bare = (create_app(engine, keys=KeyRing([KEY]), info=info) for _ in range(2))
-        bare._api._door = Bare(KeyRing([KEY]), engine.access, clock=engine.clock)  # type: ignore[attr-defined]  # noqa: SLF001
+        app: Any = create_app(engine, keys=KeyRing([KEY]), info=Info(version="bench"))
         made = await engine.access.keys.create(KeyRequest(name="bench", rate_limit="900000000/60s"), by=FIRST)
-        quotas = {
-            True: NoQuotas(engine.store, engine.access.tenants, clock=engine.clock),
-            False: engine.submissions._quotas,  # noqa: SLF001
-        }
-        servers = [Server(each, port=0) for each in (bare, app)]
+        # The same application, route and connection for all: only what is measured is exchanged.
+        front, submissions = app._api, engine.submissions  # noqa: SLF001
+        usual = (front._door, submissions._quotas)  # noqa: SLF001
+        bare = (
+            Bare(KeyRing([KEY]), engine.access, clock=engine.clock),
+            NoQuotas(engine.store, engine.access.tenants, clock=engine.clock),
+        )
+        server = Server(app, port=0)
         stop = asyncio.Event()
-        running = [asyncio.create_task(server.run(stop)) for server in servers]
-        pipe.send((servers[0].port, servers[1].port, made.secret))
+        running = asyncio.create_task(server.run(stop))
+        pipe.send((server.port, made.secret))
         while (word := await asyncio.to_thread(pipe.recv)) != "stop":
-            engine.submissions._quotas = quotas[word == "bare"]  # noqa: SLF001
+            front._door, submissions._quotas = bare if word == "bare" else usual  # noqa: SLF001
             pipe.send("ready")
         stop.set()
-        await asyncio.gather(*running)
+        await running
 
 
 def serve_apart(opened: Opened, pipe: Connection) -> None:
@@ -147,16 +149,16 @@ def measure(opened: Opened, rounds: int, count: int) -> None:
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.get_context("spawn").Process(target=serve_apart, args=(opened, theirs))
     child.start()
-    bare, port, limited = ours.recv()
+    port, limited = ours.recv()
     process = psutil.Process(child.pid)
-    variants = {"bare": (bare, KEY), "first key": (port, KEY), "limited key": (port, limited)}
+    variants = {"bare": KEY, "first key": KEY, "limited key": limited}
     times: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds + 1):
-        for name, (at, key) in variants.items():
+        for name in sorted(variants, key=lambda _: random()):
             ours.send(name)
             ours.recv()
             before = process.cpu_times()
-            asyncio.run(load(at, key, count))
+            asyncio.run(load(port, variants[name], count))
             after = process.cpu_times()
             if number:  # the first round warms everything up
                 times[name].append((after.user + after.system - before.user - before.system) / count)

@@ -1,11 +1,11 @@
 """The door: who a request comes from, for whom it acts, and whether it is its turn.
 
-A key is looked for on the ring of the server's own keys, then in memory, then in the store. One that cannot be a key,
-since its checksum is wrong, is refused without a look anywhere.
+A key that came within the last moment has a pass. Others are looked for on the ring of the server's own keys, then in
+memory, then in the store. One that cannot be a key, since its checksum is wrong, is refused without a look anywhere.
 """
 
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from typing import Final
 
 import msgspec
@@ -22,7 +22,9 @@ from drumline.core.errors import DrumlineError, Forbidden, NotFound, RateLimited
 from drumline.core.rate import Rate
 from drumline.core.tenant import check_tenant
 from drumline.engine.access import Access
-from drumline.engine.identities import Identity
+from drumline.engine.identities import Identity, Pass
+from drumline.engine.limits import ALWAYS_TOLD
+from drumline.engine.remembering import FRESH_SECONDS
 from drumline.ports.limiter import Taken
 
 DIGEST: Final = "drumline.digest"
@@ -30,8 +32,7 @@ DIGEST: Final = "drumline.digest"
 TURNS: Final = "drumline.turns"
 """Where a request keeps the headers that tell how many more its key may make."""
 
-ALWAYS_TOLD: Final = 1000
-"""Rates up to which every answer tells how many turns are left; beyond, only when they run short: a header costs."""
+MOST_PASSES: Final = 10_000
 
 NO_KEY: Final = "send your API key as the header X-API-Key or Authorization: Bearer"
 NOT_VALID: Final = "the API key is not valid"
@@ -54,34 +55,24 @@ class Door:
         key, tenant = presented(scope["headers"])
         if key is None:
             raise Unauthorized(NO_KEY)
-        digest = digest_of(key)
-        if self._ring.has(digest):
-            caller = self._first
-        else:
-            memory = self._access.identities.recall(digest)  # nearly always it is known, and nobody has to wait
-            identity = None if memory is None else memory.value
-            caller = self._let_in(identity or await self._found(key, digest, scope), digest, scope)
-        if tenant is not None:
-            caller = await self._acting_for(caller, tenant)
-        if caller.rate is not None:
-            limiter = self._access.limiter
-            taken = limiter.take_now(caller.id, caller.rate) or await limiter.take(caller.id, caller.rate)
-            if caller.rate.requests <= ALWAYS_TOLD or taken.remaining * 10 < caller.rate.requests:
-                scope[TURNS] = turns_headers(caller.rate, taken)
-            if not taken.is_allowed:
-                raise _not_your_turn(caller.rate, taken)
-        return caller
+        now = self._clock.monotonic()
+        known = self._access.identities.passes.get(key)
+        if known is None or now >= known.until:
+            known = await self._recognise(key, scope, now)
+        known.uses[0] += 1
+        if known.digest is not None:
+            scope[DIGEST] = known.digest
+        if known.purse is not None and not known.purse.spend_freely(now):
+            await self._take_turn(known.caller, scope)
+        return known.caller if tenant is None else await self._acting_for(known.caller, tenant)
 
     async def visitor(self, scope: Scope) -> Caller | None:
         """Return who a request to an open path comes from; nobody if it has no key that is known to be good."""
         key, _ = presented(scope["headers"])
         if key is None:
             return None
-        digest = digest_of(key)
-        if self._ring.has(digest):
-            return self._first
         try:
-            return self._let_in(await self._found(key, digest, scope), digest, scope)
+            return (await self._recognise(key, scope, self._clock.monotonic())).caller
         except DrumlineError:
             return None
 
@@ -95,13 +86,35 @@ class Door:
         if reason is not None:
             raise Unauthorized(reason)
 
-    def _let_in(self, identity: Identity, digest: bytes, scope: Scope) -> Caller:
-        """Return who comes with a key of the store, if it opens."""
+    async def _recognise(self, key: bytes, scope: Scope, now: float) -> Pass:
+        """Find out who comes with a key, or raise why it does not open; keep the answer for its next requests."""
+        digest = digest_of(key)
+        if self._ring.has(digest):
+            known = Pass(self._first, inf)
+        else:
+            known = await self._holder(key, digest, scope)
+        rate = known.caller.rate
+        known.purse = None if rate is None else self._access.limiter.purse(known.caller.id, rate)
+        passes = self._access.identities.passes
+        if known.until > now:
+            if len(passes) >= MOST_PASSES:
+                passes.clear()
+            passes[key] = known
+        return known
+
+    async def _holder(self, key: bytes, digest: bytes, scope: Scope) -> Pass:
+        """Return who comes with a key of the store, good for as long as that was asked for just now."""
+        identities = self._access.identities
+        memory = identities.recall(digest)
+        identity = memory.value if memory is not None and memory.value is not None else None
+        if identity is None:
+            identity = await self._found(key, digest, scope)
         if not identity.is_good and (reason := identity.key.refusal(self._clock.now())) is not None:
             raise Unauthorized(reason)
-        scope[DIGEST] = digest
-        self._access.identities.used(identity.key.id)
-        return identity.caller
+        # One that expires is looked at each time: no pass may outlive it.
+        is_lasting = memory is not None and identity.is_good
+        until = memory.asked_at + FRESH_SECONDS if memory is not None and is_lasting else 0.0
+        return Pass(identity.caller, until, digest, identities.uses_of(identity.key.id))
 
     async def _found(self, key: bytes, digest: bytes, scope: Scope) -> Identity:
         """Look for a key that is not known to be good; whoever tries many that are not has to wait."""
@@ -118,6 +131,18 @@ class Door:
     async def _identity(self, digest: bytes) -> Identity | None:
         memory = self._access.identities.recall(digest)
         return await self._access.identities.find(digest) if memory is None else memory.value
+
+    async def _take_turn(self, caller: Caller, scope: Scope) -> None:
+        """Take a turn of a limited key with word on how many are left, or raise `RateLimited`."""
+        rate = caller.rate
+        if rate is None:
+            return
+        limiter = self._access.limiter
+        taken = limiter.take_now(caller.id, rate) or await limiter.take(caller.id, rate)
+        if rate.requests <= ALWAYS_TOLD or taken.remaining * 10 < rate.requests:
+            scope[TURNS] = turns_headers(rate, taken)
+        if not taken.is_allowed:
+            raise _not_your_turn(rate, taken)
 
     async def _acting_for(self, caller: Caller, header: bytes) -> Caller:
         """Return the caller as one of the tenant that it names, which must be its own unless it is for every tenant."""

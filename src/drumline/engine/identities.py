@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -16,6 +17,7 @@ from drumline.core.policy import DEFAULT_POLICY, Policy
 from drumline.core.rate import parse_rate
 from drumline.engine.remembering import Memory, Remembered
 from drumline.ports.access import Keys
+from drumline.ports.limiter import Purse
 
 FLUSH_EVERY: Final = 5.0
 """Seconds between two writes of how often keys were used."""
@@ -33,6 +35,25 @@ class Identity(Struct, frozen=True):
     """Whether it surely opens, at any time."""
 
 
+@dataclass(slots=True)
+class Pass:
+    """What lets the requests of one key through without a question, for under a second.
+
+    It is found by the key itself, so that nothing has to be hashed and compared for each request. How long that took
+    tells nobody anything: Python looks a key up by a hash that is secret to the process.
+    """
+
+    caller: Caller
+    until: float
+    """When the key has to be looked at again, on the monotonic clock."""
+    digest: bytes | None = None
+    """The digest of the key, if it is one of the store's."""
+    uses: list[int] = field(default_factory=lambda: [0])
+    """How often the key was used, shared with the count that is written down."""
+    purse: Purse | None = None
+    """The turns that the key has in hand, if it is limited."""
+
+
 class Identities:
     """Finds out whose key it is, without asking the store for each request."""
 
@@ -41,7 +62,8 @@ class Identities:
         self._store = store
         self._clock = clock
         self._known: Remembered[bytes, Identity] = Remembered(self._find, name="API keys", clock=clock)
-        self._uses: dict[KeyId, int] = {}
+        self.passes: dict[bytes, Pass] = {}
+        self._uses: dict[KeyId, list[int]] = {}
         self._flushing: asyncio.Task[None] | None = None
 
     def recall(self, digest: bytes) -> Memory[Identity] | None:
@@ -54,27 +76,32 @@ class Identities:
 
     def forget(self, key: KeyId) -> None:
         """Look again at a key that has changed."""
+        self.passes.clear()
         self._known.forget(lambda identity: identity.key.id == key)
 
-    def used(self, key: KeyId) -> None:
-        """Count a use of a key; it is written down with others some seconds later, with the time it is then."""
-        uses = self._uses.get(key, 0)
-        if uses or len(self._uses) < MOST_COUNTED:
-            self._uses[key] = uses + 1
+    def uses_of(self, key: KeyId) -> list[int]:
+        """Return where uses of a key are counted; they are written down together, with the time it is then."""
         if self._flushing is None:
             self._flushing = asyncio.get_running_loop().create_task(self._flush_later(), name="note uses of keys")
+        return self._uses.setdefault(key, [0]) if len(self._uses) < MOST_COUNTED else [0]
 
     async def flush(self) -> None:
-        """Write down how often keys were used."""
-        uses, self._uses = self._uses, {}
+        """Write down how often keys were used, and let go of passes that are not good any more."""
+        now = self._clock.monotonic()
+        self.passes = {key: each for key, each in self.passes.items() if now < each.until}
+        uses = {key: count[0] for key, count in self._uses.items() if count[0]}
+        for key in uses:
+            self._uses[key][0] = 0
         if not uses:
+            self._uses.clear()
+            self.passes.clear()  # they count in what was let go
             return
-        now = self._clock.now()
+        at = self._clock.now()
         try:
-            await self._store.note_uses([KeyUse(key, count, now) for key, count in uses.items()])
+            await self._store.note_uses([KeyUse(key, count, at) for key, count in uses.items()])
         except Unavailable:  # they are written with the next ones
             for key, count in uses.items():
-                self._uses[key] = self._uses.get(key, 0) + count
+                self._uses.setdefault(key, [0])[0] += count
 
     async def close(self) -> None:
         """Write down what is left, and ask nothing more."""

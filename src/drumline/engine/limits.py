@@ -14,6 +14,8 @@ from drumline.core.rate import Rate
 from drumline.ports.limiter import Taken
 
 MOST_LOTS: Final = 1000
+ALWAYS_TOLD: Final = 1000
+"""Rates up to which every answer tells how many turns are left; beyond, only when they run short: a header costs."""
 MOST_KEYS: Final = 10_000
 LOT_SHARE: Final = 12
 """A lot may be used for this part of the window."""
@@ -63,6 +65,8 @@ class Purse:
     def __init__(self, rate: Rate) -> None:
         self.window = Window(rate)
         self._turns = 0
+        self._few = 0
+        """So many turns in hand or less are given out one by one, with word on how many are left."""
         self._void_at = 0.0
         self._free = self.window.most
         self._more_at = 0.0
@@ -77,6 +81,13 @@ class Purse:
             return Taken(False, 0, self._refused_until - now)
         return None
 
+    def spend_freely(self, now: float) -> bool:
+        """Give a turn if so many are in hand that nobody has to be told; else say no, and mean nothing by it."""
+        if self._turns <= self._few or now >= self._void_at:
+            return False
+        self._turns -= 1
+        return True
+
     def fill(self, granted: Granted, wanted: int, now: float) -> None:
         """Take in what was granted; less than was wanted means that there is no more for a while."""
         left = self._turns if now < self._void_at else 0
@@ -85,6 +96,8 @@ class Purse:
         self._free = granted.free
         self._more_at = now + granted.seconds
         self._refused_until = self._more_at if granted.lots < wanted else 0.0
+        is_plenty = self.window.rate.requests > ALWAYS_TOLD and granted.free * 10 >= self.window.most
+        self._few = 0 if is_plenty else self._turns
 
     def settle(self, now: float) -> Taken:
         """Give a turn or refuse it, once everybody has been asked."""
@@ -119,6 +132,10 @@ class LocalLimiter:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._purses = Purses()
+
+    def purse(self, key: str, rate: Rate) -> Purse:
+        """Return the turns that a key has in hand."""
+        return self._purses.of(key, rate)
 
     def take_now(self, key: str, rate: Rate) -> Taken:
         """Answer at once."""

@@ -13,7 +13,7 @@ from drumline.backends.redis.keys import DEFAULT_PREFIX, LimiterKeys
 from drumline.backends.redis.line import Call, Line
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.rate import Rate
-from drumline.engine.limits import Granted, Purses
+from drumline.engine.limits import Granted, Purse, Purses
 from drumline.ports.limiter import Taken
 from drumline.sdk.batcher import Batcher
 
@@ -42,6 +42,10 @@ class RedisLimiter:
     async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX) -> Self:
         """Return the limiter at `url`. Nothing is sent yet."""
         return cls(url, prefix=prefix)
+
+    def purse(self, key: str, rate: Rate) -> Purse:
+        """Return the turns that a key has in hand."""
+        return self._purses.of(key, rate)
 
     def take_now(self, key: str, rate: Rate) -> Taken | None:
         """Answer at once, where that can be done without asking Redis."""
