@@ -3,10 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Sequence
+from typing import Final
 
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Hint
+
+AT_ONCE: Final = 1000
+"""Hints pushed in one go: of thousands, the first should not wait for the last."""
 
 
 class Offers:
@@ -43,7 +47,9 @@ class Offers:
         await self._push(hints)
 
     async def _push(self, hints: Sequence[Hint]) -> None:
-        await self._queue.push(hints)
-        if self._waiters.are_any:
-            for queue, count in Counter(hint.lane.queue for hint in hints).items():
-                self._waiters.wake(queue, count)
+        for start in range(0, len(hints), AT_ONCE):
+            some = hints[start : start + AT_ONCE]
+            await self._queue.push(some)
+            if self._waiters.are_any:
+                for queue, count in Counter(hint.lane.queue for hint in some).items():
+                    self._waiters.wake(queue, count)

@@ -1,13 +1,12 @@
 """What the ends of tasks lead to in their jobs, written in the transaction that ends them. The jobs are locked."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, tally_of
 from drumline.backends.postgres.access import Access, tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
-from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
@@ -106,15 +105,21 @@ class JobFollowing(Access):
         moved = tuple((task, State.SKIPPED) for task in following.skipped)
         return Effects(released=tuple(released), moved=moved, jobs=tuple(changed))
 
-    async def _follow_completed(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
+    async def _follow_completed(
+        self, transaction: Transaction, tasks: Sequence[TaskId], members: Members, started: Mapping[TaskId, int]
+    ) -> Effects:
         """Do the same for tasks that have all completed: nearly always that skips nobody, and is one statement."""
-        rows = await transaction.fetch(
-            "release_completed", ids=sorted(ended), act=NUMBER_OF[Act.UNBLOCK], now=self._now()
+        ((*waiting, is_asked),) = await transaction.fetch(
+            "release_completed", ids=tasks, act=NUMBER_OF[Act.UNBLOCK], now=self._now()
         )
-        if rows and rows[0][0] is None:
+        if is_asked:
+            ended = {task: (State.COMPLETED, started.get(task)) for task in tasks}
             return await self._follow(transaction, ended, members)
-        released = await self._hints(rows)
-        changed = await self._tally(transaction, _ends(ended, members), members.jobs)
+        released = await self._hints(*waiting)
+        counts = Counter([members.job_of[task] for task in tasks])
+        starts = {members.job_of[task]: started_at for task, started_at in started.items()}
+        tallies = [Tally(job, completed=counts[job], started_at=starts.get(job)) for job in sorted(counts)]
+        changed = await self._count(transaction, tallies, members.jobs)
         return Effects(released=tuple(released), jobs=tuple(changed)) if released or changed else NO_EFFECTS
 
     async def _skip(
@@ -159,20 +164,27 @@ class JobFollowing(Access):
         ids = sorted(tasks)
         if not ids:
             return []
-        rows = await transaction.fetch("unblock", ids=ids, act=NUMBER_OF[Act.UNBLOCK], now=self._now())
-        return await self._hints(rows)
+        (waiting,) = await transaction.fetch("unblock", ids=ids, act=NUMBER_OF[Act.UNBLOCK], now=self._now())
+        return await self._hints(*waiting)
 
-    async def _hints(self, rows: Rows) -> list[Hint]:
-        """Return what waits to be claimed now, given as id, lane and time."""
-        lanes = await self._lanes.lanes({lane for _, lane, _ in rows})
+    async def _hints(
+        self, tasks: Sequence[Any] | None, lanes: Sequence[int] | None, due_at: Sequence[int] | None
+    ) -> list[Hint]:
+        """Return what waits to be claimed now, given as arrays."""
+        if tasks is None or lanes is None or due_at is None:
+            return []
+        known = await self._lanes.lanes(set(lanes))
         firsts: dict[int, int] = {}
-        for _, lane, due_at in rows:
-            if due_at < firsts.get(lane, LATEST):
-                firsts[lane] = due_at
+        for lane, due in zip(lanes, due_at, strict=True):
+            if due < firsts.get(lane, LATEST):
+                firsts[lane] = due
         # Before the commit, which may fail: then a claim begins to look too early, which does no harm.
-        for lane, due_at in firsts.items():
-            self._cursors.queued(lane, Place(due_at, BELOW_ALL))
-        return [Hint(TaskId(task), lanes[lane], Instant(due_at)) for task, lane, due_at in rows]
+        for lane, due in firsts.items():
+            self._cursors.queued(lane, Place(due, BELOW_ALL))
+        return [
+            Hint(TaskId(str(task)), known[lane], Instant(due))
+            for task, lane, due in zip(tasks, lanes, due_at, strict=True)
+        ]
 
     async def _tally(
         self,
@@ -187,9 +199,12 @@ class JobFollowing(Access):
         by_job: defaultdict[str, list[tuple[State, int | None]]] = defaultdict(list)
         for job, state, started_at in ended:
             by_job[job].append((state, started_at))
-        if not by_job:
-            return []
         tallies = [tally_of(job, ends) for job, ends in sorted(by_job.items())]
+        return await self._count(transaction, tallies, before) if tallies else []
+
+    async def _count(
+        self, transaction: Transaction, tallies: Sequence[Tally], before: Mapping[str, JobRow]
+    ) -> list[tuple[JobId, JobStatus]]:
         rows = await transaction.fetch("tally", **_tally_columns(tallies), now=self._now())
         after = [job_row(row) for row in rows]
         changed = [row for row in after if row.status is not before[row.id].status]

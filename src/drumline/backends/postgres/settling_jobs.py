@@ -1,6 +1,7 @@
 """Recording how attempts of tasks of jobs ended: their ends lead to others, so the jobs are locked first."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from drumline.backends.postgres.access import column
@@ -75,17 +76,17 @@ class SettlingJobs(JobFollowing):
         self, transaction: Transaction, settlements: Sequence[Settlement], members: Members
     ) -> tuple[Answers, Effects]:
         """End tasks that have completed: by the statement that ends plain ones."""
-        started: dict[TaskId, int | None] = {}
+        started: dict[TaskId, int] = {}
         if any(job.started_at is None for job in members.jobs.values()):
             rows = await transaction.fetch("started_at", ids=[each.lease.task for each in settlements])
-            started = {TaskId(task): started_at for task, started_at in rows}
+            started = {TaskId(task): started_at for task, started_at in sorted(rows, key=itemgetter(1), reverse=True)}
         ending = [(each, COMPLETED) for each in settlements]
         rows = await transaction.fetch("settle", **end_columns(ending, self._now(), in_job=True))
         answers = answers_of(ending, rows)
         if not answers:
             return answers, NO_EFFECTS
-        ended = {lease.task: (State.COMPLETED, started.get(lease.task)) for lease in answers}
-        return answers, await self._follow_completed(transaction, ended, members)
+        ended = sorted(lease.task for lease in answers)
+        return answers, await self._follow_completed(transaction, ended, members, started)
 
     async def _end(self, transaction: Transaction, settlements: Sequence[Settlement], *, in_job: bool) -> list[Ending]:
         """Lock the tasks of current leases, each once in the list, and decide how their attempts end."""

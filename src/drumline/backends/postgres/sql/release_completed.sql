@@ -2,7 +2,8 @@
 -- Their jobs are locked. Nothing is done if that would skip a task, because nothing it needs has failed. Those that
 -- are not blocked any more, as they were cancelled or skipped, are left alone; what is counted for them nobody reads.
 --   transition  blocked -> queued
--- GIVES what waits now; or one row of nothing if the rules of core/following.py have to be asked
+-- GIVES one row: what waits now, as arrays, which are read faster than thousands of rows; and whether the rules of
+-- core/following.py have to be asked
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -71,6 +72,7 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT released.id::text, released.lane, released.due_at FROM released
-UNION ALL
-SELECT NULL, NULL, NULL FROM asked WHERE asked.is_asked
+SELECT
+    array_agg(released.id) AS ids, array_agg(released.lane) AS lanes, array_agg(released.due_at) AS due_at,
+    (SELECT asked.is_asked FROM asked) AS is_asked
+FROM released

@@ -1,7 +1,7 @@
 -- every act that ends tasks: let blocked tasks wait to be claimed. Their jobs are locked.
 --   transition  blocked -> queued
 --   :ids        sorted; a task's own delay counts from now, and it is not due before its run_at
--- GIVES what waits now
+-- GIVES one row: what waits now, as arrays
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -37,4 +37,5 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT released.id::text, released.lane, released.due_at FROM released
+SELECT array_agg(released.id) AS ids, array_agg(released.lane) AS lanes, array_agg(released.due_at) AS due_at
+FROM released
