@@ -80,13 +80,8 @@ def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)
 
 
+@lru_cache(maxsize=1024)  # what is told together has mostly happened together
 def moment_of(instant: Instant) -> str:
     """Return an instant as ISO 8601 in UTC with milliseconds."""
     seconds, millis = divmod(instant, 1000)
-    return f"{_second(seconds)}.{millis:03}Z"
-
-
-@lru_cache(maxsize=256)
-def _second(seconds: int) -> str:
-    """Return a second as text. What is told together has mostly happened in the same few seconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{millis:03}Z"

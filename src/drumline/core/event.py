@@ -6,6 +6,7 @@ Whoever reads the outbox gets both as an `Event`, in one order for everybody.
 """
 
 import re
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -190,6 +191,7 @@ def parse_event_id(text: str, *, field: str) -> tuple[str, Place]:
     return match[1], Place(int(match[2]), int(match[3]))
 
 
+@lru_cache(maxsize=1024)
 def worker_text(session: int | None) -> str | None:
     """Return the public id of the worker of an execution; stores keep 0 or nothing where there was none."""
     return session_text(SessionId(session)) if session else None
