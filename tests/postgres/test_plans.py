@@ -61,6 +61,9 @@ HOT: dict[str, dict[str, Any]] = {
         "nonces": [5, 5], "now": None,
     },
     "claimed_before": {"session": 7, "nonce": 5},
+    "read_outbox": {"after": 0, "limit": 100},
+    "read_acts": {"after": 0, "until": 100},
+    "last_chunks": {"tasks": IDS, "epochs": [1, 1], "limit": 8},
     "write_dead_letters": {
         "ids": IDS, "epochs": [1, 1], "reasons": ["poison"] * 2, "fingerprints": ["a", "b"], "kinds": ["K"] * 2,
         "messages": ["m"] * 2, "said": ["s"] * 2,
