@@ -77,9 +77,13 @@ class KafkaServer:
         }
         properties = self._folder / "server.properties"
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        self._format(properties)
         self._program = Program(_java("kafka.Kafka", properties), folder=self._folder, user=None, port=self._port)
-        self.start()
+        try:
+            self._format(properties)
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
 
     @property
     def broker(self) -> str:
