@@ -104,7 +104,7 @@ def plan_firings(rows: Sequence[DueRow], order: FireOrder, now: Instant) -> list
         if room <= 0:
             break
         firing = fire(row.due, now=now, absence=order.absence, limits=order.limits)
-        planned = tuple(_planned(row, run, maker, now) for run in firing.runs)
+        planned = tuple([_planned(row, run, maker, now) for run in firing.runs])
         room -= len(planned)
         plans.append(Due(row, firing, planned))
     return plans
@@ -171,18 +171,22 @@ class Advance(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is as nearly always: one run, a task, started; and the schedule goes on."""
-        return self.last_task is not None and self[3:8] == (False, 1, 0, 0, 0)
+        """Whether it is as nearly always: one run, a task, started; and the schedule goes on, without jitter."""
+        return self.last_task is not None and self[3:8] == (False, 1, 0, 0, 0) and self.fire_at == self.due_at
 
 
 def advance_of(due: Due) -> Advance:
     """Return how a schedule goes on after a firing."""
+    turn = due.firing.turn
+    if len(due.planned) == 1 and turn is not None and not due.firing.missed:
+        run = due.planned[0].run
+        if run.state is RunState.STARTED:  # as nearly always
+            return Advance(due.row.id, turn.fire_at, turn.due_at, False, 1, 0, 0, 0, run.fire_time, run.task, run.job)
     states = [one.run.state for one in due.planned]
     skipped, waiting = states.count(RunState.SKIPPED), states.count(RunState.WAITING)
     last = None
     if len(states) > skipped + waiting:
         last = next(one.run for one in reversed(due.planned) if one.run.state is RunState.STARTED)
-    turn = due.firing.turn
     return Advance(
         due.row.id,
         None if turn is None else turn.fire_at,

@@ -1,5 +1,6 @@
 """Schedules as both stores keep them: numbers for words, rows for people, and what firings become."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -32,6 +33,7 @@ NUMBER_OF: Final[Mapping[object, int]] = MappingProxyType(
 
 _LARGEST_KEPT: Final = 4096
 """Characters of a target that is kept in memory once it has been read."""
+_ANY_SIZE: Final = Limits(payload=sys.maxsize, nesting=sys.maxsize)
 _NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
 
 
@@ -118,10 +120,7 @@ class Maker(NamedTuple):
 
     def make(self, target: str, *, schedule: str, tenant: str, fire_time: Instant) -> NewTask | NewJob:
         """Return the task or job of one firing, or raise `Invalid` if it is not accepted any more."""
-        if len(target) <= _LARGEST_KEPT:
-            made = _pattern(target, tenant, self.limits)
-        else:
-            made = _pattern.__wrapped__(target, tenant, self.limits)
+        made = (_pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__)(target, tenant)
         if isinstance(made, NewTask):
             return replace(made, id=self.new_id(), options=_marked(made.options, schedule, fire_time))
         job = accept_job(made, id=JobId(self.new_id()), new_id=self.new_id, tenant=tenant, limits=self.limits)
@@ -139,10 +138,13 @@ def _marked(options: bytes | None, schedule: str, fire_time: Instant) -> bytes:
 
 
 @lru_cache(maxsize=16_384)
-def _pattern(target: str, tenant: str, limits: Limits) -> Any:
-    """Return the task that a target makes, but for its id; or the job as it was asked for."""
+def _pattern(target: str, tenant: str) -> Any:
+    """Return the task that a target makes, but for its id; or the job as it was asked for.
+
+    Its size was checked when it was stored: a limit that was lowered since does not stop what was accepted.
+    """
     wanted = decode(target, Target)
-    return wanted.job if wanted.task is None else accept(wanted.task, id=_NO_ID, tenant=tenant, limits=limits)
+    return wanted.job if wanted.task is None else accept(wanted.task, id=_NO_ID, tenant=tenant, limits=_ANY_SIZE)
 
 
 @lru_cache(maxsize=16_384)

@@ -28,7 +28,7 @@ _FARTHEST_EAST: Final = 15 * 3600
 """No clock is ahead of UTC by more seconds than this."""
 
 
-class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True):
     """What says when: exactly one of `cron`, `interval_ms` and `run_at`, and the bounds of it, which are included."""
 
     cron: str | None = None

@@ -1,12 +1,14 @@
 """Firing schedules: runs, their tasks and jobs, and the next fire times, in one transaction."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from drumline.backends.schedule_plans import (
     Advance,
+    Key,
     Made,
     Planned,
     Stopped,
@@ -26,11 +28,12 @@ from drumline.backends.sqlite.statements import SQL
 from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.core.clock import Instant
+from drumline.core.codec import encode
 from drumline.core.errors import Invalid
 from drumline.core.firing import OVERTAKEN
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
-from drumline.core.schedule import RunState
+from drumline.core.schedule import RunKind, RunState
 from drumline.core.state import Act, State
 from drumline.core.task import Submitted
 from drumline.ports.hint import NO_EFFECTS
@@ -108,8 +111,20 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
 
     def _insert_runs(self, connection: sqlite3.Connection, now: Instant, planned: Sequence[Planned]) -> list[Planned]:
         """Store runs, and return those that came about: a fire time that has one keeps it."""
-        batch = batch_of([one.columns for one in planned])
-        new = set(connection.execute(SQL["insert_runs"], {"batch": batch, "now": now}).fetchall())
+        alike: defaultdict[int, dict[str, str]] = defaultdict(dict)
+        other: list[Planned] = []
+        for one in planned:
+            run = one.run
+            if run.task is not None and run.kind is RunKind.SCHEDULED:
+                alike[run.fire_time][run.schedule] = run.task
+            else:
+                other.append(one)
+        new: set[Key] = set()
+        for fire_time, tasks in alike.items():
+            new.update(_insert_alike(connection, now, fire_time, tasks))
+        if other:
+            batch = batch_of([one.columns for one in other])
+            new.update(connection.execute(SQL["insert_runs"], {"batch": batch, "now": now}).fetchall())
         return [one for one in planned if one.key in new]
 
     def _make_runs(self, connection: sqlite3.Connection, planned: Sequence[Planned]) -> Made:
@@ -151,10 +166,23 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         return self._cancel(connection, task, at, Act.CANCEL)
 
 
+def _insert_alike(connection: sqlite3.Connection, now: Instant, fire_time: int, tasks: dict[str, str]) -> Iterator[Key]:
+    """Store runs that differ in nothing but schedule and task, and give those that came about: nearly always all."""
+    batch = {"batch": encode(tasks).decode(), "fire_time": fire_time}
+    if connection.execute(SQL["insert_runs_alike"], batch | {"now": now}).rowcount == len(tasks):
+        return ((schedule, fire_time) for schedule in tasks)
+    found = connection.execute(SQL["runs_of_tasks"], batch).fetchall()
+    return ((schedule, fire_time) for (schedule,) in found)
+
+
 def _advance(connection: sqlite3.Connection, advances: Sequence[Advance]) -> None:
-    plain = [(one.id, one.fire_at, one.due_at, one.last_fire_time, one.last_task) for one in advances if one.is_plain]
+    alike: defaultdict[tuple[int | None, int | None], dict[str, str | None]] = defaultdict(dict)
+    for one in advances:
+        if one.is_plain:
+            alike[one.fire_at, one.last_fire_time][one.id] = one.last_task
+    for (fire_at, last_fire_time), tasks in alike.items():
+        batch = {"batch": encode(tasks).decode(), "fire_at": fire_at, "last_fire_time": last_fire_time}
+        connection.execute(SQL["advance_alike"], batch)
     other = [one for one in advances if not one.is_plain]
-    if plain:
-        connection.execute(SQL["advance_plainly"], {"batch": batch_of(plain)})
     if other:
         connection.execute(SQL["advance_schedules"], {"batch": batch_of(other)})
