@@ -289,6 +289,22 @@ async def test_two_processes_that_ripple_at_once_tell_each_job_once(store: Postg
     assert sorted(hints) == sorted(task for job in waiting for task in job.tasks.values())
 
 
+async def test_a_job_that_is_told_twice_of_one_end_goes_on_waiting_for_the_other(
+    store: PostgresStore, other: PostgresStore
+) -> None:
+    session = await open_session(store)
+    running = await submit_job(store, job_of({"x": ()}))
+    await claim_keys(store, session)
+    done = await submit_job(store, job_of({"y": ()}))
+    waiting = [await submit_job(store, job_of({f"w{n}": ()}, depends_on=(running.id, done.id))) for n in range(20)]
+    await run_all(store, session)
+
+    await asyncio.gather(store.ripple(), other.ripple(), store.ripple())
+
+    assert {(await job_view(store, job.id)).waits_for for job in waiting} == {1}
+    assert await claim_keys(store, session) == {}
+
+
 async def test_a_settlement_that_lost_to_a_cancel_is_refused(store: PostgresStore) -> None:
     case = await prepared(store)
     await store.cancel_jobs([case.job.id], force=True)
