@@ -142,7 +142,7 @@ def _setting(leaf: Leaf, doc: str) -> str:
 def _type(type_: Any) -> str:
     if isinstance(type_, type) and not get_args(type_):
         names = {timedelta: "duration", Secret: "secret", str: "text", int: "number", bool: "yes or no", Path: "path"}
-        return names[type_]
+        return names.get(type_, "number")
     arguments = get_args(type_)
     if type(None) in arguments:
         return " or ".join(_type(part) for part in arguments if part is not type(None))

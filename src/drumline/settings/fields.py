@@ -138,6 +138,27 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     """Networks such as `10.0.0.0/8` whose `X-Forwarded-For` is believed, in the audit log and against guessing."""
 
 
+class MonitorSettings(Struct, frozen=True, kw_only=True):
+    """Where a process shows figures and health to those who watch it, without a key."""
+
+    port: Port | None = None
+    """The port of `/metrics`, `/livez` and `/readyz`, the same in every role; not opened when not set, and with 0 a
+    free one is taken. An API server shows them at its own port besides, `/metrics` to keys that may read figures."""
+    host: str = "127.0.0.1"
+    """The address that this port is opened on. Whoever reaches it sees the names of queues and tasks."""
+
+
+class TraceSettings(Struct, frozen=True, kw_only=True):
+    """OpenTelemetry traces, from the submission of a task to its execution and to those who are told of it."""
+
+    endpoint: str | None = None
+    """Where spans are sent by OTLP over HTTP, such as `http://collector:4318/v1/traces`; nowhere when not set."""
+    headers: Secret | None = None
+    """Headers for that, such as `authorization=Bearer …`, separated by commas."""
+    sample: Annotated[float, Meta(ge=0, le=1)] = 1.0
+    """The share of traces that is recorded, of those that begin here; what a caller has decided for its own holds."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What Drumline says of itself, on standard error."""
 
@@ -156,6 +177,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The address that the API listens on."""
     port: Port = 8080
     """The port that the API listens on; 0 takes a free one."""
+    drain_delay: timedelta = timedelta(0)
+    """How long an API server that was asked to stop still serves, while `/readyz` says 503: longer than a load balancer
+    takes to notice."""
     url: str | None = None
     """The server that commands and remote workers talk to; found through the data folder when not set."""
     public_url: str | None = None
@@ -185,6 +209,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     bus: BusSettings = field(default_factory=BusSettings)
     notify: NotifySettings = field(default_factory=NotifySettings)
     access: AccessSettings = field(default_factory=AccessSettings)
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
+    trace: TraceSettings = field(default_factory=TraceSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
 

@@ -29,6 +29,7 @@ _SCHEMES = {
     "bus_url": ("kafka://",),
     "url": ("http://", "https://"),
     "public_url": ("http://", "https://"),
+    "trace.endpoint": ("http://", "https://"),
 }
 _FLAGS = {
     "worker.concurrency": "concurrency",
