@@ -19,11 +19,14 @@ ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
 
 
 class Server:
-    """`drumline dev` in a process of its own, on a free port."""
+    """`drumline dev` in a process of its own, on a free port; or another program that runs a server."""
 
-    def __init__(self, data: Path, *options: str, app: Path | None = APP, **settings: str) -> None:
+    def __init__(
+        self, data: Path, *options: str, app: Path | None = APP, program: str = "dev", **settings: str
+    ) -> None:
         self.data = data
         self.log = data.parent / f"{data.name}.log"
+        self._program = program
         self._options = options
         self._app = [str(app)] if app else []
         self.environment = {
@@ -41,7 +44,7 @@ class Server:
 
     def start(self) -> Self:
         """Start it, and return once it answers."""
-        command = [sys.executable, "-m", "drumline.cli.main", "dev", *self._app, "--port", "0", "--data"]
+        command = [sys.executable, "-m", "drumline.cli.main", self._program, *self._app, "--port", "0", "--data"]
         with self.log.open("a") as errors:
             self._process = subprocess.Popen(
                 [*command, str(self.data), *self._options],

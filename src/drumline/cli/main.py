@@ -25,6 +25,7 @@ from drumline.cli import (
     workers,
 )
 from drumline.cli.completion import completion
+from drumline.cli.demo import demo
 from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.output import print_json, say
 from drumline.cli.submitting import submit
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 
 app.command("dev")(servers.dev)
+app.command("demo")(demo)
 app.command("submit")(submit)
 app.command("watch")(watch)
 app.command("logs")(logs)

@@ -36,7 +36,7 @@ def dev(
         return
     from drumline.lifecycle.servers import run_dev
 
-    _run(settings, run_dev(settings, apps or [], say=typer.echo))
+    run_process(settings, run_dev(settings, apps or [], say=typer.echo))
 
 
 def api(
@@ -46,7 +46,7 @@ def api(
     settings = _load(config, host=host, port=port, data=data, log_level=log_level)
     from drumline.lifecycle.servers import run_api
 
-    _run(settings, run_api(settings, say=say))
+    run_process(settings, run_api(settings, say=say))
 
 
 def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
@@ -54,7 +54,7 @@ def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = No
     settings = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_scheduler
 
-    _run(settings, run_scheduler(settings))
+    run_process(settings, run_scheduler(settings))
 
 
 def notifier(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
@@ -62,7 +62,7 @@ def notifier(data: Data = None, config: Config = None, log_level: LogLevel = Non
     settings = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.notifying import run_notifier
 
-    _run(settings, run_notifier(settings))
+    run_process(settings, run_notifier(settings))
 
 
 def worker(
@@ -87,7 +87,7 @@ def worker(
     )
     from drumline.lifecycle.processes import run_worker
 
-    _run(settings, run_worker(settings, apps or []))
+    run_process(settings, run_worker(settings, apps or []))
 
 
 def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
@@ -95,7 +95,7 @@ def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None
     settings = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_migrate
 
-    _run(settings, run_migrate(settings))
+    run_process(settings, run_migrate(settings))
     say("The schema is up to date.")
 
 
@@ -126,7 +126,8 @@ def _load(
     return load_settings(os.environ, flags=flags, config=config)
 
 
-def _run(settings: "Settings", process: Coroutine[Any, Any, None]) -> None:
+def run_process(settings: "Settings", process: Coroutine[Any, Any, None]) -> None:
+    """Run a process to its end; what goes wrong in one of its services is raised as it is."""
     from drumline.core.errors import DrumlineError
     from drumline.lifecycle.processes import run
     from drumline.observe.logging import set_up_logging

@@ -21,6 +21,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     is_found: bool = True
     """Whether commands on this machine find this server by themselves."""
+    is_demo: bool = False
+    """Whether it shows something by itself already."""
 
 
 def banner(ready: Ready) -> str:
@@ -36,6 +38,8 @@ def banner(ready: Ready) -> str:
         lines += ["Try it:", f"  {_curl(ready.url, ready.key or '$DRUMLINE_API_KEY')}"]
         if ready.is_found:
             lines.append(f"  {_program()} submit shell --arg shell='echo hello' --wait")
+    if ready.is_found and not ready.is_demo:
+        lines.append(f"  {_program()} demo     (fills every screen with the work of a small shop)")
     if not ready.is_found:
         lines.append(f"Another server on this data folder was first: reach this one with --url {ready.url}")
     lines += ["", "Ctrl-C stops it; once more, without waiting for running tasks."]

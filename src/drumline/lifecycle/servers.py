@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from msgspec.structs import replace
+
 from drumline._version import __version__
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
@@ -34,10 +36,14 @@ from drumline.settings.fields import KEY_FILE
 
 Say = Callable[[str], None]
 """Tells a person something."""
+Besides = Callable[[str, str], dict[str, Service]]
+"""What else to run in the process, made from the server's address and its key."""
 
 
-async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> None:
-    """Run API, scheduler duties, a notifier and a worker in this process."""
+async def run_dev(
+    settings: Settings, targets: Sequence[str], *, say: Say, besides: Besides = lambda _url, _key: {}
+) -> None:
+    """Run API, scheduler duties, a notifier and a worker in this process; what is besides them stops first."""
     apps = load_apps(targets)
     make_data_folder(settings.data)
     key = _server_key(settings)
@@ -53,7 +59,10 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
         lend(apps, own, settings)
         with stopping_by_signal() as stopping, ExitStack() as stack:
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
+            more = besides(url_of(settings.host, server.port), key)
+            ready = _ready(settings, crew.names, is_found=is_found, is_demo=bool(more))
             stages = (
+                *([Stage(more, is_purpose=True)] if more else []),
                 Stage(
                     {
                         "worker": partial(crew.run, hurry=stopping.hurried),
@@ -62,9 +71,7 @@ async def run_dev(settings: Settings, targets: Sequence[str], *, say: Say) -> No
                 ),
                 Stage(notifier_services(engine.store, settings, is_embedded=is_embedded)),
                 Stage(duties_of(wired, settings)),
-                Stage(
-                    {"api": server.run, "ready": _tell(settings, server, crew.names, say, is_found=is_found)}, stop_api
-                ),
+                Stage({"api": server.run, "ready": _tell(settings, server, ready, say)}, stop_api),
             )
             await run_in_stages(stages, stopping)
 
@@ -95,20 +102,23 @@ def _api_server(engine: Engine, settings: Settings, key: str, stop: asyncio.Even
     return open_server(create_app(engine, keys=KeyRing([key]), info=info, stop=stop), settings.host, settings.port)
 
 
-def _tell(settings: Settings, server: Server, names: tuple[str, ...], say: Say, *, is_found: bool) -> Service:
+def _ready(settings: Settings, names: tuple[str, ...], *, is_found: bool, is_demo: bool) -> Ready:
+    return Ready(
+        url="",
+        key=None if settings.api_key else first_key(settings.data),
+        key_file=settings.data / KEY_FILE,
+        store=str(settings.sqlite_path or "PostgreSQL"),
+        names=names,
+        is_found=is_found,
+        is_demo=is_demo,
+    )
+
+
+def _tell(settings: Settings, server: Server, ready: Ready, say: Say) -> Service:
     """Say that everything is ready, once it is."""
 
     async def service(_stop: asyncio.Event) -> None:
         await listening(settings.host, server.port)
-        key_file = settings.data / KEY_FILE
-        ready = Ready(
-            url=url_of(settings.host, server.port),
-            key=None if settings.api_key else first_key(settings.data),
-            key_file=key_file,
-            store=str(settings.sqlite_path or "PostgreSQL"),
-            names=names,
-            is_found=is_found,
-        )
-        say(banner(ready))
+        say(banner(replace(ready, url=url_of(settings.host, server.port))))
 
     return service

@@ -1,0 +1,106 @@
+"""Asking for what the scenario says, as fast as it says."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import httpx
+import structlog
+
+from drumline.core.errors import Conflict, Invalid, Overloaded, Unavailable
+from drumline.demo.scenario import Ask, closing, going_on, opening
+from drumline.sdk.problems import error_of
+
+ANSWER_SECONDS: Final = 20.0
+TROUBLED: Final = "search.reindex"
+FAILURES: Final = 4
+"""How many failures of the troubled task there must be before something is done about them."""
+START_TRIES: Final = 100
+PATIENCE: Final = 60
+"""Seconds after which something is done about them even if there are fewer."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Feed:
+    """One server, as the shop uses it."""
+
+    def __init__(self, url: str, api_key: str | None, *, seed: int) -> None:
+        self._seed = seed
+        headers = {"X-API-Key": api_key} if api_key else {}
+        self._client = httpx.AsyncClient(
+            base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=ANSWER_SECONDS, trust_env=False
+        )
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+    async def fill(self, receiver: str) -> None:
+        """Ask for something of everything, and wait until the first failures were dealt with."""
+        await self._reach()
+        for ask in opening(self._seed, receiver):
+            await self._ask(ask)
+        for _ in range(PATIENCE):
+            if await self._failures() >= FAILURES:
+                break
+            await asyncio.sleep(1.0)
+        for ask in closing(self._seed):
+            await self._ask(ask)
+
+    async def go_on(self, rate: float, stop: asyncio.Event) -> None:
+        """Ask for more every second, until told to stop."""
+        loop = asyncio.get_running_loop()
+        next_at = loop.time()
+        for asks in going_on(self._seed, rate):
+            await self._ask_all(asks)
+            next_at = max(next_at + 1.0, loop.time())
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(next_at):
+                    await stop.wait()
+            if stop.is_set():
+                return
+
+    async def _reach(self) -> None:
+        """Return once the server answers: it may be starting."""
+        for _ in range(START_TRIES):
+            with suppress(Unavailable):
+                await self._send("GET", "/me")
+                return
+            await asyncio.sleep(0.1)
+        await self._send("GET", "/me")
+
+    async def _ask_all(self, asks: Sequence[Ask]) -> None:
+        try:
+            for ask in asks:
+                await self._ask(ask)
+        except (Unavailable, Overloaded) as error:
+            log.warning("demo.waiting", error=error.message)
+
+    async def _ask(self, ask: Ask, id: str = "") -> None:
+        try:
+            answer = await self._send("POST", ask.path.replace("{id}", id), ask.body)
+        except Conflict:
+            return  # an earlier demonstration has made it
+        except Invalid as error:
+            # A server elsewhere may refuse webhooks to this machine; then nobody is told.
+            if error.field not in {"webhook", "url"}:
+                raise
+            log.warning("demo.refused", path=ask.path, error=error.message)
+            return
+        for following in ask.then:
+            await self._ask(following, str(answer.get("id", "")))
+
+    async def _failures(self) -> int:
+        groups = (await self._send("GET", f"/failures/groups?name={TROUBLED}"))["items"]
+        return sum(int(group["count"]) for group in groups)
+
+    async def _send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        try:
+            reply = await self._client.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise Unavailable(f"the server cannot be reached: {error}") from error
+        if reply.status_code >= 400:
+            raise error_of(reply.status_code, reply.content)
+        return dict(reply.json()) if reply.content else {}

@@ -1,0 +1,54 @@
+"""`drumline demo`: something on every screen, on a server of its own and on one that was there before."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.black_box.server import Server, eventually
+
+pytestmark = pytest.mark.faults
+
+LISTS = (
+    "/tasks?status=COMPLETED", "/tasks?status=FAILED", "/tasks?status=CANCELLED", "/tasks?status=SKIPPED",
+    "/tasks?status=PENDING", "/tasks?status=QUEUED", "/failures/groups", "/jobs?status=FAILED",
+    "/jobs?status=COMPLETED", "/schedules", "/queues", "/workers", "/types", "/bulk", "/subscriptions",
+    "/deliveries?state=delivered", "/keys", "/audit",
+)  # fmt: skip
+"""What must not be empty."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("demo")
+    with Server(folder / "data", "--seed", "7", "--rate", "0", app=None, program="demo") as started:
+        yield started
+
+
+def test_the_demo_fills_every_screen_of_a_server_of_its_own(server: Server) -> None:
+    for path in LISTS:
+        eventually(lambda path=path: bool(server.ask("GET", f"/api/v1{path}")[1]["items"]), 60.0, lambda p=path: p)
+    groups = server.ask("GET", "/api/v1/failures/groups")[1]["items"]
+    bulks = server.ask("GET", "/api/v1/bulk")[1]["items"]
+
+    assert len({group["kind"] for group in groups}) >= 5
+    assert {bulk["act"] for bulk in bulks} == {"retry", "cancel"}
+
+
+def test_a_demo_may_come_twice_and_ends_when_its_time_is_up(server: Server) -> None:
+    program = [sys.executable, "-m", "drumline.cli.main", "demo", "--rate", "5", "--for", "1s"]
+
+    done = subprocess.run(
+        [*program, "--url", server.url, "--api-key", server.key],
+        capture_output=True, text=True, timeout=100, check=False, env=server.environment,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert len(server.ask("GET", "/api/v1/schedules")[1]["items"]) == 5
+
+
+def test_a_demo_is_stopped_like_any_server(tmp_path: Path) -> None:
+    with Server(tmp_path / "data", app=None, program="demo") as server:
+        assert server.terminate() == 0

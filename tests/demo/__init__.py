@@ -1,0 +1,1 @@
+"""The demonstration: a story that can be told again."""
