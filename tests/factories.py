@@ -13,6 +13,7 @@ from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, SessionSpec, TaskType
+from drumline.core.shares import Share
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, Submitted, TaskRequest, accept
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store
@@ -59,6 +60,7 @@ def claim_request(
     hints: tuple[TaskId, ...] | None = None,
     nonce: int | None = None,
     again: bool = False,
+    shares: Sequence[Share] = (),
 ) -> ClaimRequest:
     return ClaimRequest(
         session=session,
@@ -69,6 +71,7 @@ def claim_request(
         tenant=tenant,
         hints=hints,
         again=again,
+        shares=tuple(shares),
     )
 
 

@@ -59,7 +59,7 @@ def test_a_tenant_is_made_given_quotas_and_a_key(online: Drumline) -> None:
     first = online("submit", "no such task", "--api-key", key)
     second = online("submit", "no such task", "--api-key", key)
 
-    assert made.json["quotas"] == {"queued": 2, "payload_bytes": None, "schedules": None}
+    assert made.json["quotas"] == {"queued": 2, "payload_bytes": None, "schedules": None, "weight": None}
     assert changed.out == "shop  payload_bytes 1000\n"
     assert (first.code, second.code) == (0, ExitCode.FAILED)
     assert "its quota" in second.err

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from drumline.backends.redis import RedisQueue
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import SessionId, TaskId
+from drumline.core.shares import Share
 from drumline.core.task import Lane
 from drumline.ports.queue import Popped
 from drumline.ports.store import Hint
@@ -30,9 +31,16 @@ async def pushed(queue: RedisQueue, *hints: Hint) -> list[TaskId]:
 
 
 async def pop(
-    queue: RedisQueue, *names: str, limit: int = 100, queues: Sequence[str] = (), tenant: str | None = None
+    queue: RedisQueue,
+    *names: str,
+    limit: int = 100,
+    queues: Sequence[str] = (),
+    tenant: str | None = None,
+    shares: Sequence[Share] = (),
 ) -> Popped:
-    popped = await queue.pop(claim_request(SessionId(1), *names, limit=limit, queues=queues, tenant=tenant))
+    popped = await queue.pop(
+        claim_request(SessionId(1), *names, limit=limit, queues=queues, tenant=tenant, shares=shares)
+    )
     assert popped is not None
     return popped
 

@@ -97,7 +97,7 @@ async def test_lanes_that_a_session_cannot_run_are_passed_over(queue: RedisQueue
 async def test_a_session_for_all_queues_and_tenants_gets_all(queue: RedisQueue) -> None:
     tasks = await pushed(queue, hint(lane(queue="elsewhere"), late=8), hint(lane(tenant="acme"), late=7))
 
-    assert await popped_tasks(queue) == tasks
+    assert set(await popped_tasks(queue)) == set(tasks)
 
 
 async def test_a_lane_that_came_after_the_session_is_judged_anew(queue: RedisQueue) -> None:

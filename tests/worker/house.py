@@ -1,7 +1,7 @@
 """A real engine on SQLite with a real worker in it, and a line between them that can be cut."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ from drumline.core.state import State
 from drumline.core.task import ClaimedTask, TaskRequest, TaskView
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import NOTHING_HELD, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.app import Drumline
 from drumline.worker.executors.catalogue import BuiltIn, assemble
@@ -46,9 +46,11 @@ class Line:
         self._check()
         return await self._gateway.open_session(spec)
 
-    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+    async def claim(
+        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+    ) -> Sequence[ClaimedTask]:
         self._check()
-        tasks = await self._gateway.claim(session, limit=limit, wait=wait)
+        tasks = await self._gateway.claim(session, limit=limit, wait=wait, held=held)
         self.claimed.append(len(tasks))
         return tasks
 

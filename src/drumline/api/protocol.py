@@ -46,6 +46,7 @@ from drumline.ports.store import Artifact, LogChunk
 LONGEST_WORD = 255
 MOST_TYPES = 10_000
 MOST_CHUNKS = 1_000
+MOST_TENANTS = 1_000
 LARGEST_SESSION = 8 * 1024 * 1024
 _SESSIONS = "/api/v1/worker/sessions"
 
@@ -72,7 +73,7 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
         label=body.label,
     )
     session = await call.desk.gateway.open_session(spec)
-    return Reply(encode(OpenBody(session_text(session), BEAT_EVERY, SESSION_TTL)), 201)
+    return Reply(encode(OpenBody(session_text(session), BEAT_EVERY, SESSION_TTL, spec.tenant is None)), 201)
 
 
 async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
@@ -84,6 +85,9 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     nonce = None if wanted.claim_id is None else nonce_of(wanted.claim_id, field="claim_id")
     if wanted.again and nonce is None:
         raise Invalid("needs the claim_id of the claim to repeat", field="again")
+    if len(wanted.held) > MOST_TENANTS:
+        raise Invalid(f"must name at most {MOST_TENANTS:,} tenants", field="held")
+    call.engine.claims.note_held(session, wanted.held)
     claiming = call.engine.claims.claim(session, spec, limit=wanted.limit, wait=wait, nonce=nonce, again=wanted.again)
     if wait == 0:
         tasks = await claiming

@@ -10,10 +10,12 @@ from drumline.api.shapes import Moment
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
+from drumline.core.shares import MOST_WEIGHT
 from drumline.core.tenant import Quotas, Tenant, check_tenant
 
 MOST = 1_000_000_000_000
 Amount = Annotated[int, Meta(ge=0, le=MOST)]
+Weight = Annotated[int, Meta(ge=1, le=MOST_WEIGHT)]
 
 _TENANTS = "/api/v1/tenants"
 
@@ -27,6 +29,8 @@ class QuotasBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Bytes of JSON in the payload of one task."""
     schedules: Amount | None = None
     """Schedules."""
+    weight: Weight | None = None
+    """Its share of the workers that serve everybody, where another tenant's is 1."""
 
 
 class TenantRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,6 +46,7 @@ class TenantChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     queued: Amount | UnsetType | None = UNSET
     payload_bytes: Amount | UnsetType | None = UNSET
     schedules: Amount | UnsetType | None = UNSET
+    weight: Weight | UnsetType | None = UNSET
     reason: str | None = None
 
 

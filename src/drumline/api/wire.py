@@ -56,24 +56,29 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class OpenBody(Struct, frozen=True):
-    """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death."""
+    """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death.
+
+    With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds.
+    """
 
     session: WorkerIdText
     beat_every: float
     ttl: float
+    wants_held: bool = False
 
 
 class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ask for up to `limit` tasks, waiting up to `wait` seconds for the first.
 
     `claim_id`, 16 random hex digits, names the claim; if its answer is lost, the same again with `again` true
-    returns the same tasks.
+    returns the same tasks. `held` is how many tasks of each tenant the worker has.
     """
 
     limit: Annotated[int, Meta(ge=1, le=1000)] = 1
     wait: float = 0.0
     claim_id: HexText | None = None
     again: bool = False
+    held: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
 
 
 class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -15,6 +15,7 @@ COLUMNS = (
     Column("QUEUED", lambda tenant: tenant["quotas"]["queued"], rank=8),
     Column("PAYLOAD BYTES", lambda tenant: tenant["quotas"]["payload_bytes"], rank=7),
     Column("SCHEDULES", lambda tenant: tenant["quotas"]["schedules"], rank=6),
+    Column("WEIGHT", lambda tenant: tenant["quotas"].get("weight"), rank=4),
     Column("CREATED", lambda tenant: tenant["created_at"], rank=5, is_time=True),
 )
 
@@ -28,6 +29,9 @@ PayloadBytes = Annotated[
     str | None, typer.Option("--payload-bytes", help="Bytes of JSON in the payload of a task; none for no quota.")
 ]
 Schedules = Annotated[str | None, typer.Option("--schedules", help="Schedules; none for as many as it likes.")]
+Weight = Annotated[
+    str | None, typer.Option("--weight", help="Its share of the workers that serve everybody; others have 1.")
+]
 
 
 @app.command()
@@ -36,6 +40,7 @@ def create(
     queued: Queued = None,
     payload_bytes: PayloadBytes = None,
     schedules: Schedules = None,
+    weight: Weight = None,
     reason: Reason = None,
     as_json: Json = False,
     url: Url = None,
@@ -44,7 +49,10 @@ def create(
     """Make a tenant; make keys for it with `drumline keys create --tenant`."""
     from drumline.cli.client import connect
 
-    body = {"name": name, "quotas": _quotas(queued, payload_bytes, schedules)}
+    body = {
+        "name": name,
+        "quotas": _quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules, weight=weight),
+    }
     _print(connect(url, api_key, reason=reason).post("/tenants", body), as_json=as_json)
 
 
@@ -79,6 +87,7 @@ def change(
     queued: Queued = None,
     payload_bytes: PayloadBytes = None,
     schedules: Schedules = None,
+    weight: Weight = None,
     reason: Reason = None,
     as_json: Json = False,
     url: Url = None,
@@ -87,15 +96,14 @@ def change(
     """Change how much a tenant may have; what is not named stays."""
     from drumline.cli.client import connect
 
-    body = _quotas(queued, payload_bytes, schedules)
+    body = _quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules, weight=weight)
     _print(connect(url, api_key, reason=reason).patch(f"/tenants/{_path(name)}", body), as_json=as_json)
 
 
-def _quotas(queued: str | None, payload_bytes: str | None, schedules: str | None) -> dict[str, int | None]:
+def _quotas(**named: str | None) -> dict[str, int | None]:
     """Return the quotas that were named; `none` takes one away."""
     from drumline.core.errors import Invalid
 
-    named = {"queued": queued, "payload_bytes": payload_bytes, "schedules": schedules}
     quotas: dict[str, int | None] = {}
     for field, text in named.items():
         if text is None:

@@ -24,6 +24,13 @@ class Quotas(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Bytes of JSON in the payload of one task."""
     schedules: int | None = None
     """Schedules."""
+    weight: int | None = None
+    """Its share of the workers that serve everybody, where another tenant's is 1."""
+
+    @property
+    def are_about_tasks(self) -> bool:
+        """Whether something has to be counted or weighed when tasks come in."""
+        return self.queued is not None or self.payload_bytes is not None
 
 
 NO_QUOTAS: Final = Quotas()

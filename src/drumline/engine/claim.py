@@ -1,7 +1,7 @@
 """Handing tasks out: hints first, the store decides, and idle claimers sleep until woken."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -13,7 +13,7 @@ from drumline.core.session import SessionSpec
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
 from drumline.engine.offer import Offers
-from drumline.engine.waiting import Waiters
+from drumline.engine.shares import Shares
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement
 from drumline.sdk.batcher import Batcher
@@ -43,16 +43,17 @@ class Claims:
         self,
         store: ClaimStore,
         queue: Queue,
-        waiters: Waiters,
         offers: Offers,
+        shares: Shares,
         *,
         clock: Clock,
         new_nonce: Callable[[], int],
     ) -> None:
         self._store = store
         self._queue = queue
-        self._waiters = waiters
+        self._waiters = offers.waiters
         self._offers = offers
+        self._shares = shares
         self._clock = clock
         self._new_nonce = new_nonce
         self._hinted: Batcher[ClaimRequest, Claim] = Batcher(
@@ -103,6 +104,10 @@ class Claims:
                     await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
                 request = msgspec.structs.replace(request, again=False)
 
+    def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
+        """Take a worker's word for how many tasks of each tenant it has: its next claims are fair by it."""
+        self._shares.holds(session, held)
+
     async def drained(self) -> None:
         """Wait until what claimers left behind has been given back."""
         if self._left:
@@ -122,6 +127,16 @@ class Claims:
             raise
 
     async def _claim(self, request: ClaimRequest) -> Claim:
+        """Claim; for a session that serves everybody, by the tenants' shares."""
+        if request.tenant is not None:
+            return await self._choose(request)
+        shares = await self._shares.standing()
+        claim = await self._choose(msgspec.structs.replace(request, shares=shares))
+        if claim.tasks:
+            self._shares.gave(request.session, claim.tasks)
+        return claim
+
+    async def _choose(self, request: ClaimRequest) -> Claim:
         """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
         popped = None if request.again else await self._queue.pop(request)
         if popped is None or (popped.asks_store and not popped.tasks):

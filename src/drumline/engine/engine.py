@@ -26,6 +26,7 @@ from drumline.engine.runs import RunDesk
 from drumline.engine.schedules import ScheduleDesk
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
+from drumline.engine.shares import Shares
 from drumline.engine.stats import Figures
 from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
@@ -77,8 +78,8 @@ class Engine:
         self.claims = Claims(
             in_jobs,
             queue,
-            self._waiters,
             self._offers,
+            Shares(store, clock=clock),
             clock=clock,
             new_nonce=lambda: random.getrandbits(63),
         )

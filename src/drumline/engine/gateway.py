@@ -1,6 +1,6 @@
 """The engine as a worker in the same process sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from drumline.core.errors import Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
@@ -9,7 +9,7 @@ from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import NOTHING_HELD, Report
 from drumline.ports.store import Artifact, LogChunk
 
 
@@ -23,12 +23,15 @@ class LocalGateway:
         """Register, and return the session to use in all that follows."""
         return await self._engine.sessions.open(spec)
 
-    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+    async def claim(
+        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+    ) -> Sequence[ClaimedTask]:
         """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
         try:
             spec = await self._engine.sessions.spec(session)
         except NotFound:
             return ()
+        self._engine.claims.note_held(session, held)
         return await self._engine.claims.claim(session, spec, limit=limit, wait=wait)
 
     async def beat(self, beat: Beat) -> BeatReply:

@@ -18,7 +18,7 @@ class Offers:
 
     def __init__(self, queue: Queue, waiters: Waiters) -> None:
         self._queue = queue
-        self._waiters = waiters
+        self.waiters = waiters
         self._pushes: set[asyncio.Task[None]] = set()
 
     def offer(self, hints: Sequence[Hint]) -> None:
@@ -50,6 +50,6 @@ class Offers:
         for start in range(0, len(hints), AT_ONCE):
             some = hints[start : start + AT_ONCE]
             await self._queue.push(some)
-            if self._waiters.are_any:
+            if self.waiters.are_any:
                 for queue, count in Counter(hint.lane.queue for hint in some).items():
-                    self._waiters.wake(queue, count)
+                    self.waiters.wake(queue, count)

@@ -58,7 +58,7 @@ class QuotaDesk:
     def has_none(self, tenant: str) -> bool:
         """Tell whether a tenant surely has no quotas: nearly always, and at once."""
         memory = self._tenants.recall(tenant)
-        return memory is not None and (memory.value is None or memory.value.quotas == NO_QUOTAS)
+        return memory is not None and (memory.value is None or not memory.value.quotas.are_about_tasks)
 
     async def of(self, tenant: str) -> Quotas:
         """Return a tenant's quotas."""

@@ -98,6 +98,10 @@ class Tenants(Protocol):
         """Give a tenant other quotas; raises `NotFound`."""
         ...
 
+    async def weights(self) -> dict[str, int]:
+        """Return the weight of each tenant that has one; the others' is 1."""
+        ...
+
     async def count_queued(self, tenant: str, *, most: int) -> int:
         """Return how many tasks of a tenant wait to be run, counting no further than `most`."""
         ...

@@ -1,7 +1,8 @@
 """The engine as a worker sees it: in the same process, or behind HTTP. The worker cannot tell which."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -14,6 +15,8 @@ from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact, LogChunk
+
+NOTHING_HELD: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class Report(Struct, frozen=True, gc=False):
@@ -35,8 +38,13 @@ class Gateway(Protocol):
         """Register, and return the session to use in all that follows."""
         ...
 
-    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
-        """Return up to `limit` tasks, waiting up to `wait` seconds for the first; nothing if the session is closed."""
+    async def claim(
+        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+    ) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks, waiting up to `wait` seconds for the first; nothing if the session is closed.
+
+        `held` is how many tasks of each tenant the worker has: who has much in flight comes after who has little.
+        """
         ...
 
     async def beat(self, beat: Beat) -> BeatReply:

@@ -20,6 +20,7 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.progress import Progress, ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.core.shares import Share
 from drumline.core.state import Act, State, Status
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOptions, TaskView
 from drumline.ports.access import AccessStore
@@ -40,7 +41,7 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
 
     `nonce` is random and new for each claim; a claim whose answer was lost is repeated with the same nonce and
     `again` set, and gets the same tasks. `hints` narrows the choice to these tasks; without hints the store
-    chooses by itself.
+    chooses by itself, and among tenants by their `shares`.
     """
 
     session: SessionId
@@ -51,6 +52,7 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     tenant: str | None = None
     hints: tuple[TaskId, ...] | None = None
     again: bool = False
+    shares: tuple[Share, ...] = ()
 
 
 class Claim(Struct, frozen=True):
@@ -190,8 +192,10 @@ class Executing(Protocol):
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
         """Give each request due tasks that it can run, best score first, and lease them to its session.
 
-        A task is leased to one session at a time: its state becomes running, its epoch rises, its attempt number
-        rises. A session that is not open gets nothing. Paused queues and other workers' names are passed over.
+        Where several tenants have due tasks, those of whoever stands lowest come first (`core.shares`), each tenant's
+        own by their score. A task is leased to one session at a time: its state becomes running, its epoch rises, its
+        attempt number rises. A session that is not open gets nothing. Paused queues and other workers' names are
+        passed over.
         """
         ...
 

@@ -50,11 +50,12 @@ class Desk:
 class Attempt:
     """One execution of a task, from the claim's answer until its report is acknowledged."""
 
-    __slots__ = ("_call", "_desk", "_entry", "_is_executing", "_running", "lease", "session")
+    __slots__ = ("_call", "_desk", "_entry", "_is_executing", "_running", "lease", "session", "tenant")
 
     def __init__(self, task: ClaimedTask, entry: Entry | None, desk: Desk, *, session: SessionId) -> None:
         self.lease: Lease = task.lease
         self.session = session
+        self.tenant = task.tenant
         self._desk = desk
         self._entry = entry
         self._call = Call(

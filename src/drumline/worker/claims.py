@@ -48,7 +48,9 @@ class Claims:
         limit = await self._holdings.room()
         try:
             async with asyncio.timeout(self._wait + ANSWER_SECONDS):
-                tasks = await self._gateway.claim(session, limit=limit, wait=self._wait)
+                tasks = await self._gateway.claim(
+                    session, limit=limit, wait=self._wait, held=self._holdings.by_tenant()
+                )
         except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
             await asyncio.sleep(self._link.failed(error))
             return 0

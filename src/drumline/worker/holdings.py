@@ -1,6 +1,7 @@
 """What a worker holds: attempts from the claim's answer until their report is acknowledged, and the free slots."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,10 @@ class Holdings:
     def leases(self, session: SessionId) -> tuple[Lease, ...]:
         """Return what is held in a session."""
         return tuple(lease for lease, attempt in self._held.items() if attempt.session == session)
+
+    def by_tenant(self) -> dict[str, int]:
+        """Return how many tasks of each tenant are held."""
+        return Counter(attempt.tenant for attempt in self._held.values())
 
     def get(self, lease: Lease) -> "Attempt | None":
         """Return the attempt of a lease, if it is held."""

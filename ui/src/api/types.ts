@@ -252,6 +252,7 @@ export type ClaimRequestBody = {
   wait?: number | undefined;
   claim_id?: string | null | undefined;
   again?: boolean | undefined;
+  held?: Record<string, number> | undefined;
 };
 
 /** A task to run once. What is absent has its default: priority 0, no timeout, 3 retries, and so on. */
@@ -773,11 +774,11 @@ export type NotifyTarget = {
   email?: string | null | undefined;
 };
 
-/** The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death. */
 export type OpenBody = {
   session: string;
   beat_every: number;
   ttl: number;
+  wants_held?: boolean | undefined;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */
@@ -910,6 +911,7 @@ export type QuotasBody = {
   queued?: number | null | undefined;
   payload_bytes?: number | null | undefined;
   schedules?: number | null | undefined;
+  weight?: number | null | undefined;
 };
 
 /** Why there was no further attempt. */
@@ -1366,6 +1368,7 @@ export type TenantChange = {
   queued?: number | null | undefined;
   payload_bytes?: number | null | undefined;
   schedules?: number | null | undefined;
+  weight?: number | null | undefined;
   /** Why, for the audit log; the header `X-Reason` does as well. */
   reason?: string | null | undefined;
 };

@@ -114,6 +114,7 @@ class Claiming(Access):
     ) -> int:
         """Claim what is still wanted, beginning at `places`; return how much that found too little."""
         limits = [max(0, min(request.limit, MOST_AT_ONCE) - len(taken[place])) for place, request in group]
+        shares = group[-1][1].shares
         began = time.monotonic()
         rows = await self._database.fetch(
             Line.CLAIM,
@@ -121,6 +122,9 @@ class Claiming(Access):
             sessions=[request.session for _, request in group],
             nonces=[request.nonce for _, request in group],
             limits=limits,
+            share_tenants=[share.tenant for share in shares],
+            share_levels=[share.level for share in shares],
+            share_steps=[share.step for share in shares],
             cursor_lanes=list(places),
             cursor_due_at=[place.due_at for place in places.values()],
             cursor_tasks=[place.task for place in places.values()],

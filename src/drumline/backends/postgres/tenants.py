@@ -48,6 +48,10 @@ class Tenants(Access):
 
         return await self._database.transact(Line.DESK, act, repeat=True)
 
+    async def weights(self) -> dict[str, int]:
+        """Return the weight of each tenant that has one."""
+        return dict(tuple(row) for row in await self._database.fetch(Line.DESK, "weights", repeat=True))
+
     async def count_queued(self, tenant: str, *, most: int) -> int:
         """Return how many tasks of a tenant wait to be run, counting no further than `most`."""
         ((count,),) = await self._database.fetch(Line.BROAD, "count_queued", repeat=True, tenant=tenant, most=most)
@@ -60,6 +64,6 @@ class Tenants(Access):
 
 
 def _tenant(row: Iterable[Any]) -> Tenant:
-    name, created_at, queued, payload_bytes, schedules = row
-    quotas = Quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules)
+    name, created_at, queued, payload_bytes, schedules, weight = row
+    quotas = Quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules, weight=weight)
     return Tenant(name=name, created_at=Instant(created_at), quotas=quotas)

@@ -9,7 +9,8 @@ The queue (`queue.py`, `lua/`):
 | key | type | what |
 |---|---|---|
 | `<prefix>{queue}:lane:<tenant> <queue> <priority> <name>` | zset | the hints of a lane: task id → due time in ms |
-| `<prefix>{queue}:due` | zset | lanes whose head is due: lane → score of the head, best first |
+| `<prefix>{queue}:due` | zset | tenants with lanes whose head is due: tenant → number of its last turn |
+| `<prefix>{queue}:due:<tenant>` | zset | those lanes: lane → score of the head, best first |
 | `<prefix>{queue}:waiting` | zset | lanes whose head is not due yet: lane → due time of the head |
 | `<prefix>{queue}:more` | zset | lanes of which the store has more: lane → due time up to which everything is here |
 | `<prefix>{queue}:paused` | set | paused queues, as `<tenant> <queue>` |

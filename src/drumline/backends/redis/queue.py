@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 from drumline.backends.redis.abilities import Abilities
 from drumline.backends.redis.access import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
-from drumline.backends.redis.keys import DEFAULT_PREFIX, paused_text
+from drumline.backends.redis.keys import DEFAULT_PREFIX, paused_text, word
 from drumline.backends.redis.line import Call
 from drumline.backends.redis.swept import Swept
 from drumline.backends.redis.wakeups import listen, message_of
@@ -56,9 +56,9 @@ class RedisQueue(Swept):
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Take up to `request.limit` due hints that the session can run; they are then nobody else's."""
         ability = self._abilities.of(request)
-        answer = await self._pop(ability.key, request.limit)
+        answer = await self._pop(ability.key, request)
         if answer == ["unknown"]:
-            answer = await self._pop(ability.key, request.limit, *ability.fields)
+            answer = await self._pop(ability.key, request, *ability.fields)
         if answer is None or answer[0] != "asked":
             return None
         _, asks_store, until_due, *tasks = answer
@@ -117,10 +117,14 @@ class RedisQueue(Swept):
             self._has_lost = await self._line.run(Call("DEL", (self._keys.generation,), plain=True)) is None
         await self.push(unsent)
 
-    async def _pop(self, ability: str, limit: int, *definition: str) -> list[Any] | None:
+    async def _pop(self, ability: str, request: ClaimRequest, *definition: str) -> list[Any] | None:
         keys = self._keys
         lanes = (keys.due, keys.waiting, keys.more, keys.paused, keys.lanes)
         names = (keys.generation, keys.skew, *lanes, ability, keys.verdicts(ability))
-        args = (self._now(), limit, ABILITY_MS, *definition)
+        tenant = "" if request.tenant is None else word(request.tenant)
+        shares: list[str | int] = []
+        for share in request.shares:
+            shares += (word(share.tenant), share.level, share.step)
+        args = (self._now(), request.limit, ABILITY_MS, tenant, len(request.shares), *shares, *definition)
         answer: list[Any] | None = await self._line.run(Call("pop", names, args))
         return answer

@@ -1,7 +1,7 @@
 """The gateway over HTTP: every call may be repeated, so a lost answer costs a round trip and nothing else."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -28,7 +28,7 @@ from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import NOTHING_HELD, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.problems import error_of
 
@@ -60,6 +60,8 @@ class RemoteGateway:
         )
         self._session = SessionId(0)
         """The session opened last: reports and logs travel under its name, their leases say whose they are."""
+        self._wants_held = False
+        """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
         self._unanswered: dict[SessionId, str] = {}
         """The claims whose answers were lost: the next claim of the session asks for those first."""
 
@@ -77,14 +79,24 @@ class RemoteGateway:
         said.pop("tenant", None)  # the key says whose worker it is
         opened = await self._ask("POST", _SESSIONS, Opened, said)
         self._session = parse_session_id(opened.session)
+        self._wants_held = opened.wants_held
         return self._session
 
-    async def claim(self, session: SessionId, *, limit: int, wait: float) -> Sequence[ClaimedTask]:
+    async def claim(
+        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+    ) -> Sequence[ClaimedTask]:
         """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
         lost = self._unanswered.get(session)
         claim_id = lost or secrets.token_hex(8)
         wait = min(wait, LONGEST_WAIT)
-        said = {"limit": min(limit, MOST_CLAIMED), "wait": wait, "claim_id": claim_id, "again": lost is not None}
+        said: dict[str, Any] = {
+            "limit": min(limit, MOST_CLAIMED),
+            "wait": wait,
+            "claim_id": claim_id,
+            "again": lost is not None,
+        }
+        if held and self._wants_held:  # an older server would not know the word
+            said["held"] = dict(held)
         self._unanswered[session] = claim_id
         try:
             claimed = await self._ask(

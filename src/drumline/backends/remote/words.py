@@ -21,6 +21,7 @@ class Opened(Struct, frozen=True):
     """The answer to a registration."""
 
     session: str
+    wants_held: bool = False
 
 
 class LeaseWords(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import heapq
 import sqlite3
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final
 
 from msgspec import Raw
@@ -13,9 +14,15 @@ from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.priority import score
+from drumline.core.shares import by_share
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
+
+LaneRow = tuple[int, int, str]
+"""A lane's number, priority and tenant."""
+Scored = tuple[int, str]
+"""A task after its score."""
 
 NOTHING = Claim(())
 AT_ONCE: Final = 100
@@ -40,17 +47,15 @@ class Claiming(Access):
             taken = self._taken(connection, request, None)
             if taken:
                 return Claim(tuple(taken))
-        lanes = dict(
-            rows_of(
-                connection,
-                "lanes_for",
-                {"names": batch_of(request.names), "queues": batch_of(request.queues), "tenant": request.tenant},
-            )
+        lanes = rows_of(
+            connection,
+            "lanes_for",
+            {"names": batch_of(request.names), "queues": batch_of(request.queues), "tenant": request.tenant},
         )
-        ids = request.hints if request.hints is not None else _best_due(connection, lanes, request.limit, now)
+        ids = request.hints if request.hints is not None else _best_due(connection, lanes, request, now)
         if not ids:
             return Claim((), None if request.hints is not None else _next_due(connection, lanes))
-        taken = self._take(connection, request, ids, tuple(lanes), now)
+        taken = self._take(connection, request, ids, [lane for lane, *_ in lanes], now)
         tell(connection, now, [event(t.lease.task, Act.CLAIM, State.RUNNING, t.lease.epoch) for t in taken])
         return Claim(tuple(taken))
 
@@ -59,7 +64,7 @@ class Claiming(Access):
         connection: sqlite3.Connection,
         request: ClaimRequest,
         ids: Sequence[TaskId],
-        lanes: tuple[int, ...],
+        lanes: Sequence[int],
         now: Instant,
     ) -> list[ClaimedTask]:
         """Lease tasks, some at a time, until the payloads are as much as one answer should carry."""
@@ -100,21 +105,26 @@ class Claiming(Access):
         return tasks
 
 
-def _best_due(connection: sqlite3.Connection, lanes: dict[int, int], limit: int, now: Instant) -> tuple[TaskId, ...]:
-    """Merge the heads of the lanes by score."""
-    heads = []
-    for lane, priority in lanes.items():
-        due = rows_of(connection, "due_in_lane", {"lane": lane, "now": now, "limit": limit})
+def _best_due(
+    connection: sqlite3.Connection, lanes: Sequence[LaneRow], request: ClaimRequest, now: Instant
+) -> tuple[TaskId, ...]:
+    """Merge the heads of each tenant's lanes by score, and the tenants by their shares."""
+    heads: dict[str, list[list[Scored]]] = {}
+    for lane, priority, tenant in lanes:
+        due = rows_of(connection, "due_in_lane", {"lane": lane, "now": now, "limit": request.limit})
         if due:
-            heads.append([(score(due_at, priority), task) for due_at, task in due])
-    if len(heads) == 1:
-        return tuple(TaskId(task) for _, task in heads[0])
-    best = heapq.merge(*heads)
-    return tuple(TaskId(task) for (_, task), _ in zip(best, range(limit), strict=False))
+            heads.setdefault(tenant, []).append([(score(due_at, priority), task) for due_at, task in due])
+    merged = {tenant: _merge(theirs, request.limit) for tenant, theirs in heads.items()}
+    best = next(iter(merged.values())) if len(merged) == 1 else by_share(merged, request.shares)[: request.limit]
+    return tuple(TaskId(task) for _, task in best)
 
 
-def _next_due(connection: sqlite3.Connection, lanes: dict[int, int]) -> Instant | None:
-    found = [connection.execute(SQL["next_due_in_lane"], {"lane": lane}).fetchone() for lane in lanes]
+def _merge(heads: list[list[Scored]], limit: int) -> list[Scored]:
+    return heads[0] if len(heads) == 1 else list(islice(heapq.merge(*heads), limit))
+
+
+def _next_due(connection: sqlite3.Connection, lanes: Sequence[LaneRow]) -> Instant | None:
+    found = [connection.execute(SQL["next_due_in_lane"], {"lane": lane}).fetchone() for lane, *_ in lanes]
     return min((Instant(row[0]) for row in found if row is not None), default=None)
 
 

@@ -50,6 +50,10 @@ class Tenants(Access):
 
         return await self._database.write(act)
 
+    async def weights(self) -> dict[str, int]:
+        """Return the weight of each tenant that has one."""
+        return dict(await self._database.read(lambda connection: connection.execute(SQL["weights"]).fetchall()))
+
     async def count_queued(self, tenant: str, *, most: int) -> int:
         """Return how many tasks of a tenant wait to be run, counting no further than `most`."""
         span = {"tenant": tenant, "most": most}
@@ -72,6 +76,6 @@ def _row(name: str, quotas: Quotas) -> dict[str, Any]:
 
 
 def _tenant(row: tuple[Any, ...]) -> Tenant:
-    name, created_at, queued, payload_bytes, schedules = row
-    quotas = Quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules)
+    name, created_at, queued, payload_bytes, schedules, weight = row
+    quotas = Quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules, weight=weight)
     return Tenant(name=name, created_at=Instant(created_at), quotas=quotas)

@@ -4,6 +4,6 @@ FROM unnest(:tenants::text [], :queues::text [], :names::text [], :priorities::i
 CROSS JOIN LATERAL (
     SELECT l.id
     FROM drumline.lane AS l
-    WHERE l.name = g.name AND l.queue = g.queue AND l.tenant = g.tenant AND l.priority = g.priority
+    WHERE l.name = g.name AND l.queue = g.queue AND l.tenant = g.tenant AND l.priority = g.priority AND NOT l.is_keyed
     OFFSET 0
 ) AS lane

@@ -1,5 +1,5 @@
 -- list tenants: by name, above :after.
-SELECT t.name, t.created_at, t.queued, t.payload_bytes, t.schedules
+SELECT t.name, t.created_at, t.queued, t.payload_bytes, t.schedules, t.weight
 FROM drumline.tenant AS t
 WHERE :after::text IS NULL OR t.name > :after
 ORDER BY t.name

@@ -1,7 +1,8 @@
 -- What the scripts of the queue share; it stands in front of each of them.
 --
 -- A lane is written "tenant queue priority name". Its hints are the zset at <lane prefix><lane>, and its head is
--- kept in one of two indexes: `due` if it is due (by score), `waiting` if it is not (by due time). A lane in `more`
+-- kept in one of two indexes: `due:<tenant>` if it is due (by score), `waiting` if it is not (by due time); `due` has the
+-- tenants that have such lanes, the one served longest ago first. A lane in `more`
 -- has tasks that are not here, all due after its cut: when it has run dry its head is a placeholder at the cut, so
 -- that whoever gets there asks the store.
 local POINT_MS = 60000 -- what a point of priority is worth
@@ -28,24 +29,45 @@ local function placeholder(cut, now)
   return cut < NEVER and cut or now
 end
 
+local function tenant_of(lane)
+  return string.match(lane, '^%S+')
+end
+
+-- Note a lane whose head is due. A tenant that had none joins in front: it was not served lately.
+local function make_due(keys, lane, due_at)
+  local tenant = tenant_of(lane)
+  if redis.call('ZADD', keys.due .. ':' .. tenant, due_at - priority_of(lane) * POINT_MS, lane) == 1 then
+    redis.call('ZADD', keys.due, 'NX', 0, tenant)
+  end
+end
+
+-- Take back that a lane's head is due.
+local function unmake_due(keys, lane)
+  local tenant = tenant_of(lane)
+  local theirs = keys.due .. ':' .. tenant
+  if redis.call('ZREM', theirs, lane) == 1 and redis.call('EXISTS', theirs) == 0 then
+    redis.call('ZREM', keys.due, tenant)
+  end
+end
+
 -- Put a lane where its head belongs.
 local function index(keys, lane, now)
   local due_at = tonumber(redis.call('ZRANGE', keys.lane .. lane, 0, 0, 'WITHSCORES')[2])
   if not due_at then
     local cut = redis.call('ZSCORE', keys.more, lane)
     if not cut then
-      redis.call('ZREM', keys.due, lane)
+      unmake_due(keys, lane)
       redis.call('ZREM', keys.waiting, lane)
       return
     end
     due_at = placeholder(cut, now)
   end
   if due_at <= now then
-    redis.call('ZADD', keys.due, due_at - priority_of(lane) * POINT_MS, lane)
+    make_due(keys, lane, due_at)
     redis.call('ZREM', keys.waiting, lane)
   else
     redis.call('ZADD', keys.waiting, due_at, lane)
-    redis.call('ZREM', keys.due, lane)
+    unmake_due(keys, lane)
   end
 end
 

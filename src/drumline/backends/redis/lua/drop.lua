@@ -6,8 +6,11 @@
 local keys = { due = KEYS[1], waiting = KEYS[2], more = KEYS[3], lane = KEYS[5] }
 local now = time_of(ARGV[1], redis.call('GET', KEYS[4]))
 
-local forgotten = 0
-for _, zset in ipairs({ keys.due, keys.waiting }) do
+local forgotten, indexes = 0, { keys.waiting }
+for _, tenant in ipairs(redis.call('ZRANGE', keys.due, 0, -1)) do
+  indexes[#indexes + 1] = keys.due .. ':' .. tenant
+end
+for _, zset in ipairs(indexes) do
   for _, lane in ipairs(redis.call('ZRANGE', zset, 0, -1)) do
     local found = 0
     for first = 2, #ARGV, ARGUMENTS do

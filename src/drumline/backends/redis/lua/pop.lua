@@ -1,25 +1,32 @@
 -- pop: take the best due hints that a session can run. Whoever takes a hint is the only one who has it.
 --
+-- With several tenants each is given its part by where it stands (core/shares.py), and what one cannot use goes to the
+-- others; a tenant's own hints come by score.
+--
 -- KEYS  1 generation   2 skew   3 due   4 waiting   5 more   6 paused   7 lane prefix
 --       8 ability   hash  what such a session can run: known -> 1, tenant -> its tenant or '', queues -> all or some,
 --                         q:<queue> -> 1, n:<name> -> 1
 --       9 verdicts  hash  lane -> 1 or 0: whether such a session can run it, remembered from earlier pops
 -- ARGV  1 now in ms, or '' for this server's clock   2 how many are wanted
---       3 how long an ability is kept, in ms   4… only if it has to be written first: field, value, field, value …
+--       3 how long an ability is kept, in ms   4 the session's tenant, or '' if it serves everybody
+--       5 how many tenants are told about, then for each: tenant, level, step
+--       … only if the ability has to be written first: field, value, field, value …
 -- GIVES { 'unfilled' }  the queue was emptied and not refilled yet: the store should choose
 --       { 'unknown' }   the ability is not known here: pop again with it
 --       { 'asked', 1 if the store has better ones that are not here, ms until the next is due or -1, task, task … }
 local keys = { due = KEYS[3], waiting = KEYS[4], more = KEYS[5], lane = KEYS[7] }
 local ability, verdicts, lifetime = KEYS[8], KEYS[9], ARGV[3]
-local PROMOTED, LOOKED_AT = 64, 256 -- lanes in one call
+local PROMOTED, LOOKED_AT, TENANTS = 64, 256, 64 -- lanes and tenants in one call
+local STEP = 1000000 -- what a task raises a tenant by of whom nothing is said
 local generation, skew = unpack(redis.call('MGET', KEYS[1], KEYS[2]))
 if not generation then
   return { 'unfilled' }
 end
 local now, limit = time_of(ARGV[1], skew), tonumber(ARGV[2])
-if ARGV[4] then
+local definition = 6 + 3 * tonumber(ARGV[5])
+if ARGV[definition] then
   redis.call('DEL', ability, verdicts)
-  for first = 4, #ARGV, ARGUMENTS do
+  for first = definition, #ARGV, ARGUMENTS do
     redis.call('HSET', ability, unpack(ARGV, first, math.min(first + ARGUMENTS - 1, #ARGV)))
   end
   redis.call('PEXPIRE', ability, lifetime)
@@ -88,10 +95,10 @@ for _, lane in ipairs(redis.call('ZRANGEBYSCORE', keys.waiting, '-inf', now, 'LI
   index(keys, lane, now)
 end
 
--- Merge the lanes by score: `open` has those begun, best last; `coming` is the best of those not begun.
 local answer, taken, asks_store, touched = { 'asked', 0, -1 }, 0, false, {}
-local open = {}
-local function insert(entry)
+
+-- Put a lane that was begun among the others, best last.
+local function insert(open, entry)
   local at = #open
   while at > 0 and open[at].score < entry.score do
     open[at + 1] = open[at]
@@ -100,44 +107,104 @@ local function insert(entry)
   open[at + 1] = entry
 end
 
-local next_lane = walk(keys.due, math.huge)
-local coming, coming_score = next_lane()
-while taken < limit do
-  local best = open[#open]
-  if coming and (not best or coming_score < best.score) then
-    insert({ lane = coming, score = coming_score, worth = priority_of(coming) * POINT_MS })
-    coming, coming_score = next_lane()
-  elseif not best then
-    break
-  else
-    open[#open] = nil
-    local rival = math.min(open[#open] and open[#open].score or math.huge, coming and coming_score or math.huge)
-    local key, last = keys.lane .. best.lane, math.min(now, rival + best.worth)
-    local run = redis.call('ZRANGEBYSCORE', key, '-inf', last, 'LIMIT', 0, limit - taken)
-    for at = 1, #run do
-      answer[taken + at + 3] = run[at]
-    end
-    taken = taken + #run
-    if #run > 0 then
-      redis.call('ZREMRANGEBYRANK', key, 0, #run - 1)
-    end
-    local head = tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
-    local cut = not head and redis.call('ZSCORE', keys.more, best.lane)
-    if cut and #run == 0 then
-      asks_store = true
+-- Begin a tenant: `open` has its lanes that were begun, `coming` is the best of those that were not.
+local function begin(tenant)
+  local they = { open = {}, next_lane = walk(keys.due .. ':' .. tenant, math.huge) }
+  they.coming, they.coming_score = they.next_lane()
+  return they
+end
+
+-- Take up to `wanted` of a tenant's hints, its lanes merged by score; tell how many there were.
+local function take(they, wanted)
+  local open, begun_with = they.open, taken
+  local limit = taken + wanted
+  while taken < limit do
+    local best, coming = open[#open], they.coming
+    if coming and (not best or they.coming_score < best.score) then
+      insert(open, { lane = coming, score = they.coming_score, worth = priority_of(coming) * POINT_MS })
+      they.coming, they.coming_score = they.next_lane()
+    elseif not best then
       break
-    end
-    head = cut and placeholder(cut, now) or head
-    touched[best.lane] = head or math.huge
-    if head and head <= now then
-      best.score = head - best.worth
-      insert(best)
+    else
+      open[#open] = nil
+      local rival = math.min(open[#open] and open[#open].score or math.huge, coming and they.coming_score or math.huge)
+      local key, last = keys.lane .. best.lane, math.min(now, rival + best.worth)
+      local run = redis.call('ZRANGEBYSCORE', key, '-inf', last, 'LIMIT', 0, limit - taken)
+      for at = 1, #run do
+        answer[taken + at + 3] = run[at]
+      end
+      taken = taken + #run
+      if #run > 0 then
+        redis.call('ZREMRANGEBYRANK', key, 0, #run - 1)
+      end
+      local head = tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+      local cut = not head and redis.call('ZSCORE', keys.more, best.lane)
+      if cut and #run == 0 then
+        asks_store = true
+        break
+      end
+      head = cut and placeholder(cut, now) or head
+      touched[best.lane] = head or math.huge
+      if head and head <= now then
+        best.score = head - best.worth
+        insert(open, best)
+      end
     end
   end
+  return taken - begun_with
+end
+
+-- Share `limit` out: each to the one who stands lowest, as if all had enough.
+local function share(sharers, wanted)
+  for _ = 1, wanted do
+    local lowest = sharers[1]
+    for at = 2, #sharers do
+      if sharers[at].level < lowest.level then
+        lowest = sharers[at]
+      end
+    end
+    lowest.level, lowest.part = lowest.level + lowest.step, lowest.part + 1
+  end
+end
+
+-- Take from each tenant its part, and share what is left out again among those who still have some.
+local function take_shared(tenants)
+  local standing, sharers = {}, {}
+  for at = 6, definition - 1, 3 do
+    standing[ARGV[at]] = { level = tonumber(ARGV[at + 1]), step = tonumber(ARGV[at + 2]) }
+  end
+  for _, tenant in ipairs(tenants) do
+    local known = standing[tenant] or { level = 0, step = STEP }
+    sharers[#sharers + 1] = { tenant = tenant, level = known.level, step = known.step, part = 0 }
+  end
+  local served = redis.call('ZRANGE', keys.due, -1, -1, 'WITHSCORES')[2]
+  while taken < limit and #sharers > 0 and not asks_store do
+    share(sharers, limit - taken)
+    local rest = {}
+    for _, sharer in ipairs(sharers) do
+      sharer.they = sharer.they or begin(sharer.tenant)
+      local found = sharer.part > 0 and not asks_store and take(sharer.they, sharer.part) or 0
+      if found > 0 or #tenants == TENANTS then -- else those who have nothing for this session would stand in the way
+        redis.call('ZADD', keys.due, 'XX', served + 1, sharer.tenant)
+      end
+      if found == sharer.part then
+        rest[#rest + 1] = sharer
+      end
+      sharer.part = 0
+    end
+    sharers = rest
+  end
+end
+
+local tenants = ARGV[4] ~= '' and { ARGV[4] } or redis.call('ZRANGE', keys.due, 0, TENANTS - 1)
+if #tenants == 1 then
+  take(begin(tenants[1]), limit)
+elseif #tenants > 1 then
+  take_shared(tenants)
 end
 for lane, head in pairs(touched) do
   if head <= now then
-    redis.call('ZADD', keys.due, head - priority_of(lane) * POINT_MS, lane)
+    make_due(keys, lane, head)
   else
     index(keys, lane, now)
   end

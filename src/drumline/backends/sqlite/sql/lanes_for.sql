@@ -1,8 +1,8 @@
 -- claim: the lanes whose tasks a session may be given now.
 --   :names, :queues  JSON lists; no queues means every queue
 --   :tenant          NULL means every tenant
--- GIVES one JSON list of [lane, priority]
-SELECT json_group_array(json_array(lane.id, lane.priority))
+-- GIVES one JSON list of [lane, priority, tenant]
+SELECT json_group_array(json_array(lane.id, lane.priority, lane.tenant))
 FROM lane
 WHERE
     lane.name IN (SELECT value FROM json_each(:names))
