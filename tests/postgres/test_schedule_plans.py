@@ -24,6 +24,8 @@ HOT: dict[str, dict[str, Any]] = {
     "lock_due_schedules": {"limit": 100, "now": 100_000},
     "lock_runs_to_start": {"limit": 100, "now": 100_000},
     "lock_queued_runs": {"limit": 100, "now": 100_000},
+    "due_schedules": {"ids": [ID]},
+    "queued_runs": {"ids": [ID]},
     "advance_schedules": {
         **{name: [1] for name in SQL["advance_schedules"].names},
         "ids": [ID], "last_tasks": [ID], "last_jobs": [ID], "finished": [False],
@@ -79,5 +81,5 @@ async def test_firing_finds_its_rows_by_index(
             for node in found
             if node["Node Type"].startswith("Index")
         ]
-        assert name != "lock_due_schedules" or found[0]["Actual Rows"] == 100
+        assert name != "lock_due_schedules" or 100 in [node["Actual Rows"] for node in found]
         assert max(read, default=0) <= 200, f"{name} reads {max(read)} rows"

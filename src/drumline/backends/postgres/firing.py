@@ -57,11 +57,11 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         )
 
     async def _fire(self, transaction: Transaction, order: FireOrder) -> Fired:
-        found = await transaction.fetch("lock_due_schedules", limit=order.limit, now=self._now())
-        if not found:
+        ((at, ids),) = await transaction.fetch("lock_due_schedules", limit=order.limit, now=self._now())
+        if not ids:
             return Fired()
-        now = Instant(found[0][0])
-        plans = plan_firings([DueRow(*row[1:]) for row in found], order, now)
+        rows = [DueRow(*row) for row in await transaction.fetch("due_schedules", ids=ids)]
+        plans = plan_firings(rows, order, Instant(at))
         new = await self._insert_runs(transaction, [one for due in plans for one in due.planned])
         made = await self._make_runs(transaction, new)
         plans = [due.kept(made.runs) for due in plans]
@@ -69,7 +69,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         await _advance(transaction, plans)
         await tell_facts(transaction, facts_of(plans), now=self._now())
         return replace(
-            made.fired(len(plans), has_more=len(found) == order.limit or len(plans) < len(found)),
+            made.fired(len(plans), has_more=len(rows) == order.limit or len(plans) < len(rows)),
             missed=sum(due.firing.missed for due in plans),
             cancelled=stopped.tasks,
             effects=made.effects + stopped.effects,
@@ -77,12 +77,12 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
 
     async def _start_runs(self, transaction: Transaction, order: FireOrder) -> Fired:
         timed = await transaction.fetch("lock_runs_to_start", limit=order.limit, now=self._now())
-        queued = await transaction.fetch("lock_queued_runs", limit=order.limit, now=self._now())
-        found = [*timed, *queued]
-        if not found:
+        ((at, free),) = await transaction.fetch("lock_queued_runs", limit=order.limit, now=self._now())
+        queued = await transaction.fetch("queued_runs", ids=free) if free else []
+        rows = [*(WaitingRow(*row[1:]) for row in timed), *(WaitingRow(*row) for row in queued)]
+        if not rows:
             return Fired()
-        rows = [WaitingRow(*row[1:]) for row in found]
-        made = await self._make_runs(transaction, plan_starts(rows, order, Instant(found[0][0])))
+        made = await self._make_runs(transaction, plan_starts(rows, order, Instant(at)))
         await self._note_starts(transaction, [one.run for one in made.runs.values()])
         taken = sorted((made.runs[row.key].run for row in rows if row.is_queued), key=lambda run: run.schedule)
         if taken:

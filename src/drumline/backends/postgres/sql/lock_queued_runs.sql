@@ -1,5 +1,7 @@
--- start runs: of each schedule the oldest run that waits for the one before it, if that has ended; the schedules are
--- locked. The order of the columns is that of backends/schedule_rows.py: WaitingRow, after the time.
+-- start runs: lock schedules that have runs waiting for the one before them, if that has ended. Whether it has, and which
+-- run is next, is looked at again by queued_runs.sql, once they are locked: beside the row that it locks, a statement
+-- may see what was before another scheduler started a run.
+-- GIVES one row: the time, and the schedules
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -20,14 +22,4 @@ free AS MATERIALIZED (
     FOR UPDATE OF live SKIP LOCKED
 )
 
-SELECT clock.now, free.id::text, schedule.tenant, schedule.name, schedule.target, run.fire_time, run.kind, true
-FROM clock
-CROSS JOIN free
-CROSS JOIN LATERAL (SELECT s.* FROM drumline.schedule AS s WHERE s.id = free.id OFFSET 0) AS schedule
-CROSS JOIN LATERAL (
-    SELECT r.fire_time, r.kind
-    FROM drumline.schedule_run AS r
-    WHERE r.schedule_id = free.id AND r.state = 1 AND r.start_at IS NULL
-    ORDER BY r.fire_time
-    LIMIT 1
-) AS run
+SELECT clock.now, ARRAY(SELECT free.id FROM free) AS ids FROM clock

@@ -1,5 +1,5 @@
 -- start runs: lock those of backfills whose time has come, the earliest first.
--- The order of the columns is that of backends/schedule_rows.py: WaitingRow, after the time.
+-- GIVES the time, then the columns of backends/schedule_rows.py: WaitingRow
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
