@@ -1,5 +1,7 @@
 """References to results: checked against the needs, filled in by path, and clear about what is missing."""
 
+import tracemalloc
+
 import pytest
 from msgspec import Raw
 
@@ -73,6 +75,18 @@ def test_a_parent_without_a_result_is_named() -> None:
 def test_what_becomes_too_large_or_too_deep_is_refused() -> None:
     assert "bytes of JSON with the results in it" in refusal({"$result": "extract"}, limits=Limits(payload=20))
     assert "levels deep" in refusal({"a": {"$result": "extract"}}, limits=Limits(nesting=3))
+
+
+def test_a_small_payload_cannot_ask_for_a_large_result_without_end() -> None:
+    payload = encode([{"$result": "extract"}] * 5000)
+    tracemalloc.start()
+
+    with pytest.raises(Invalid, match="with the results in it"):
+        fill_in(payload, ("extract",), {"extract": Raw(encode("x" * 100_000))}, Limits())
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
 
 
 def test_a_key_may_have_dots_and_brackets_and_the_longest_fits() -> None:

@@ -18,6 +18,7 @@ from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
+from drumline.engine import job_claims
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
@@ -108,7 +109,7 @@ async def test_a_clean_up_cannot_be_given_the_result_of_what_failed(engine: Engi
     assert view.error.message == "payload: 'a' did not complete, so it has no result"
 
 
-async def test_what_grows_too_large_fails_with_its_size(clock: ManualClock) -> None:
+async def test_what_grows_too_large_fails_and_says_so(clock: ManualClock) -> None:
     store = await SqliteStore.open(":memory:", clock=clock)
     engine = Engine(store, NoQueue(), clock=clock, limits=Limits(payload=100))
     gateway = LocalGateway(engine)
@@ -120,8 +121,44 @@ async def test_what_grows_too_large_fails_with_its_size(clock: ManualClock) -> N
 
     view = await engine.queries.get(job.tasks["b"])
     assert view.error is not None
-    assert "202 bytes of JSON with the results in it" in view.error.message
+    assert "is more than 100 bytes of JSON with the results in it" in view.error.message
     await engine.close()
+
+
+async def test_many_who_want_one_large_result_get_it_a_few_at_a_time(engine: Engine, gateway: LocalGateway) -> None:
+    session = await gateway.open_session(WORKER)
+    children = {f"c{number}": {"needs": ("a",), "payload": {"$result": "a"}} for number in range(40)}
+    job = await engine.jobs.submit(request({"a": {}, **children}))
+    await complete(gateway, (await claim(gateway, session))["a"], "x" * 1_000_000)
+
+    claims = []
+    while held := await claim(gateway, session):
+        claims.append(held)
+
+    assert [len(held) for held in claims] == [17, 17, 6]
+    assert sorted(key for held in claims for key in held) == sorted(children)
+    assert {task.attempt for held in claims for task in held.values()} == {1}
+    assert (await engine.jobs.get(job.id)).counts.running == 40
+
+
+async def test_results_that_are_too_much_together_fail_the_task_that_wants_them(
+    engine: Engine, gateway: LocalGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_claims, "MOST_LOADED", 3_000)
+    session = await gateway.open_session(WORKER)
+    parts = [f"p{number:03}" for number in range(100)]
+    gather = {"needs": tuple(parts), "payload": [{"$result": f"{key}[0]"} for key in parts]}
+    few = {"needs": ("p000",), "payload": {"$result": "p000[0]"}}
+    job = await engine.jobs.submit(request({**{key: {} for key in parts}, "gather": gather, "few": few}))
+    for task in (await claim(gateway, session)).values():
+        await complete(gateway, task, [1, "x" * 100])
+
+    first, second = await claim(gateway, session), await claim(gateway, session)
+
+    assert [*first, *second] == ["few"]
+    view = await engine.queries.get(job.tasks["gather"])
+    assert view.error is not None
+    assert view.error.message == "payload: refers to results of more than 3,000 bytes together"
 
 
 async def test_tasks_beside_one_that_cannot_be_filled_in_are_handed_out(engine: Engine, gateway: LocalGateway) -> None:

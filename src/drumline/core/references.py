@@ -71,14 +71,10 @@ def fill_in(payload: bytes, parents: Sequence[str], results: Mapping[str, Raw], 
 
     `parents` are those that the payload refers to, and `results` has what those gave back that have completed.
     """
-    known = {key: decode(bytes(results[key]), object) for key in parents if key in results}
-    filled = encode(_filled(decode(payload, object), frozenset(parents), known))
+    filling = _Filling(frozenset(parents), results, room=limits.payload)
+    filled = encode(filling.fill(decode(payload, object)))
     if len(filled) > limits.payload:
-        raise Invalid(
-            f"is {len(filled):,} bytes of JSON with the results in it; at most {limits.payload:,} are accepted",
-            field="payload",
-            code="too_large",
-        )
+        raise _too_large(limits.payload)
     check_json(filled, field="payload", largest=limits.payload, deepest=limits.nesting)
     return Raw(filled)
 
@@ -103,19 +99,46 @@ def _step_into(value: Any, step: str | int) -> Any:
     raise LookupError(step)
 
 
-def _filled(value: Any, parents: Container[str], known: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_filled(each, parents, known) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if _is_special(value, LITERAL):
-        return value[LITERAL]
-    if not _is_special(value, RESULT) or not isinstance(value[RESULT], str):
-        return {key: _filled(each, parents, known) for key, each in value.items()}
-    reference = parse_reference(value[RESULT], parents)
-    if reference.parent not in known:
-        raise Invalid(f"{reference.parent!r} did not complete, so it has no result", field="payload")
-    return look_up(known[reference.parent], reference)
+class _Filling:
+    """Puts results into one payload, as long as there is room: a small payload may ask for a large result often."""
+
+    def __init__(self, parents: Container[str], results: Mapping[str, Raw], *, room: int) -> None:
+        self._parents = parents
+        self._results = results
+        self._known: dict[str, Any] = {}
+        self._most = self._room = room
+
+    def fill(self, value: Any) -> Any:
+        """Return a value with what it refers to in it."""
+        if isinstance(value, list):
+            return [self.fill(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if _is_special(value, LITERAL):
+            return value[LITERAL]
+        if not _is_special(value, RESULT) or not isinstance(value[RESULT], str):
+            return {key: self.fill(each) for key, each in value.items()}
+        taken = Raw(encode(self._look_up(parse_reference(value[RESULT], self._parents))))
+        self._room -= len(bytes(taken))
+        if self._room < 0:
+            raise _too_large(self._most)
+        return taken
+
+    def _look_up(self, reference: Reference) -> Any:
+        key = reference.parent
+        if key not in self._results:
+            raise Invalid(f"{key!r} did not complete, so it has no result", field="payload")
+        if key not in self._known:
+            self._known[key] = decode(bytes(self._results[key]), object)
+        return look_up(self._known[key], reference)
+
+
+def _too_large(most: int) -> Invalid:
+    return Invalid(
+        f"is more than {most:,} bytes of JSON with the results in it, and that is the most that is accepted",
+        field="payload",
+        code="too_large",
+    )
 
 
 def _texts(value: Any) -> Iterator[str]:

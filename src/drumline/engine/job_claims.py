@@ -24,6 +24,14 @@ from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settle
 MOST_REMEMBERED: Final = 10_000
 """Jobs whose beginning has been noted: it is noted once by each process."""
 MOST_HELD: Final = 100_000
+MOST_LOADED: Final = 64 * 1024 * 1024
+"""Bytes of results that are read for one claim; what its other tasks refer to has to wait for the next one."""
+MOST_FILLED: Final = 16 * 1024 * 1024
+"""Bytes of payloads with results in them that one claim hands out: thousands may want the same large result."""
+FEWEST_AT_ONCE: Final = 32
+MOST_AT_ONCE: Final = 4096
+SMALL: Final = 256 * 1024
+"""Results are asked for by so many at first, and by twice as many after such a small answer."""
 INPUT_ERROR: Final = "InputError"
 """The kind of error of a task whose payload cannot be filled in."""
 
@@ -44,7 +52,8 @@ class JobClaims:
         """Claim, and put the results of parents into the payloads that refer to them.
 
         A task that cannot be given what it asks for fails for good, and is left out. One whose parents' results cannot
-        be read now is left out too: nobody holds it, so it is soon given back without counting.
+        be read now is left out too: nobody holds it, so it is soon given back without counting. And one for which the
+        answer would become too large is given back at once.
         """
         claims = await self._store.claim(requests)
         in_jobs = [task for claim in claims for task in claim.tasks if task.options.job is not None]
@@ -91,33 +100,59 @@ class JobClaims:
 
     async def _filled(self, tasks: Sequence[ClaimedTask]) -> dict[str, ClaimedTask]:
         """Return the tasks that can be run, by id, with what they are given."""
-        wanted = sorted({(task.options.job or JobId(""), key) for task in tasks for key in task.options.takes})
+        wanted = dict.fromkeys((task.options.job or JobId(""), key) for task in tasks for key in task.options.takes)
         try:
-            found = dict(zip(wanted, await self._jobs.results(wanted), strict=True))
+            found = await self._results(list(wanted))
         except Unavailable:
             return {}
         filled: dict[str, ClaimedTask] = {}
         failed: list[Settlement] = []
-        for task in tasks:
-            results = {key: found[task.options.job or JobId(""), key] for key in task.options.takes}
+        left: list[Settlement] = []
+        room = MOST_FILLED
+        for number, task in enumerate(tasks):
+            keys = [(task.options.job or JobId(""), key) for key in task.options.takes]
+            if room <= 0 or (number and not found.keys() >= set(keys)):
+                left.append(Settlement(lease=task.lease, act=Act.RELEASE))
+                continue
             try:
-                payload = self._payload(task, {key: raw for key, raw in results.items() if raw is not None})
+                payload = self._payload(task, {key: found[job, key] for job, key in keys if (job, key) in found})
             except Invalid as error:
                 failed.append(_failure(task, error))
             else:
+                room -= len(bytes(payload))
                 filled[task.lease.task] = replace(task, payload=payload)
-        if failed:
-            await self._fail(failed)
+        if failed or left:
+            await self._settle_here([*failed, *left])
         return filled
 
-    def _payload(self, task: ClaimedTask, results: dict[str, Raw]) -> Raw:
-        return fill_in(bytes(task.payload), task.options.takes, results, self._limits)
+    async def _results(self, wanted: Sequence[tuple[JobId, str]]) -> dict[tuple[JobId, str], Raw | None]:
+        """Return what tasks gave back, the first of them if all together is too much."""
+        found: dict[tuple[JobId, str], Raw | None] = {}
+        size, at_once = 0, FEWEST_AT_ONCE
+        while len(found) < len(wanted) and size <= MOST_LOADED:
+            keys = wanted[len(found) : len(found) + at_once]
+            results = await self._jobs.results(keys)
+            found |= zip(keys, results, strict=True)
+            loaded = sum(len(bytes(result)) for result in results if result is not None)
+            size += loaded
+            at_once = min(at_once * 2, MOST_AT_ONCE) if loaded <= SMALL else FEWEST_AT_ONCE
+        return found
 
-    async def _fail(self, settlements: Sequence[Settlement]) -> None:
+    def _payload(self, task: ClaimedTask, results: dict[str, Raw | None]) -> Raw:
+        if len(results) < len(task.options.takes):
+            raise Invalid(f"refers to results of more than {MOST_LOADED:,} bytes together", field="payload")
+        known = {key: raw for key, raw in results.items() if raw is not None}
+        return fill_in(bytes(task.payload), task.options.takes, known, self._limits)
+
+    async def _settle_here(self, settlements: Sequence[Settlement]) -> None:
+        """Fail what no worker can be given, and give back what this answer has no room for."""
         try:
-            await self._store.settle(settlements)
+            answers = await self._store.settle(settlements)
         except Unavailable:
-            return  # the reaper finds them as ghosts, and the next claim fails them
+            return  # the reaper finds them as ghosts, and the next claim deals with them
+        hints = tuple(answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint)
+        if hints:
+            self._follow(Effects(released=hints))
 
 
 def _with_payloads(claim: Claim, filled: Mapping[str, ClaimedTask]) -> Claim:
