@@ -13,7 +13,7 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.limits import Limits
 from drumline.core.recurring import Misfire, Overlap
-from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView
+from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView, Turn
 from drumline.core.state import Act, State
 from drumline.core.task import TaskRequest
 from drumline.ports.schedules import Fired, NewRun, Placing, ScheduleChange
@@ -27,6 +27,7 @@ from tests.schedule_factories import (
     fire,
     get,
     job_request,
+    new_schedule,
     order,
     runs_of,
     times_of,
@@ -237,6 +238,23 @@ async def test_a_fire_time_that_has_a_run_does_not_fire_again(store: ScheduleSto
     assert (await get(store, view.id)).turn.fire_at == minute(2)  # type: ignore[union-attr]
 
 
+async def test_a_schedule_that_cannot_be_read_here_is_put_off_and_keeps_nobody_else(
+    store: ScheduleStore, clock: ManualClock
+) -> None:
+    known = await add(store, clock, "known")
+    new = new_schedule(clock.now(), "unknown")
+    elsewhere = replace(new, rule=replace(new.rule, timezone="Mars/Olympus_Mons"))
+    await store.add_schedules([elsewhere])
+    to_minute(clock, 1)
+
+    fired = await fire(store)
+    again = await fire(store)
+
+    assert ([run.schedule for run in fired.runs], again.schedules) == ([known.id], 0)
+    turn = (await get(store, elsewhere.id)).turn
+    assert turn == Turn(minute(1), minute(2))  # its fire time is not lost
+
+
 async def test_a_clock_that_steps_back_fires_nothing_twice(store: ScheduleStore, clock: ManualClock) -> None:
     view = await add(store, clock)
     for step in (1, 2, -1, 1, 2, 3):
@@ -434,6 +452,18 @@ async def test_a_previous_job_is_cancelled_whole(store: ScheduleStore, clock: Ma
 
     jobs = await store.get_jobs([run.job for run in await runs_of(store, view.id) if run.job])
     assert [job.status for job in jobs if job] == [JobStatus.CANCELLED, JobStatus.PENDING]
+
+
+async def test_a_previous_run_goes_on_if_none_takes_its_place(store: ScheduleStore, clock: ManualClock) -> None:
+    view = await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS)
+    await store.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
+    early = await store.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
+    to_minute(clock, 1)
+
+    fired = await fire(store)
+
+    assert (fired.schedules, fired.tasks, fired.cancelled) == (1, (), ())
+    assert await state_of(store, task_of(early)) is State.QUEUED
 
 
 async def test_of_several_late_firings_only_the_last_starts_where_each_would_cancel_the_one_before(

@@ -87,6 +87,11 @@ def test_the_last_runs_are_counted_and_skipped_ones_are_not() -> None:
     )
 
 
+def test_a_schedule_that_has_had_more_runs_than_it_may_have_fires_no_more() -> None:
+    assert told(decide(now=1, max_runs=3, runs=3)) == " | 0 | -"
+    assert told(decide(now=1, max_runs=3, runs=5)) == " | 0 | -"
+
+
 def test_a_rule_that_ends_leaves_nothing_to_come() -> None:
     rule = Rule(interval_ms=60_000, end=minute(2))
 

@@ -9,7 +9,7 @@ import pytest
 from drumline.core.clock import Instant, ManualClock, to_datetime
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.recurring import Misfire, Overlap
-from drumline.core.schedule import RunKind, ScheduleEdit, ScheduleState, ScheduleView
+from drumline.core.schedule import RunKind, ScheduleEdit, ScheduleState, ScheduleView, Turn
 from drumline.core.state import Act
 from drumline.engine.engine import Engine
 from drumline.engine.runs import BackfillRequest
@@ -128,6 +128,57 @@ async def test_what_has_finished_can_be_renamed_and_revived(machine: Machine) ->
     machine.to_minute(2)
     await firer.pass_once()
     assert await machine.minutes(view) == [1, 2]
+
+
+async def test_a_schedule_finishes_when_it_is_given_fewer_runs_than_it_has_had(machine: Machine) -> None:
+    view = await machine.create(max_runs=5)
+    firer = machine.scheduler()
+    await firer.pass_once()
+    for number in (1, 2):
+        machine.to_minute(number)
+        await firer.pass_once()
+    desk = machine.engine.schedules
+
+    fewer = await desk.edit(view.id, ScheduleEdit(max_runs=1))
+    as_many = await desk.edit(view.id, ScheduleEdit(max_runs=2))
+    more = await desk.edit(view.id, ScheduleEdit(max_runs=3))
+
+    assert [each.state for each in (fewer, as_many, more)] == [
+        ScheduleState.FINISHED, ScheduleState.FINISHED, ScheduleState.ACTIVE,
+    ]  # fmt: skip
+    assert (fewer.turn, more.turn) == (None, Turn(Instant(START + 3 * MINUTE), Instant(START + 3 * MINUTE)))
+
+
+async def test_a_fire_time_that_waits_for_its_share_of_the_jitter_is_not_lost_by_an_edit(machine: Machine) -> None:
+    view = await machine.create(jitter=50.0)
+    assert view.turn is not None
+    machine.to_minute(1)
+    firer = machine.scheduler()
+    await firer.pass_once()
+    assert await machine.minutes(view) == []
+
+    edited = await machine.engine.schedules.edit(view.id, ScheduleEdit(jitter=0.0))
+    await firer.pass_once()
+
+    assert edited.turn == Turn(view.turn.fire_at, view.turn.fire_at)
+    assert await machine.minutes(view) == [1]
+
+
+async def test_a_triggered_run_does_not_take_the_place_of_one_that_is_due(machine: Machine) -> None:
+    view = await machine.create()
+    firer = machine.scheduler()
+    await firer.pass_once()
+    machine.to_minute(1)
+
+    triggered = await machine.engine.runs.trigger(view.id)
+    await firer.pass_once()
+
+    runs = await runs_of(machine.engine.store, view.id)
+    assert [(run.kind, run.fire_time - START - MINUTE) for run in runs] == [
+        (RunKind.SCHEDULED, 0),
+        (RunKind.TRIGGER, 1),
+    ]
+    assert triggered.fire_time == START + MINUTE + 1
 
 
 async def test_a_single_time_that_is_over_can_be_renamed_but_not_set_to_the_past(machine: Machine) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import structlog
 from msgspec.structs import replace
 
 from drumline.backends.schedule_rows import KINDS, NUMBER_OF, DueRow, Maker, WaitingRow, run_facts
@@ -13,14 +14,17 @@ from drumline.core.firing import Firing, Run, fire
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.recurring import Overlap
-from drumline.core.schedule import RunState, RunView
+from drumline.core.schedule import RunState, RunView, Turn
 from drumline.core.task import NewTask
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 
+PUT_OFF_MS: Final = 60_000
+"""How long a schedule waits that could not be read; its fire time stays."""
 RUNS_AT_ONCE: Final = 2
 """How many runs there may be for each schedule in one transaction, on the whole, before the rest has to wait."""
 
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 Key = tuple[str, int]
 """What makes a run unique: its schedule and its fire time."""
@@ -59,8 +63,9 @@ class Due(NamedTuple):
 
     @property
     def cancels(self) -> bool:
-        """Whether its previous run is to be cancelled."""
-        return self.firing.starts and bool(self.row.is_busy) and self.row.due.policy.overlap is Overlap.CANCEL_PREVIOUS
+        """Whether its previous run is to be cancelled: only if one of those that came about takes its place."""
+        starts = any(one.run.state is RunState.STARTED for one in self.planned)
+        return starts and bool(self.row.is_busy) and self.row.due.policy.overlap is Overlap.CANCEL_PREVIOUS
 
     def kept(self, runs: "Mapping[Key, Planned]") -> "Due":
         """Return it with those runs that came about, as they did."""
@@ -103,11 +108,20 @@ def plan_firings(rows: Sequence[DueRow], order: FireOrder, now: Instant) -> list
     for row in rows:
         if room <= 0:
             break
-        firing = fire(row.due, now=now, absence=order.absence, limits=order.limits)
+        firing = _decided(row, order, now)
         planned = tuple([_planned(row, run, maker, now) for run in firing.runs])
         room -= len(planned)
         plans.append(Due(row, firing, planned))
     return plans
+
+
+def _decided(row: DueRow, order: FireOrder, now: Instant) -> Firing:
+    """Decide about a schedule. One that this process cannot read must not keep the others from firing."""
+    try:
+        return fire(row.due, now=now, absence=order.absence, limits=order.limits)
+    except Invalid as error:  # its time zone is not known here: another machine has other files
+        log.warning("schedule.put_off", schedule=row.id, error=str(error))
+        return Firing(runs=(), missed=0, turn=Turn(Instant(row.fire_at), Instant(now + PUT_OFF_MS)))
 
 
 def plan_starts(rows: Iterable[WaitingRow], order: FireOrder, now: Instant) -> list[Planned]:

@@ -74,11 +74,6 @@ class Firing(Struct, frozen=True, kw_only=True):
         """How many runs count: those that start or wait."""
         return sum(run.state is not RunState.SKIPPED for run in self.runs)
 
-    @property
-    def starts(self) -> bool:
-        """Whether any run starts now."""
-        return any(run.state is RunState.STARTED for run in self.runs)
-
 
 def fire(due: DueSchedule, *, now: Instant, absence: Absence | None, limits: Limits) -> Firing:
     """Decide about everything that is due of a schedule at `now`.
@@ -90,7 +85,7 @@ def fire(due: DueSchedule, *, now: Instant, absence: Absence | None, limits: Lim
         runs = tuple([Run(time, RunKind.SCHEDULED, RunState.STARTED) for time in times])
         return Firing(runs=runs, missed=0, turn=turn)
     kept, missed = _made_up(due, times, absence)
-    left = None if due.policy.max_runs is None else due.policy.max_runs - due.runs
+    left = None if due.policy.max_runs is None else max(due.policy.max_runs - due.runs, 0)
     runs = tuple(_overlapped(due, kept, left, limits))
     firing = Firing(runs=runs, missed=dropped + missed, turn=turn)
     return replace(firing, turn=None) if left is not None and firing.made >= left else firing

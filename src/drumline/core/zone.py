@@ -43,8 +43,9 @@ class Zone:
         if last.start <= second < last.end:
             return last
         year = self._year(datetime.fromtimestamp(second, UTC).year)
-        self._last = year[bisect_right(year, second, key=lambda one: one.start) - 1]
-        return self._last
+        # Another thread may look for another second in the meantime: what is returned is not read back.
+        found = self._last = year[bisect_right(year, second, key=lambda one: one.start) - 1]
+        return found
 
     def stretches(self, second: int) -> Iterator[Stretch]:
         """Yield the stretch that a second lies in and all that follow, as far as the calendar goes."""

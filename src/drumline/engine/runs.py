@@ -100,15 +100,18 @@ class RunDesk:
         With a `fire_time` it is the run for that time, and a `Conflict` if there is one already: so the act can be
         repeated when its answer was lost.
         """
-        await self._schedules.get(schedule, tenant=tenant)
+        view = await self._schedules.get(schedule, tenant=tenant)
         if fire_time is not None:
             run = await self._start(schedule, to_instant(fire_time, field="fire_time"))
             if run is None:
                 raise Conflict("there is a run for this fire time already", field="fire_time")
             return run
         now = await self._store.now()
+        table = timetable(view.rule)
         for later in range(MOST_AT_A_MOMENT):
-            if run := await self._start(schedule, Instant(now + later)):
+            # A fire time of the schedule's own is left to it: that run would be taken for this one.
+            moment = Instant(now + later)
+            if table.next_after(Instant(moment - 1)) != moment and (run := await self._start(schedule, moment)):
                 return run
         raise Conflict("too many runs were triggered at this moment; try again", field="id")
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from drumline.core.accept_schedule import (
     accept_schedule,
+    due_at,
     edited,
     first_turn,
     policy_of,
@@ -22,7 +23,8 @@ from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
 from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_text
 from drumline.core.preview import FireTime, upcoming
-from drumline.core.schedule import NewSchedule, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
+from drumline.core.recurring import Policy
+from drumline.core.schedule import NewSchedule, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Turn
 from drumline.core.timetable import Rule
 from drumline.engine.quotas import QuotaDesk
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
@@ -135,14 +137,9 @@ class ScheduleDesk:
         definition = Definition(
             name=check_name(request.name), rule=rule, policy=policy, target=target, origin=view.origin
         )
-        fires_otherwise = rule != view.rule or policy.jitter_ms != view.policy.jitter_ms
-        is_revived = view.state is ScheduleState.FINISHED and policy.max_runs != view.policy.max_runs
         placing = None
-        if fires_otherwise or is_revived:
-            # Whatever it fires at now, it has to fire at all. What has finished may still be renamed.
-            turn = first_turn(view.id, rule, policy, now)
-            if view.state is not ScheduleState.PAUSED:
-                placing = Placing(state=ScheduleState.ACTIVE, turn=turn)
+        if definition.rule != view.rule or policy != view.policy:
+            placing = _placing(view, rule, policy, now)
         return ScheduleChange(id=view.id, version=view.version, word="edited", definition=definition, placing=placing)
 
     async def _change(self, schedule: ScheduleId, changing: Changing, *, tenant: str | None) -> ScheduleView:
@@ -158,6 +155,29 @@ class ScheduleDesk:
         raise Conflict("the schedule is being changed by others; try again", field="id")
 
 
+def _placing(view: ScheduleView, rule: Rule, policy: Policy, now: Instant) -> Placing | None:
+    """Return where an edited schedule stands; None if it stays where it is. Raises `Invalid` if it can never fire."""
+    fires_otherwise = rule != view.rule or policy.jitter_ms != view.policy.jitter_ms
+    is_revived = view.state is ScheduleState.FINISHED and policy.max_runs != view.policy.max_runs
+    turn = None
+    if rule == view.rule and view.turn is not None:
+        # Its next fire time may be over, and only the share of the jitter be left to wait for.
+        turn = Turn(view.turn.fire_at, due_at(view.id, policy, view.turn.fire_at))
+    elif fires_otherwise or is_revived:
+        # Whatever it fires at now, it has to fire at all. What has finished may still be renamed.
+        turn = first_turn(view.id, rule, policy, now)
+    if view.state is ScheduleState.PAUSED:
+        return None
+    if is_used_up(view, policy):
+        return Placing(state=ScheduleState.FINISHED)
+    return Placing(state=ScheduleState.ACTIVE, turn=turn) if fires_otherwise or is_revived else None
+
+
+def is_used_up(view: ScheduleView, policy: Policy) -> bool:
+    """Tell whether a schedule has had all the runs that a policy gives it."""
+    return policy.max_runs is not None and view.runs >= policy.max_runs
+
+
 def pausing(view: ScheduleView, reason: str | None) -> ScheduleChange | None:
     """Return the change that pauses a schedule."""
     if view.state is ScheduleState.PAUSED and view.reason == reason:
@@ -170,9 +190,7 @@ def resuming(view: ScheduleView, now: Instant) -> ScheduleChange | None:
     """Return the change that resumes a schedule: it has finished if it has no fire time left."""
     if view.state is not ScheduleState.PAUSED:
         return None
-    most = view.policy.max_runs
-    is_used_up = most is not None and view.runs >= most
-    turn = None if is_used_up else turn_after(view.id, view.rule, view.policy, now)
+    turn = None if is_used_up(view, view.policy) else turn_after(view.id, view.rule, view.policy, now)
     state = ScheduleState.FINISHED if turn is None else ScheduleState.ACTIVE
     return ScheduleChange(id=view.id, version=view.version, word="resumed", placing=Placing(state=state, turn=turn))
 
