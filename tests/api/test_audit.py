@@ -47,6 +47,22 @@ async def test_an_act_is_told_with_who_from_where_what_why_before_and_after(http
     assert row["problem"] is None
 
 
+async def test_a_schedule_that_comes_with_a_job_is_written_down_like_any_other(http: httpx.AsyncClient) -> None:
+    job = {"name": "nightly", "tasks": {"a": {"command": "echo"}}}
+    await http.post("/api/v1/jobs", json=job)
+    assert await rows(http) == []
+
+    made_ = await http.post("/api/v1/jobs", json=job | {"schedule": {"cron": "@daily"}})
+    again = await http.post("/api/v1/jobs", json=job | {"schedule": {"cron": "@daily"}})
+
+    assert (made_.status_code, again.status_code) == (201, 409)
+    refused, done = await rows(http, act="schedule.create")
+    assert (done["phase"], done["target"], done["after"]["name"]) == ("done", "/api/v1/jobs", "nightly")
+    assert (refused["phase"], refused["problem"]) == (
+        "refused", "conflict: there is a schedule named 'nightly' already",
+    )  # fmt: skip
+
+
 async def test_an_act_is_asked_before_and_answered_after(http: httpx.AsyncClient) -> None:
     await http.post("/api/v1/queues/mail/pause", json={"reason": "provider is down"})
 

@@ -54,7 +54,7 @@ class Endpoint:
             scope[CALLER].check(steps.permission)
         call = await steps.read(scope, receive)
         began = monotonic()
-        reply = await (steps.operation.handler(call) if steps.act is None else steps.recorded(call, scope))
+        reply = await (steps.operation.handler(call) if call.trail is None else steps.recorded(call, scope))
         if DIGEST in scope and monotonic() - began > LONG_SECONDS:
             await steps.desk.door.check_again(scope)
         if isinstance(reply, Stream):
@@ -71,7 +71,7 @@ class _Steps:
         self.desk = desk
         rule = None if operation.is_open else rule_of(operation.method, operation.path)
         self.permission = None if rule is None else rule.permission
-        self.act = None if rule is None else rule.act
+        self._usual_act = None if rule is None else rule.act
         self._largest = operation.largest(desk.limits)
         self._is_json = operation.body not in (None, bytes)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.body if self._is_json else object)
@@ -90,14 +90,19 @@ class _Steps:
             body=body,
             headers=headers,
             receive=receive,
-            trail=None if self.act is None else Trail(),
+            trail=None if self._act(body) is None else Trail(),
         )
 
     async def recorded(self, call: Call[Any, Any], scope: Scope) -> Reply | Stream:
         """Do an act between the two rows that the audit log gets of it."""
         address = self.desk.door.addresses.of(scope)
-        entry = entry_of(call, self.act or "", path=scope["path"], address=address, request_id=scope[REQUEST_ID])
+        act = self._act(call.body) or ""
+        entry = entry_of(call, act, path=scope["path"], address=address, request_id=scope[REQUEST_ID])
         return await recorded(call, entry, self.operation.handler)
+
+    def _act(self, body: Any) -> str | None:
+        """Return the word under which the audit log has a request with this body; None if it has none."""
+        return self._usual_act or self.operation.act_of(body)
 
     def watched(self, reply: Stream, scope: Scope) -> Stream:
         """Return a stream that ends when its caller's key does."""

@@ -207,6 +207,7 @@ OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/jobs", handler=submit_job, tag=Tag.JOBS, summary="Submit a job",
         body=JobSubmission, described=JobRequest, answer=SubmittedJobBody, status=201, also=(200,), idempotent=True,
+        act_of=lambda body: None if body.schedule is None else "schedule.create",
     ),
     Operation(
         method="GET", path="/api/v1/jobs", handler=list_jobs, tag=Tag.JOBS, summary="List jobs, newest first",

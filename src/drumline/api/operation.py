@@ -196,6 +196,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Other statuses with the same answer."""
     idempotent: bool = False
     """Whether it takes the header `Idempotency-Key`."""
+    act_of: Callable[[Any], str | None] = lambda _body: None
+    """Returns the act that the audit log has for a body, where that depends on it; others are in `core/rules.py`."""
     is_open: bool = False
     """Whether it is served without a key."""
     is_hidden: bool = False

@@ -56,7 +56,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/bulk": Rule(Permission.TASKS_CONTROL, "bulk.begin"),
         "POST /api/v1/bulk/{id}/abort": Rule(Permission.TASKS_CONTROL, "bulk.abort"),
         # Jobs are tasks together.
-        "POST /api/v1/jobs": _SUBMIT,
+        "POST /api/v1/jobs": _SUBMIT,  # with a schedule it needs schedules:write too, and is written down as one
         "GET /api/v1/jobs": _READ,
         "GET /api/v1/jobs/{id}": _READ,
         "GET /api/v1/jobs/{id}/graph": _READ,
