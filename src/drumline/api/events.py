@@ -16,7 +16,7 @@ from drumline.core.errors import Invalid, NotFound
 from drumline.core.event import Place
 from drumline.core.interest import MOST_WORDS, Interest, check_types
 from drumline.core.state import Status
-from drumline.engine.feed import Feed, Follower
+from drumline.engine.feed import EventsDropped, Feed, Follower
 
 BEAT_SECONDS: Final = 15.0
 """Silence after which a comment is sent, so that everybody in between knows that the stream lives."""
@@ -130,10 +130,13 @@ async def _followed(
         ]
         try:
             yield HELLO
-            if place is not None:
-                async for text in feed.missed(place, follower):
-                    yield text
-            else:
+            try:
+                if place is not None:
+                    async for text in feed.missed(place, follower):
+                        yield text
+            except EventsDropped:
+                place = None
+            if place is None:
                 # From here on one can go on, even if nothing is told before the connection breaks.
                 yield b"id: %b\n%b\n" % (begin, RESYNC if is_resumed else b"")
             async for text in _live(feed, follower, call.desk.info.longest_stream):

@@ -33,6 +33,10 @@ FAR: Final = Place(1 << 62, 0)
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+class EventsDropped(Exception):
+    """Events that somebody has not heard were dropped from the log."""
+
+
 class Entry:
     """An event, and how it is sent: written out when the first one wants it."""
 
@@ -73,8 +77,13 @@ class Follower:
         self._count += count
         self._size += len(text)
         if self._count > MOST_WAITING or self._size > MOST_BYTES:
-            self.is_cut = True
-            self._waiting.clear()
+            self.cut()
+        self._news.set()
+
+    def cut(self) -> None:
+        """Tell no more: the follower has to come back, with the last that it heard."""
+        self.is_cut = True
+        self._waiting.clear()
         self._news.set()
 
     @property
@@ -146,18 +155,26 @@ class Feed:
         return f"{self._name}-{self._position or 0}-{END}".encode()
 
     async def missed(self, place: Place, follower: Follower) -> AsyncIterator[bytes]:
-        """Yield what came after a place, up to where a follower began to hear."""
+        """Yield what came after a place, up to where a follower began to hear.
+
+        Raises `EventsDropped` if some of it was dropped in the meantime.
+        """
         has = follower.interest.has
         recent = [entry for entry in self._recent if entry.place < follower.after]
         if recent and recent[0].place <= place:
             yield self._written(entry for entry in recent if entry.place > place and has(entry.event))
             return
         position = place.position - 1
+        heard = place.position if place.offset == END else position
         while position < follower.after.position - 1:
             async with asyncio.timeout(STORE_SECONDS):
                 page = await self._store.read_events(after=position, limit=PAGE)
+                span = await self._store.log_span()
+            if span.dropped > heard:
+                raise EventsDropped
             if page.position == position:
                 return
+            heard = page.position
             fresh = (event for event in page.events if place < event.place < follower.after and has(event))
             yield self._written(map(Entry, fresh))
             position = page.position
@@ -196,10 +213,12 @@ class Feed:
         is_away = False
         while self._followers:
             try:
+                if is_away:
+                    await self._look_back()
                 is_full = await self._read_page()
-            except (DrumlineError, TimeoutError) as error:
+            except Exception as error:  # whoever follows must not be left to a reader that has died
                 if not is_away:
-                    log.warning("feed.away", error=str(error))
+                    log.warning("feed.away", error=str(error), exc_info=_traceback_of(error))
                 is_away = True
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -221,6 +240,16 @@ class Feed:
                     follower.offer(together, len(texts))
         return page.is_full
 
+    async def _look_back(self) -> None:
+        """Cut everybody off if something was dropped before it was read: they are told so when they come back."""
+        async with asyncio.timeout(STORE_SECONDS):
+            span = await self._store.log_span()
+        if span.dropped > (self._position or 0):
+            self._position = span.dropped
+            self._recent.clear()
+            for follower in self._everybody():
+                follower.cut()
+
     async def _span(self) -> LogSpan:
         async with asyncio.timeout(STORE_SECONDS):
             await self._store.sequence()
@@ -232,3 +261,8 @@ class Feed:
     def _everybody(self) -> Iterator[Follower]:
         for followers in self._followers.values():
             yield from followers
+
+
+def _traceback_of(error: Exception) -> Exception | None:
+    """Return the error if its traceback helps: an outage explains itself, a fault of ours does not."""
+    return None if isinstance(error, DrumlineError | TimeoutError) else error
