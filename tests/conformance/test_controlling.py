@@ -11,7 +11,7 @@ from tests.factories import claim, claim_one, new_id, open_session, settle, stat
 async def test_a_waiting_task_is_cancelled_at_once(store: Store) -> None:
     task = await submit(store)
 
-    assert await store.cancel([task]) == [Changed(task, State.CANCELLED)]
+    assert await store.cancel([task]) == [Changed(task, State.CANCELLED, epoch=1)]
 
     assert await state_of(store, task) is State.CANCELLED
     assert await claim(store, await open_session(store)) == []
@@ -22,7 +22,7 @@ async def test_a_running_task_is_asked_to_stop(store: Store) -> None:
     task = await submit(store)
     lease = (await claim_one(store, await open_session(store))).lease
 
-    assert await store.cancel([task]) == [Changed(task, State.RUNNING)]
+    assert await store.cancel([task]) == [Changed(task, State.RUNNING, epoch=1)]
 
     (view,) = await store.get([task])
     assert view is not None
@@ -34,7 +34,7 @@ async def test_a_forced_cancel_ends_a_running_task_and_fences_its_worker(store: 
     task = await submit(store)
     lease = (await claim_one(store, await open_session(store))).lease
 
-    assert await store.cancel([task], force=True) == [Changed(task, State.CANCELLED)]
+    assert await store.cancel([task], force=True) == [Changed(task, State.CANCELLED, epoch=1)]
 
     with pytest.raises(Fenced):
         await settle(store, lease, Act.COMPLETE)

@@ -3,10 +3,10 @@
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict
 from drumline.core.job import JobCounts, JobStatus, RunIf
-from drumline.core.state import State
+from drumline.core.state import Act, State
 from drumline.ports.jobs import ChangedJob
 from drumline.ports.store import Store
-from tests.factories import claim, open_session
+from tests.factories import claim, open_session, settle
 from tests.job_factories import (
     claim_keys,
     counts_of,
@@ -139,6 +139,27 @@ async def test_a_job_that_lives_again_before_others_were_told_has_not_failed_the
     await run_all(store, session)
     await store.ripple()
     assert list(await claim_keys(store, session)) == ["a"]
+
+
+async def test_a_job_that_lives_again_does_not_keep_others_from_being_told(store: Store) -> None:
+    session = await open_session(store)
+    first = await submit_job(store, job_of(ONE))
+    for _ in range(3):
+        await submit_job(store, job_of(ONE, depends_on=(first.id,)))
+    await run_all(store, session, fails("x"))
+    await store.resume_jobs([first.id])
+    (held,) = await claim(store, session)  # it runs for hours now
+    second = await submit_job(store, job_of({"y": ()}))
+    waiting = await submit_job(store, job_of({"z": ()}, depends_on=(second.id,)))
+    await run_all(store, session)
+
+    passes = [await store.ripple(limit=2) for _ in range(2)]
+
+    assert [(each.told, each.is_done) for each in passes] == [(1, True), (0, True)]
+    assert list(await claim_keys(store, session)) == ["z"]
+    assert (await job_view(store, waiting.id)).waits_for == 0
+    await settle(store, held.lease, Act.COMPLETE)
+    assert (await store.ripple()).told == 3
 
 
 async def test_a_task_that_could_run_waits_while_its_job_does(store: Store) -> None:

@@ -12,6 +12,7 @@ from drumline.core.task import NotifyTarget
 from drumline.ports.outbox import Outbox
 from drumline.ports.store import Change, LogChunk, Store
 from tests.factories import OOPS, beat, claim_one, open_session, settle, submit
+from tests.job_factories import job_of, submit_job
 
 HOUR_MS = 3_600_000
 
@@ -138,6 +139,19 @@ async def test_every_end_of_an_attempt_has_its_type(store: Store, act: Act, word
     *_, ended = await of_task(store, began, task)
 
     assert (words([ended]), change(ended).status) == ([word], status)
+
+
+async def test_tasks_that_are_asked_to_stop_with_their_job_are_told_of_once(store: Store) -> None:
+    job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
+    await claim_one(store, await open_session(store))
+    began = await start(store)
+
+    await store.cancel_jobs([job.id])
+    await store.cancel_jobs([job.id])
+
+    assert [(event.subject, *words([event])) for event in await events_after(store, began)] == [
+        (job.tasks["a"], "cancel_requested"), (job.tasks["b"], "cancelled"),
+    ]  # fmt: skip
 
 
 async def test_what_people_do_to_tasks_is_told(store: Store, clock: ManualClock) -> None:

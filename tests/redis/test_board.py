@@ -5,26 +5,29 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from drumline.backends.redis import RedisBoard, RedisQueue
 from drumline.backends.redis.notes import ENDED_MS, LIVE_MS
 from drumline.backends.sqlite import SqliteStore
-from drumline.core.clock import ManualClock
+from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import Status
+from drumline.core.task import DEFAULT_OPTIONS
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import Moment, Note
+from drumline.ports.readmodel import Facts, Moment, Note
 from drumline.ports.store import LogChunk
 from tests.factories import new_id, request
 from tests.redis.hints import eventually
 
 FIELDS = {"taskId", "taskName", "command", "retries", "timeout", "status", "startTime", "endTime"}
+FACTS = Facts("work", "", DEFAULT_OPTIONS)
 SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=10)
 
 
@@ -59,6 +62,13 @@ async def has_status(client: Redis, task: TaskId, status: Status | None) -> None
         return await client.get(f"drumline:task:{task}:status") == status
 
     await eventually(is_so)
+
+
+async def has_been_written(board: RedisBoard, client: Redis) -> None:
+    """Wait until everything that was noted is written: what is noted last is written last."""
+    last = new_id()
+    board.note([note(last, Status.QUEUED, Moment.SUBMITTED)])
+    await has_status(client, last, Status.QUEUED)
 
 
 def note(task: TaskId, status: Status, moment: Moment) -> Note:
@@ -194,6 +204,52 @@ async def test_notes_that_arrive_late_do_not_undo_newer_ones(board: RedisBoard, 
     await has_status(client, last, Status.QUEUED)
 
     assert await board.status([task, last]) == [Status.COMPLETED, Status.QUEUED]
+
+
+async def test_the_end_of_an_attempt_that_is_noted_late_does_not_undo_a_retry(
+    board: RedisBoard, redis_url: str, client: Redis
+) -> None:
+    task, other = new_id(), RedisBoard(redis_url)
+    board.note([replace(note(task, Status.PROCESSING, Moment.CLAIMED), epoch=1, facts=FACTS)])
+    await has_status(client, task, Status.PROCESSING)
+    other.renew(replace(note(task, Status.QUEUED, Moment.RENEWED), epoch=2))
+    await has_status(client, task, Status.QUEUED)
+
+    board.note([replace(note(task, Status.FAILED, Moment.SETTLED), epoch=1)])  # of the attempt that was retried
+    await has_been_written(board, client)
+
+    assert await board.status([task]) == [Status.QUEUED]
+    assert await client.hget(f"drumline:task:{task}", "status") == "QUEUED"
+    board.note([replace(note(task, Status.COMPLETED, Moment.SETTLED), epoch=3)])
+    await has_status(client, task, Status.COMPLETED)
+    await other.close()
+
+
+async def test_a_note_of_an_earlier_attempt_does_not_undo_that_of_a_later_one(board: RedisBoard, client: Redis) -> None:
+    task = new_id()
+    board.note([replace(note(task, Status.PROCESSING, Moment.CLAIMED), epoch=2, facts=FACTS)])
+
+    late = [
+        replace(note(task, Status.PENDING, Moment.SETTLED), epoch=1),
+        replace(note(task, Status.PROCESSING, Moment.CLAIMED), epoch=1, started_at=Instant(5)),
+    ]
+    board.note(late)
+    await has_been_written(board, client)
+
+    assert await board.status([task]) == [Status.PROCESSING]
+    assert await client.hget(f"drumline:task:{task}", "startTime") == ""
+    board.note([replace(note(task, Status.PENDING, Moment.SETTLED), epoch=2)])
+    await has_status(client, task, Status.PENDING)
+
+
+async def test_a_task_that_is_freed_late_does_not_undo_an_end(board: RedisBoard, client: Redis) -> None:
+    task = new_id()
+    board.note([replace(note(task, Status.COMPLETED, Moment.SETTLED), epoch=2)])
+
+    board.note([note(task, Status.QUEUED, Moment.SETTLED)])
+    await has_been_written(board, client)
+
+    assert await board.status([task]) == [Status.COMPLETED]
 
 
 async def test_under_pressure_notes_are_left_out_and_old_statuses_are_not_told(redis_url: str, client: Redis) -> None:

@@ -197,8 +197,10 @@ def retried(task: TaskId, effects: Effects) -> Changed:
         moved=tuple(each for each in effects.moved if each[0] != task),
         jobs=effects.jobs,
         renews=True,
+        epochs=effects.epochs,
     )
-    return Changed(task, State.BLOCKED if hint is None else State.QUEUED, hint, others)
+    state = State.BLOCKED if hint is None else State.QUEUED
+    return Changed(task, state, hint, others, dict(effects.epochs).get(task, 0))
 
 
 def _instant(at: int | None) -> Instant | None:

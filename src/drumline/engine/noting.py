@@ -181,13 +181,15 @@ class Noting:
             self.board.note_job(JobNote(job=job, status=status, renews=effects.renews))
         if not effects.renews:
             self.board.note(_queued(effects.released, now))
-            self.board.note(_moved(effects.moved, now))
+            self.board.note(_moved(effects, now))
             return
+        epochs = dict(effects.epochs)
         for task, state, due_at in [
             *((hint.task, State.QUEUED, hint.due_at) for hint in effects.released),
             *((task, state, None) for task, state in effects.moved),
         ]:
-            self.board.renew(Note(task=task, moment=Moment.RENEWED, status=status_of(state, due_at, now)))
+            stands = status_of(state, due_at, now)
+            self.board.renew(Note(task=task, moment=Moment.RENEWED, status=stands, epoch=epochs.get(task, 0)))
         self.letters.changed([*(hint.task for hint in effects.released), *(task for task, _ in effects.moved)])
 
     def has_seen(self, task: TaskId, tenant: str | None) -> bool:
@@ -202,8 +204,15 @@ class Noting:
                 self._seen.popitem(last=False)
         facts = None if view.payload is None else Facts(view.lane.name, command_of(bytes(view.payload)), view.options)
         status = view.status(self._clock.now())
-        times = {"started_at": view.started_at, "ended_at": view.finished_at}
-        self.board.note([Note(task=view.id, moment=Moment.SUBMITTED, status=status, facts=facts, **times)])
+        seen = Note(
+            task=view.id,
+            moment=Moment.SUBMITTED,
+            status=status,
+            facts=facts,
+            started_at=view.started_at,
+            ended_at=view.finished_at,
+        )
+        self.board.note([seen])
 
     def _renewed(self, answers: list[Changed | NotFound | Conflict]) -> list[Changed | NotFound | Conflict]:
         now = self._clock.now()
@@ -212,7 +221,9 @@ class Noting:
                 status = status_of(answer.state, answer.hint.due_at if answer.hint else None, now)
                 ended_at = now if answer.state in TERMINAL else None
                 moment = Moment.SETTLED if ended_at else Moment.RENEWED
-                self.board.renew(Note(task=answer.task, moment=moment, status=status, ended_at=ended_at))
+                self.board.renew(
+                    Note(task=answer.task, moment=moment, status=status, ended_at=ended_at, epoch=answer.epoch)
+                )
             if isinstance(answer, Changed) and answer.effects:
                 self.led_to(answer.effects)
         return answers
@@ -238,6 +249,7 @@ def _claimed(claims: Sequence[Claim], now: Instant) -> Iterator[Note]:
                 status=status_of(State.RUNNING, None, now),
                 facts=Facts(task.name, command_of(bytes(task.payload)), task.options),
                 started_at=now,
+                epoch=task.lease.epoch,
             )
 
 
@@ -250,6 +262,7 @@ def _settled(settlements: Sequence[Settlement], answers: Sequence[Settled | Fenc
                 moment=Moment.SETTLED,
                 status=status_of(answer.state, answer.hint.due_at if answer.hint else None, now),
                 ended_at=now if answer.state in TERMINAL else None,
+                epoch=settlement.lease.epoch,
             )
 
 
@@ -263,10 +276,12 @@ def _submitted_in_job(job: NewJob) -> Iterator[Note]:
         )
 
 
-def _moved(tasks: Sequence[tuple[TaskId, State]], now: Instant) -> Iterator[Note]:
-    for task, state in tasks:
+def _moved(effects: Effects, now: Instant) -> Iterator[Note]:
+    epochs = dict(effects.epochs)
+    for task, state in effects.moved:
         ended_at = now if state in TERMINAL else None
-        yield Note(task=task, moment=Moment.SETTLED, status=status_of(state, None, now), ended_at=ended_at)
+        status = status_of(state, None, now)
+        yield Note(task=task, moment=Moment.SETTLED, status=status, ended_at=ended_at, epoch=epochs.get(task, 0))
 
 
 def _queued(hints: Sequence[Hint], now: Instant) -> Iterator[Note]:

@@ -14,3 +14,5 @@ class Changed(Struct, frozen=True):
     state: State
     hint: Hint | None = None
     effects: Effects = NO_EFFECTS
+    epoch: int = 0
+    """The task's epoch after it: what was noted under an older one is out of date."""

@@ -30,6 +30,8 @@ class Effects(Struct, frozen=True, kw_only=True):
     jobs: tuple[tuple[JobId, JobStatus], ...] = ()
     renews: bool = False
     """Whether the tasks had ended before, and were brought back to life."""
+    epochs: tuple[tuple[TaskId, int], ...] = ()
+    """The epochs that tasks have after it, of those that ended or were brought back to life."""
 
     def __add__(self, other: "Effects") -> "Effects":
         """Return what both led to, in their order."""
@@ -38,6 +40,7 @@ class Effects(Struct, frozen=True, kw_only=True):
             moved=self.moved + other.moved,
             jobs=self.jobs + other.jobs,
             renews=self.renews or other.renews,
+            epochs=self.epochs + other.epochs,
         )
 
     def __bool__(self) -> bool:

@@ -19,8 +19,8 @@ class Moment(StrEnum):
 
     SUBMITTED = "submitted"  # or merely looked at: whatever is known already is newer
     CLAIMED = "claimed"  # newer than anything but its end
-    SETTLED = "settled"  # the newest there is
-    RENEWED = "renewed"  # by an operator: the newest, even after an end
+    SETTLED = "settled"  # the newest of its epoch
+    RENEWED = "renewed"  # by an operator, who begins a new epoch, even after an end
 
 
 class Facts(Struct, frozen=True):
@@ -40,6 +40,8 @@ class Note(Struct, frozen=True, kw_only=True):
     facts: Facts | None = None
     started_at: Instant | None = None
     ended_at: Instant | None = None
+    epoch: int = 0
+    """The task's epoch at that moment, if it is known: a note of an older one comes too late."""
 
 
 class JobFacts(Struct, frozen=True, kw_only=True):

@@ -59,7 +59,8 @@ class Controlling(ControllingJobs):
         act = Act.FORCE_CANCEL if force else Act.CANCEL
 
         def decide(stand: Stand, _lane: Lane, _now: Instant) -> Changed:
-            return Changed(stand.id, step(stand.state, act))
+            epoch = stand.epoch + (stand.state is not State.RUNNING)
+            return Changed(stand.id, step(stand.state, act), epoch=epoch)
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
@@ -88,7 +89,7 @@ class Controlling(ControllingJobs):
                 due_at = now + change.delay_ms
             if change.priority is not None:
                 lane = Lane(lane.tenant, lane.queue, lane.name, change.priority)
-            return Changed(stand.id, state, Hint(stand.id, lane, Instant(due_at)))
+            return Changed(stand.id, state, Hint(stand.id, lane, Instant(due_at)), epoch=stand.epoch + 1)
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             hints = sorted(
@@ -109,7 +110,7 @@ class Controlling(ControllingJobs):
 
     def _retrying(self) -> Doing:
         def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
-            return Changed(stand.id, step(stand.state, Act.RETRY), Hint(stand.id, lane, now))
+            return Changed(stand.id, step(stand.state, Act.RETRY), Hint(stand.id, lane, now), epoch=stand.epoch + 1)
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             stands = [stand for stand, _ in changed.values()]

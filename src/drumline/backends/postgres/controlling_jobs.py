@@ -11,7 +11,7 @@ from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.endings import Ending, record
-from drumline.backends.postgres.following import count_parents, lock_jobs
+from drumline.backends.postgres.following import count_parents, lock_jobs, moved_by
 from drumline.backends.postgres.rippling import Rippling
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
@@ -134,7 +134,7 @@ class ControllingJobs(Rippling):
         await record(transaction, endings, now=self._now())
         ended = [(job.id, each.state, each.started_at) for each in endings]
         changed = await self._tally(transaction, ended, {job.id: job})
-        return Effects(moved=tuple((each.id, each.state) for each in endings), jobs=tuple(changed))
+        return moved_by(endings) + Effects(jobs=tuple(changed))
 
     async def _resume_job(self, transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
         if job.status is JobStatus.COMPLETED:
@@ -190,14 +190,15 @@ class ControllingJobs(Rippling):
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
             jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
             renews=True,
+            epochs=(*((task, standings[task].epoch + 1) for task in queued + blocked), *held_back.items()),
         )
 
-    async def _hold_back(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[TaskId]:
-        """Let tasks wait for others again that waited to be claimed, and return those."""
+    async def _hold_back(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, int]:
+        """Let tasks wait for others again that waited to be claimed, and return those with their epochs."""
         if not tasks:
-            return []
+            return {}
         rows = await transaction.fetch("hold_back", ids=sorted(tasks), act=NUMBER_OF[Act.RESUME], now=self._now())
-        return sorted(TaskId(task) for (task,) in rows)
+        return dict(sorted((TaskId(task), epoch) for task, epoch in rows))
 
     async def _bring_back(
         self,

@@ -100,10 +100,11 @@ class JobFollowing(Access):
         blocked = await _blocked_by(transaction, states)
         following = follow(states, {each.id: each.waiting() for each in blocked.values()})
         released = await self._release(transaction, following, blocked, members.jobs)
-        skipped = await self._skip(transaction, following, blocked, states)
-        changed = await self._tally(transaction, _ends(ended, members) + skipped, members.jobs)
-        moved = tuple((task, State.SKIPPED) for task in following.skipped)
-        return Effects(released=tuple(released), moved=moved, jobs=tuple(changed))
+        skips = await self._skip(transaction, following, blocked, states)
+        ends = _ends(ended, members)
+        ends += [(blocked[each.id].job, State.SKIPPED, None) for each in skips]
+        changed = await self._tally(transaction, ends, members.jobs)
+        return Effects(released=tuple(released), jobs=tuple(changed)) + moved_by(skips)
 
     async def _follow_completed(
         self, transaction: Transaction, tasks: Sequence[TaskId], members: Members, started: Mapping[TaskId, int]
@@ -128,8 +129,8 @@ class JobFollowing(Access):
         following: Following,
         blocked: Mapping[TaskId, Blocked],
         ended: Mapping[TaskId, State],
-    ) -> list[tuple[str, State, int | None]]:
-        """Write that tasks are skipped, and why; return them as they are counted."""
+    ) -> list[Ending]:
+        """Write that tasks are skipped, and why; return what was written."""
         if not following.skipped:
             return []
         keys = {each.id: each.key for each in blocked.values()}
@@ -140,7 +141,7 @@ class JobFollowing(Access):
         ]
         await record(transaction, skips, now=self._now())
         await _blame(transaction, following)
-        return [(blocked[each.id].job, State.SKIPPED, None) for each in skips]
+        return skips
 
     async def _release(
         self,
@@ -210,6 +211,13 @@ class JobFollowing(Access):
         changed = [row for row in after if row.status is not before[row.id].status]
         await tell_facts(transaction, [job_fact(WORD_OF[row.status], row) for row in changed], now=self._now())
         return [(JobId(row.id), row.status) for row in changed]
+
+
+def moved_by(endings: Sequence[Ending]) -> Effects:
+    """Return the ends of tasks as what acts led to."""
+    return Effects(
+        moved=tuple((each.id, each.state) for each in endings), epochs=tuple((each.id, each.epoch) for each in endings)
+    )
 
 
 def _ends(ended: Ended, members: Members) -> list[tuple[str, State, int | None]]:

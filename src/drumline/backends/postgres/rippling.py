@@ -5,7 +5,7 @@ from functools import partial
 from drumline.backends.job_rows import JobRow, job_error
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.endings import Ending, error_text, record
-from drumline.backends.postgres.following import JobFollowing, lock_jobs
+from drumline.backends.postgres.following import JobFollowing, lock_jobs, moved_by
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus
 from drumline.core.state import Act, State
@@ -25,19 +25,22 @@ class Rippling(JobFollowing):
             )
             for (job,) in rows:
                 tell = partial(self._tell_job, waiting=str(job), ended=str(ended))
-                effects += await self._database.transact(Line.DESK, tell)
-                told += 1
+                led_to = await self._database.transact(Line.DESK, tell)
+                if led_to is None:
+                    break
+                told, effects = told + 1, effects + led_to
             if told >= limit:
                 return Rippled(told=told, effects=effects, is_done=False)
-            # Whoever began to wait for it after we looked did so because it lives again: its next end tells them.
+            # Whoever waits for it still, or began to after we looked, does so because it lives again: its next end
+            # tells them.
             await self._database.fetch(Line.DESK, "delete_ripple", repeat=True, seq=seq)
         return Rippled(told=told, effects=effects)
 
-    async def _tell_job(self, transaction: Transaction, waiting: str, ended: str) -> Effects:
-        """Tell one job that another has ended. Nothing happens if it has been told, or the other lives again."""
+    async def _tell_job(self, transaction: Transaction, waiting: str, ended: str) -> Effects | None:
+        """Tell one job that another has ended, unless it has been told; None if the other lives again."""
         jobs = await lock_jobs(transaction, [waiting, ended])
         if ended not in jobs or not jobs[ended].has_ended:
-            return NO_EFFECTS
+            return None
         is_news = await transaction.fetch("dep_done", job=waiting, needed=ended)
         job = jobs.get(waiting)
         if not is_news or job is None or job.has_ended or not job.pending_jobs:
@@ -69,4 +72,4 @@ class Rippling(JobFollowing):
         ]
         await record(transaction, endings, now=self._now())
         changed = await self._tally(transaction, [(job.id, State.SKIPPED, None) for _ in endings], {job.id: job})
-        return Effects(moved=tuple((each.id, each.state) for each in endings), jobs=tuple(changed))
+        return moved_by(endings) + Effects(jobs=tuple(changed))

@@ -25,7 +25,7 @@ def calls_of_job(keys: BoardKeys, note: JobNote) -> list[Call]:
     rule = "absent" if note.facts is not None else "always"
     if note.status is JobStatus.PROCESSING and not note.renews:
         rule = "unless_ended"
-    calls.append(Call("note_task", (keys.job(note.job),), (rule, lifetime, "status", note.status)))
+    calls.append(Call("note_task", (keys.job(note.job),), (rule, lifetime, 0, 0, "status", note.status)))
     calls.append(Call("PEXPIRE", (keys.dag(note.job),), (lifetime,), plain=True))
     return calls
 

@@ -26,6 +26,7 @@ The read model (`board.py`, `notes.py`), for people and programs that want to lo
 |---|---|---|
 | `<prefix>task:<task id>` | hash | taskId, taskName, command, retries, timeout, status, startTime, endTime |
 | `<prefix>task:<task id>:status` | string | its status alone, such as PROCESSING |
+| `{<key of these>}:order` | string | of a task that was tried again: which of its notes would come too late; expires |
 | `<prefix>task:<task id>:log` | list | the last pieces of the log |
 | `<prefix>job:<job id>` | hash | jobId, jobName, userId, createdAt, retryPolicy (JSON), schedule, status |
 | `<prefix>dag:<job id>` | hash | the keys of its tasks: key → JSON list of the keys that it needs |
@@ -84,6 +85,10 @@ class BoardKeys:
     def task(self, task: TaskId) -> str:
         """Return the key of a task's hash; its status and log have `:status` and `:log` behind it."""
         return f"{self._prefix}task:{task}"
+
+    def order(self, key: str) -> str:
+        """Return the key of what is known of the order of notes under another key; both lie on one node."""
+        return f"{key}:order" if "{" in key else f"{{{key}}}:order"
 
     def job(self, job: JobId) -> str:
         """Return the key of a job's hash."""

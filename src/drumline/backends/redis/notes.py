@@ -26,18 +26,32 @@ _RULES: Final = {
     Moment.SETTLED: ("present", "always"),
     Moment.RENEWED: ("present", "always"),
 }
+_QUEUED_AGAIN: Final = ("present_unless_ended", "unless_ended")
+"""A task that was settled and waits again: if it is known to have ended, this note comes too late."""
+_FIRST_CLAIM: Final = 2
+"""The order of the first claim. Before it there is nothing that could come too late."""
 
 
 def calls_of_note(keys: BoardKeys, note: Note) -> tuple[Call, Call]:
     """Return what writes a note. Each call has one key, so that it can be sent to any node of a cluster."""
     key = keys.task(note.task)
-    for_task, for_status = _RULES[note.moment]
-    lifetime = ENDED_MS if is_ended(note.status) else LIVE_MS
-    fields = _fields(note)
+    has_ended = is_ended(note.status)
+    rules = _QUEUED_AGAIN if note.moment is Moment.SETTLED and not has_ended else _RULES[note.moment]
+    lifetime = ENDED_MS if has_ended else LIVE_MS
+    order = order_of(note)
+    # Only an operator can undo an end, and says so under a higher order: an end itself need not be remembered.
+    is_remembered = int(order > _FIRST_CLAIM and not has_ended)
+    fields = [part for field in _fields(note).items() for part in field]
+    status = key + ":status"
     return (
-        Call("note_task", (key,), (for_task, lifetime, *[part for field in fields.items() for part in field])),
-        Call("note_status", (key + ":status",), (for_status, lifetime, note.status)),
+        Call("note_task", (key, keys.order(key)), (rules[0], lifetime, order, is_remembered, *fields)),
+        Call("note_status", (status, keys.order(status)), (rules[1], lifetime, order, is_remembered, note.status)),
     )
+
+
+def order_of(note: Note) -> int:
+    """Return a number that is higher for what came later in a task's life; 0 if that is not known."""
+    return 2 * note.epoch + (note.moment is Moment.SETTLED) if note.epoch else 0
 
 
 def calls_of_keeping(keys: BoardKeys, task: Any) -> tuple[Call, Call]:

@@ -108,13 +108,14 @@ class Controlling(ControllingJobs):
         if state is State.RUNNING:
             if connection.execute(SQL["request_cancel"], {"id": task}).rowcount:
                 tell(connection, now, [event(task, act, state, at.epoch)])
-            return Changed(task, state)
+            return Changed(task, state, epoch=at.epoch)
         # A waiting task ends without an execution, so its last row needs an epoch of its own.
         epoch = at.epoch if at.state == State.RUNNING else at.epoch + 1
         write_ends(connection, now, [End(task, act, state, epoch, at.attempt, at.session, at.started_at)])
         if not at.in_job:
-            return Changed(task, state)
-        return Changed(task, state, effects=self._follow(connection, now, {task: (state, at.started_at)}))
+            return Changed(task, state, epoch=epoch)
+        effects = self._follow(connection, now, {task: (state, at.started_at)})
+        return Changed(task, state, effects=effects, epoch=epoch)
 
     def _reschedule(self, connection: sqlite3.Connection, change: Change, at: Standing) -> Changed:
         state = step(State(at.state), Act.RESCHEDULE)
@@ -130,7 +131,7 @@ class Controlling(ControllingJobs):
         connection.execute(SQL["reschedule_live"], row)
         connection.execute(SQL["reschedule_task"], row)
         tell(connection, now, [event(change.task, Act.RESCHEDULE, state, at.epoch + 1)])
-        return Changed(change.task, state, Hint(change.task, lane, due_at))
+        return Changed(change.task, state, Hint(change.task, lane, due_at), epoch=at.epoch + 1)
 
     def _retry(self, connection: sqlite3.Connection, task: TaskId, at: Standing) -> Changed:
         if at.in_job:
@@ -142,4 +143,4 @@ class Controlling(ControllingJobs):
         connection.execute(SQL["insert_live"], {"batch": batch_of([row])})
         drop_dead_letters(connection, [task])
         tell(connection, now, [event(task, Act.RETRY, state, epoch)])
-        return Changed(task, state, Hint(task, at.lane, now))
+        return Changed(task, state, Hint(task, at.lane, now), epoch=epoch)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from drumline.backends.job_rows import RUN_IFS, STATUS_OF, JobRow, check_revival, job_fact, pending_jobs, retried
 from drumline.backends.sqlite.access import batch_of, event, rows_of, tell, tell_facts
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
-from drumline.backends.sqlite.following import End, jobs_in, tally, write_ends
+from drumline.backends.sqlite.following import End, jobs_in, moved_by, tally, write_ends
 from drumline.backends.sqlite.rippling import Rippling
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
@@ -86,6 +86,8 @@ class ControllingJobs(Rippling):
         act = Act.FORCE_CANCEL if force else Act.CANCEL
         connection.execute(SQL["request_job_cancel"], {"job": job.id, "reason": reason})
         ends = []
+        asked = connection.execute(SQL["request_cancel_in_job"], {"job": job.id}).fetchall() if not force else []
+        tell(connection, now, [event(task, act, State.RUNNING, epoch) for task, epoch in asked])
         for task, number, _, epoch, attempt, session, started_at, _ in connection.execute(
             SQL["live_in_job"], {"job": job.id}
         ).fetchall():
@@ -103,10 +105,9 @@ class ControllingJobs(Rippling):
                         started_at if is_running else None,
                     )
                 )
-        connection.execute(SQL["request_cancel_in_job"], {"job": job.id})
         write_ends(connection, now, ends)
         changed = tally(connection, now, [(job.id, end.state, end.started_at) for end in ends], {job.id: job})
-        return Effects(moved=tuple((end.task, end.state) for end in ends), jobs=tuple(changed))
+        return moved_by(ends) + Effects(jobs=tuple(changed))
 
     def _resume_job(self, connection: sqlite3.Connection, job: JobRow) -> Effects:
         if job.status is JobStatus.COMPLETED:
@@ -149,15 +150,16 @@ class ControllingJobs(Rippling):
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
             jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
             renews=True,
+            epochs=(*((task, standings[task].epoch + 1) for task in queued + blocked), *held_back.items()),
         )
 
-    def _hold_back(self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[TaskId]) -> list[TaskId]:
-        """Let tasks wait for others again that waited to be claimed, and return those."""
+    def _hold_back(self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[TaskId]) -> dict[TaskId, int]:
+        """Let tasks wait for others again that waited to be claimed, and return those with their epochs."""
         if not tasks:
-            return []
+            return {}
         rows = connection.execute(SQL["hold_back"], {"ids": batch_of(tasks)}).fetchall()
         tell(connection, now, [event(task, Act.RESUME, State.BLOCKED, epoch) for task, epoch in rows])
-        return sorted(TaskId(task) for task, _ in rows)
+        return {TaskId(task): epoch for task, epoch in sorted(rows)}
 
     def _bring_back(
         self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[Standing], act: Act

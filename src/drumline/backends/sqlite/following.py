@@ -83,9 +83,7 @@ class JobFollowing(Access):
         all_ended = [(jobs[task], *ended[task]) for task in jobs]
         all_ended += [(blocked[task].job, State.SKIPPED, None) for task in following.skipped]
         changed = tally(connection, now, all_ended, before)
-        return Effects(
-            released=tuple(released), moved=tuple((each.task, each.state) for each in skips), jobs=tuple(changed)
-        )
+        return Effects(released=tuple(released), jobs=tuple(changed)) + moved_by(skips)
 
     def _release(
         self,
@@ -132,6 +130,13 @@ def write_ends(connection: sqlite3.Connection, now: Instant, ends: Sequence[End]
     connection.execute(SQL["insert_attempts"], {"batch": batch_of(attempts)})
     connection.execute(SQL["delete_live"], {"ids": batch_of([each.task for each in ends])})
     tell(connection, now, [event(each.task, each.act, each.state, each.epoch) for each in ends])
+
+
+def moved_by(ends: Sequence[End]) -> Effects:
+    """Return the ends of tasks as what acts led to."""
+    return Effects(
+        moved=tuple((each.task, each.state) for each in ends), epochs=tuple((each.task, each.epoch) for each in ends)
+    )
 
 
 def jobs_in(connection: sqlite3.Connection, jobs: Iterable[str]) -> dict[str, JobRow]:

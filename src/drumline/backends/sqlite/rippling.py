@@ -4,7 +4,7 @@ import sqlite3
 from functools import partial
 
 from drumline.backends.job_rows import JobRow, job_error
-from drumline.backends.sqlite.following import End, JobFollowing, jobs_in, tally, write_ends
+from drumline.backends.sqlite.following import End, JobFollowing, jobs_in, moved_by, tally, write_ends
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.job import JobStatus
@@ -21,22 +21,25 @@ class Rippling(JobFollowing):
         told, effects = 0, NO_EFFECTS
         for seq, ended in await self._database.read(lambda connection: connection.execute(SQL["ripples"]).fetchall()):
             for job in await self._database.read(partial(_waiting_for, ended, limit - told)):
-                effects += await self._database.write(partial(self._tell_job, job, ended))
-                told += 1
+                led_to = await self._database.write(partial(self._tell_job, job, ended))
+                if led_to is None:
+                    break
+                told, effects = told + 1, effects + led_to
             if told >= limit:
                 return Rippled(told=told, effects=effects, is_done=False)
-            # Whoever began to wait for it after we looked did so because it lives again: its next end tells them.
+            # Whoever waits for it still, or began to after we looked, does so because it lives again: its next end
+            # tells them.
             await self._change("delete_ripple", {"seq": seq})
         return Rippled(told=told, effects=effects)
 
-    def _tell_job(self, waiting: str, ended: str, connection: sqlite3.Connection) -> Effects:
-        """Tell one job that another has ended. Nothing happens if it has been told, or the other lives again."""
+    def _tell_job(self, waiting: str, ended: str, connection: sqlite3.Connection) -> Effects | None:
+        """Tell one job that another has ended, unless it has been told; None if the other lives again."""
         jobs = jobs_in(connection, [waiting, ended])
         if ended not in jobs or not jobs[ended].has_ended:
-            return NO_EFFECTS
+            return None
         is_news = connection.execute(SQL["dep_done"], {"job": waiting, "needed": ended}).rowcount
-        job = jobs[waiting]
-        if not is_news or job.has_ended or not job.pending_jobs:
+        job = jobs.get(waiting)
+        if not is_news or job is None or job.has_ended or not job.pending_jobs:
             return NO_EFFECTS
         now = self._now()
         if jobs[ended].status is not JobStatus.COMPLETED:
@@ -58,7 +61,7 @@ class Rippling(JobFollowing):
         ]
         write_ends(connection, now, ends)
         changed = tally(connection, now, [(job.id, State.SKIPPED, None) for _ in ends], {job.id: job})
-        return Effects(moved=tuple((end.task, end.state) for end in ends), jobs=tuple(changed))
+        return moved_by(ends) + Effects(jobs=tuple(changed))
 
 
 def _waiting_for(job: str, limit: int, connection: sqlite3.Connection) -> list[str]:

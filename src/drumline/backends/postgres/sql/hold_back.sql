@@ -2,7 +2,7 @@
 --   transition  queued -> blocked
 --   fence       epoch rises
 --   :ids        sorted; those that were claimed meanwhile are left alone
--- GIVES those that wait for others now
+-- GIVES those that wait for others now, with their epochs
 WITH held AS (
     UPDATE drumline.task_live AS live
     SET state = 0, due_at = NULL, epoch = live.epoch + 1
@@ -19,4 +19,4 @@ told AS (
     HAVING count(*) > 0
 )
 
-SELECT held.id::text FROM held
+SELECT held.id::text, held.epoch FROM held

@@ -1,17 +1,21 @@
 -- note a task, or a job: write what is known of it into its hash.
 --
--- KEYS  1 task or job  hash
+-- KEYS  1 task or job  hash   2 order  string, the highest that is known; only for tasks
 -- ARGV  1 rule: absent   only if nothing is known of it
 --               unless_ended   unless it is known to have ended
 --               present   only if it is known
+--               present_unless_ended   both
 --               always
---       2 how long it is kept, in ms   3… field, value, field, value …
+--       2 how long it is kept, in ms   3 order of this note, or 0: one of a lower order comes too late
+--       4 whether the order is kept too   5… field, value, field, value …
 -- GIVES 1 if it was written, else 0
 local ENDED = { COMPLETED = true, FAILED = true, CANCELLED = true, SKIPPED = true }
-local rule, status = ARGV[1], redis.call('HGET', KEYS[1], 'status')
-if rule == 'absent' and status or rule == 'present' and not status or rule == 'unless_ended' and ENDED[status] then
-  return 0
-end
-redis.call('HSET', KEYS[1], unpack(ARGV, 3))
+local rule, order, status = ARGV[1], tonumber(ARGV[3]), redis.call('HGET', KEYS[1], 'status')
+if rule == 'absent' and status then return 0 end
+if (rule == 'present' or rule == 'present_unless_ended') and not status then return 0 end
+if (rule == 'unless_ended' or rule == 'present_unless_ended') and ENDED[status] then return 0 end
+if order > 0 and order < tonumber(redis.call('GET', KEYS[2]) or 0) then return 0 end
+if ARGV[4] == '1' then redis.call('SET', KEYS[2], order, 'PX', ARGV[2]) end
+redis.call('HSET', KEYS[1], unpack(ARGV, 5))
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
