@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from drumline.sdk.jobs import JobInfo, NodeInfo
     from drumline.sdk.locate import Direct
     from drumline.sdk.node import Node
+    from drumline.sdk.secret import secret
     from drumline.sdk.signals import Cancelled, Permanent, Retry, Snooze
     from drumline.sdk.task import AsyncTask, Call, Task
     from drumline.sdk.transport import TaskInfo
@@ -89,6 +90,7 @@ __all__ = [
     "__version__",
     "current",
     "inject",
+    "secret",
 ]
 
 _HOMES: Final = {
@@ -111,6 +113,7 @@ _HOMES: Final = {
     "drumline.sdk.jobs": ("JobInfo", "NodeInfo"),
     "drumline.sdk.locate": ("Direct",),
     "drumline.sdk.node": ("Node",),
+    "drumline.sdk.secret": ("secret",),
     "drumline.sdk.signals": ("Cancelled", "Permanent", "Retry", "Snooze"),
     "drumline.sdk.task": ("AsyncTask", "Call", "Task"),
     "drumline.sdk.transport": ("TaskInfo",),

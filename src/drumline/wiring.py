@@ -3,6 +3,7 @@
 Backends are imported when they are asked for, so that nobody needs the driver of a database they do not use.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from drumline.backends.no_queue import NoQueue
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
+from drumline.core.redaction import Redaction
 from drumline.engine.engine import Engine
 from drumline.ports.bus import Bus, Channel
 from drumline.ports.gateway import Gateway
@@ -19,6 +21,7 @@ from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import Place
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.policy import policy_of
+from drumline.settings.secret_key import box_of
 
 SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
@@ -36,8 +39,10 @@ class Wired(NamedTuple):
 async def wire(settings: Settings) -> Wired:
     """Return an engine on the backends that the settings name; a server's schema is left as it is."""
     policy = policy_of(settings.access)
+    box = await asyncio.to_thread(box_of, settings)
     wired = await _on_backends(settings)
     wired.engine.access.attach(policy=policy)
+    wired.engine.conceal(box=box, redaction=Redaction(settings.redact.fields))
     return wired
 
 

@@ -5,8 +5,10 @@ from typing import Any
 
 import httpx
 
+from drumline.backends.sealing import AesBox
 from drumline.core.access import Role
 from drumline.core.policy import Policy
+from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
 
 CANARY = "canary"
@@ -33,6 +35,8 @@ class Tenancy:
                 key = await self.made("/keys", name=name, tenant=tenant, role=role)
                 self.keys[f"{tenant} {role}"] = key["key"]
                 self.ids[f"key of {tenant} {role}"] = key["id"]
+        self.engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+        await self.ask("PUT", f"/api/v1/secrets/{CANARY}-queue", by="acme operator", json={"value": f"{CANARY} value"})
         await self._work()
         await self._act()
 

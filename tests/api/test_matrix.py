@@ -185,6 +185,8 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "TenantChange": {"queued": 1},
         "SettleRequest": {"reports": []},
         "ProgressRequest": {"notes": []},
+        "SecretRequest": {"value": "beta's own"},
+        "RevealRequest": {"lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16}},
         "SubscriptionPatch": {"name": "beta's"},
         "ScheduleEdit": {"name": "beta's"},
         "BackfillRequest": {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"},
@@ -212,7 +214,9 @@ async def test_another_tenants_key_finds_nothing_of_ours(tenancy: Tenancy) -> No
         assert "acme" not in said.replace("tenant acme", ""), place
         strange = [id_ for name, id_ in tenancy.ids.items() if "beta" not in name and id_ not in path]
         assert not [id_ for id_ in strange if id_ in said], place
-        if "{" in operation.path and "queues" not in operation.path:
+        # Queues and secrets are each tenant's own by their names: there beta finds its own, and nothing of ours.
+        is_by_name = "queues" in operation.path or "/secrets/" in operation.path
+        if "{" in operation.path and not is_by_name:
             is_for_all = rule_of(operation.method, operation.path).permission in INSTALLATION
             hidden = {403} if is_for_all else {404}
             hidden |= {200, 204} if "worker/sessions" in operation.path else set()
@@ -239,6 +243,8 @@ async def test_another_tenants_acts_change_nothing_of_ours(tenancy: Tenancy) -> 
     assert (worker["id"], worker["should_drain"], worker["closed_at"]) == (tenancy.ids["session"], False, None)
     queues = (await tenancy.ask("GET", "/api/v1/queues", by="acme viewer")).json()["items"]
     assert [queue["name"] for queue in queues if queue["is_paused"]] == [f"{CANARY}-queue"]
+    secrets = (await tenancy.ask("GET", "/api/v1/secrets", by="acme operator")).json()["items"]
+    assert [(secret["name"], secret["version"]) for secret in secrets] == [(f"{CANARY}-queue", 1)]
     acts = (await tenancy.ask("GET", "/api/v1/audit", by="acme admin")).json()["items"]
     assert {act["key_name"] for act in acts} == {f"{CANARY} operator"}
 

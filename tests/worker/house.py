@@ -12,6 +12,7 @@ from drumline.core.clock import ManualClock
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Fenced, Unavailable
 from drumline.core.ids import SessionId, TaskId
+from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
@@ -75,6 +76,10 @@ class Line:
     async def put_artifact(self, artifact: Artifact) -> None:
         self._check()
         await self._gateway.put_artifact(artifact)
+
+    async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
+        self._check()
+        return await self._gateway.reveal(lease)
 
     async def close_session(self, session: SessionId) -> None:
         self._check()

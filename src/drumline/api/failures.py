@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from drumline.api.bulk import BulkBody, begin_reply
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import read_time
-from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, task_body
+from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, shown, task_body
 from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.bulk import BulkAct, BulkFilter, BulkRequest
@@ -17,6 +17,7 @@ from drumline.core.clock import Instant, moment_of, to_datetime
 from drumline.core.codec import encode
 from drumline.core.dead_letter import Reason
 from drumline.core.duration import millis, parse_duration
+from drumline.core.redaction import Redaction
 from drumline.engine.bulk import letters_of
 from drumline.ports.dead_letters import DeadLetter, DeadLetterGroup, GroupOrder, PayloadEdit
 
@@ -161,12 +162,12 @@ async def get_group(call: Call[None, NoQuery]) -> Reply:
 
 async def get_failure(call: Call[None, NoQuery]) -> Reply:
     """Return a failure with its task, payload, history and earlier payloads."""
-    file = await call.engine.dead_letters.get(task_of(call), tenant=call.tenant)
+    file, hidden = await call.engine.dead_letters.get(task_of(call), tenant=call.tenant), call.engine.redaction
     body = FailureFile(
         failure=failure_body(file.letter),
-        task=task_body(file.task, now=call.engine.clock.now()),
+        task=task_body(shown(file.task, hidden), now=call.engine.clock.now()),
         attempts=tuple(attempt_body(attempt) for attempt in file.attempts),
-        edits=tuple(_edit_body(edit) for edit in file.edits),
+        edits=tuple(_edit_body(edit, hidden) for edit in file.edits),
     )
     return Reply(encode(body))
 
@@ -246,8 +247,8 @@ def _time(text: str | None, field: str) -> datetime | None:
     return None if text is None else to_datetime(read_time(text, field=field))
 
 
-def _edit_body(edit: PayloadEdit) -> EditBody:
-    return EditBody(epoch=edit.epoch, at=moment_of(edit.at), payload=edit.payload)
+def _edit_body(edit: PayloadEdit, hidden: Redaction) -> EditBody:
+    return EditBody(epoch=edit.epoch, at=moment_of(edit.at), payload=hidden.payload(edit.payload))
 
 
 def _many(act: BulkAct, wanted: ManyRequest) -> BulkRequest:

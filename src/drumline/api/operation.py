@@ -48,6 +48,7 @@ class Tag(StrEnum):
     NOTIFICATIONS = "notifications"
     KEYS = "keys"
     TENANTS = "tenants"
+    SECRETS = "secrets"
     AUDIT = "audit log"
     PROTOCOL = "worker protocol"
     SHORT = "short paths"

@@ -22,6 +22,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
         "too_slow": (408, "The request took too long to come"),
         "conflict": (409, "The state does not allow it"),
         "fenced": (409, "The lease is not current"),
+        "unreadable": (409, "A secret cannot be opened"),
         "too_large": (413, "The request is too large"),
         "unsupported_media_type": (415, "The content type is not taken"),
         "invalid": (422, "A field is not valid"),

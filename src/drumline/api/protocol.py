@@ -21,6 +21,8 @@ from drumline.api.wire import (
     OpenRequest,
     ProgressRequest,
     ReportBody,
+    RevealBody,
+    RevealRequest,
     SettleBody,
     SettledBody,
     SettleRequest,
@@ -171,6 +173,18 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
+async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:
+    """Tell the values of the secrets that a task refers to; only to the session that holds its lease."""
+    session = _session(call)
+    await _own_spec(call, session)
+    lease = lease_of(call.body.lease, field="lease")
+    view = await call.engine.queries.get(lease.task, tenant=call.tenant)
+    if view.worker != session or view.state is not State.RUNNING:
+        raise Fenced(f"worker {session_text(session)} does not hold task {lease.task}", field="lease")
+    secrets = await call.engine.secrets.reveal(lease, tenant=call.tenant)
+    return Reply(encode(RevealBody(None if secrets is None else dict(secrets))))
+
+
 async def close_session(call: Call[None, NoQuery]) -> Reply:
     """Note that a worker has left in order."""
     session = _session(call)
@@ -247,6 +261,10 @@ OPERATIONS = (
     Operation(
         method="POST", path=_SESSIONS + "/{session}/progress", handler=report_progress, tag=Tag.PROTOCOL,
         summary="Say how far attempts are", body=ProgressRequest, status=204,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/secrets", handler=reveal, tag=Tag.PROTOCOL,
+        summary="Get the secrets that a held task refers to", body=RevealRequest, answer=RevealBody,
     ),
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from drumline.api.narrowing import check_job
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
@@ -27,6 +28,7 @@ from drumline.core.codec import encode
 from drumline.core.ids import ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
+from drumline.core.redaction_of_targets import redacted_target
 from drumline.core.registration import RegisterRequest
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
@@ -119,7 +121,11 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> Reply:
     statuses = await call.engine.runs.statuses(
         (view.last_task for view in page.items), (view.last_job for view in page.items)
     )
-    return Reply(encode(ScheduleList(tuple(schedule_body(view, statuses) for view in page.items), page.next_cursor)))
+    return Reply(
+        encode(
+            ScheduleList(tuple(schedule_body(_shown(call, view), statuses) for view in page.items), page.next_cursor)
+        )
+    )
 
 
 async def get_schedule(call: Call[None, ScheduleQuery]) -> Reply:
@@ -234,7 +240,12 @@ async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT)
 async def _body(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
     statuses = await call.engine.runs.statuses([view.last_task], [view.last_job])
     times = await call.engine.schedules.next_times(view, count)
-    return schedule_body(view, statuses, next_fires=times)
+    return schedule_body(_shown(call, view), statuses, next_fires=times)
+
+
+def _shown(call: Call[Any, Any], view: ScheduleView) -> ScheduleView:
+    """Return a schedule with what people may see of its payloads."""
+    return replace(view, target=redacted_target(view.target, call.engine.redaction))
 
 
 def _noted(view: ScheduleView) -> dict[str, Any]:

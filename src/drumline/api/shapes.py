@@ -3,12 +3,14 @@
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from drumline.core.attempt import AttemptOutcome, AttemptView
 from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.progress import Progress
+from drumline.core.redaction import Redaction
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import SessionView
 from drumline.core.state import Status
@@ -185,6 +187,11 @@ class WorkerList(Struct, frozen=True):
 def moment(instant: Instant | None) -> str | None:
     """Return an instant as text; nothing stays nothing."""
     return None if instant is None else moment_of(instant)
+
+
+def shown(view: TaskView, hidden: Redaction) -> TaskView:
+    """Return a task with what people may see of its payload."""
+    return view if view.payload is None else replace(view, payload=hidden.payload(view.payload))
 
 
 def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetType | None = UNSET) -> TaskBody:

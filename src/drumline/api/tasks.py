@@ -20,6 +20,7 @@ from drumline.api.shapes import (
     TaskList,
     attempt_body,
     progress_body,
+    shown,
     task_body,
 )
 from drumline.api.standing import note_before, standing_of
@@ -207,8 +208,10 @@ async def list_tasks(call: Call[None, ListQuery]) -> Reply:
         job=None if query.job is None else parse_job_id(query.job, field="job"),
     )
     page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
-    now = call.engine.clock.now()
-    return Reply(encode(TaskList(tuple(task_body(view, now=now) for view in page.items), page.next_cursor)))
+    now, hidden = call.engine.clock.now(), call.engine.redaction
+    return Reply(
+        encode(TaskList(tuple(task_body(shown(view, hidden), now=now) for view in page.items), page.next_cursor))
+    )
 
 
 async def get(call: Call[None, GetQuery]) -> Reply:
@@ -285,6 +288,7 @@ async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None =
     if call.trail is not None:
         call.note(after=standing_of(view, call.engine.clock.now()))
     progress = await call.engine.queries.progress(view)
+    view = shown(view, call.engine.redaction)
     return Reply(encode(task_body(view, now=call.engine.clock.now(), progress=progress_body(progress))))
 
 

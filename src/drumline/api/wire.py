@@ -106,6 +106,18 @@ class ClaimBody(Struct, frozen=True):
     tasks: list[ClaimedBody]
 
 
+class RevealRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The lease of the task whose secrets are wanted."""
+
+    lease: LeaseBody
+
+
+class RevealBody(Struct, frozen=True):
+    """The values of the secrets that the task refers to, by name; null if its payload has no reference at all."""
+
+    secrets: dict[str, str] | None
+
+
 class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Every lease that the worker believes it holds: from the claim's answer until its settlement is answered."""
 

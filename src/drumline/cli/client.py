@@ -58,6 +58,10 @@ class Client:
         """Ask for something to be done."""
         return self._ask("POST", path, body=body)
 
+    def put(self, path: str, body: object) -> Any:
+        """Ask for something to be as it is given."""
+        return self._ask("PUT", path, body=body)
+
     def patch(self, path: str, body: object) -> Any:
         """Ask for something to be changed."""
         return self._ask("PATCH", path, body=body)

@@ -18,6 +18,7 @@ from drumline.cli import (
     keys,
     queues,
     schedules,
+    secrets,
     servers,
     subscriptions,
     tasks,
@@ -68,6 +69,7 @@ app.add_typer(subscriptions.app, name="subscriptions")
 app.add_typer(deliveries.app, name="deliveries")
 app.add_typer(keys.app, name="keys")
 app.add_typer(tenants.app, name="tenants")
+app.add_typer(secrets.app, name="secrets")
 app.add_typer(audit.app, name="audit")
 app.command("api")(servers.api)
 app.command("scheduler")(servers.scheduler)

@@ -129,10 +129,11 @@ def _load(
 def run_process(settings: "Settings", process: Coroutine[Any, Any, None]) -> None:
     """Run a process to its end; what goes wrong in one of its services is raised as it is."""
     from drumline.core.errors import DrumlineError
+    from drumline.core.redaction import Redaction
     from drumline.lifecycle.processes import run
     from drumline.observe.logging import set_up_logging
 
-    set_up_logging(settings.log.level, settings.log.format)
+    set_up_logging(settings.log.level, settings.log.format, redaction=Redaction(settings.redact.fields))
     try:
         run(process)
     except* DrumlineError as group:

@@ -14,7 +14,7 @@ from drumline.core.ids import JobId, TaskId, parse_job_id
 from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
-from drumline.core.references import LITERAL_MARK, MARK, fill_in, find_references
+from drumline.core.references import LITERAL_MARK, MARK, SECRET_MARK, fill_in, find_references
 from drumline.core.task import (
     DEFAULT_TENANT,
     EMPTY_PAYLOAD,
@@ -87,7 +87,8 @@ class _TasksOf:
             taken = self._taken(plain.payload, task.needs)
             options = replace(decode_options(plain.options), job=self._job, key=key, takes=taken)
             payload = plain.payload
-            if not taken and LITERAL_MARK in payload:  # nothing will be filled in later, so this is the time
+            # Nothing will be filled in later, so this is the time; unless the worker has secrets to fill in.
+            if not taken and LITERAL_MARK in payload and SECRET_MARK not in payload:
                 payload = bytes(fill_in(payload, (), {}, self._limits))
         except Invalid as error:
             where = f"tasks.{key}" + (f".{error.field}" if error.field else "")

@@ -50,6 +50,8 @@ class Permission(StrEnum):
     EVENTS_READ = "events:read"
     SUBSCRIPTIONS_READ = "subscriptions:read"
     SUBSCRIPTIONS_WRITE = "subscriptions:write"
+    SECRETS_READ = "secrets:read"
+    SECRETS_WRITE = "secrets:write"
     METRICS_READ = "metrics:read"
     AUDIT_READ = "audit:read"
     KEYS_MANAGE = "keys:manage"
@@ -77,6 +79,8 @@ _OPERATING: Final = frozenset(
         Permission.WORKERS_CONTROL,
         Permission.SCHEDULES_WRITE,
         Permission.SUBSCRIPTIONS_WRITE,
+        Permission.SECRETS_READ,
+        Permission.SECRETS_WRITE,
         Permission.AUDIT_READ,
     }
 )

@@ -5,7 +5,8 @@ DrumlineError
 │   └── KeyReused         an idempotency key came back with another body
 ├── NotFound              no such task, worker, queue, artifact …      → HTTP 404
 ├── Conflict              the task is not in a state for it            → HTTP 409
-│   └── Fenced            another attempt owns the task now
+│   ├── Fenced            another attempt owns the task now
+│   └── Unreadable        what is sealed cannot be opened
 ├── Unauthorized          no key, or not a valid one                   → HTTP 401
 ├── Forbidden             a valid key that may not do this             → HTTP 403
 ├── Overloaded            too much is waiting already; try again       → HTTP 503
@@ -65,6 +66,12 @@ class Fenced(Conflict):
     """The lease is not the task's current one: another attempt owns the task now."""
 
     code = "fenced"
+
+
+class Unreadable(Conflict):
+    """What is sealed cannot be opened: the key that it was sealed with is not here, or somebody touched it."""
+
+    code = "unreadable"
 
 
 class Unauthorized(DrumlineError):

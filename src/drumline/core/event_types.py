@@ -53,6 +53,8 @@ FACTS: Final[Mapping[str, str]] = MappingProxyType(
         "drumline.worker.reaped": "A worker was not heard of for too long; what it held is given to others.",
         "drumline.queue.paused": "A queue's tasks are not handed out any more.",
         "drumline.queue.resumed": "A queue's tasks are handed out again.",
+        "drumline.secret.set": "A secret's value was set.",
+        "drumline.secret.deleted": "A secret was deleted.",
         "drumline.key.created": "An API key was made.",
         "drumline.key.disabled": "An API key opens nothing, for now.",
         "drumline.key.enabled": "A disabled API key opens again.",

@@ -27,6 +27,9 @@ LITERAL: Final = "$literal"
 MARK: Final = b'"$'
 """In every payload that has a reference, and in hardly any other."""
 LITERAL_MARK: Final = b'"$literal"'
+SECRET: Final = "$secret"  # noqa: S105 - a word, not one of them
+SECRET_MARK: Final = b'"$secret"'
+"""In every payload that has a secret: `core/secret_references.py`."""
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d{1,9})\]")
 
@@ -71,7 +74,9 @@ def fill_in(payload: bytes, parents: Sequence[str], results: Mapping[str, Raw], 
 
     `parents` are those that the payload refers to, and `results` has what those gave back that have completed.
     """
-    filling = _Filling(frozenset(parents), results, room=limits.payload)
+    # The worker has secrets to fill in yet. A result must not be able to name one, so it is marked as data; and the
+    # marks stay, for the worker to take off.
+    filling = _Filling(frozenset(parents), results, room=limits.payload, is_last=SECRET_MARK not in payload)
     filled = encode(filling.fill(decode(payload, object)))
     if len(filled) > limits.payload:
         raise _too_large(limits.payload)
@@ -102,9 +107,10 @@ def _step_into(value: Any, step: str | int) -> Any:
 class _Filling:
     """Puts results into one payload, as long as there is room: a small payload may ask for a large result often."""
 
-    def __init__(self, parents: Container[str], results: Mapping[str, Raw], *, room: int) -> None:
+    def __init__(self, parents: Container[str], results: Mapping[str, Raw], *, room: int, is_last: bool) -> None:
         self._parents = parents
         self._results = results
+        self._is_last = is_last
         self._known: dict[str, Any] = {}
         self._most = self._room = room
 
@@ -115,14 +121,14 @@ class _Filling:
         if not isinstance(value, dict):
             return value
         if _is_special(value, LITERAL):
-            return value[LITERAL]
+            return value[LITERAL] if self._is_last else value
         if not _is_special(value, RESULT) or not isinstance(value[RESULT], str):
             return {key: self.fill(each) for key, each in value.items()}
         taken = Raw(encode(self._look_up(parse_reference(value[RESULT], self._parents))))
         self._room -= len(bytes(taken))
         if self._room < 0:
             raise _too_large(self._most)
-        return taken
+        return taken if self._is_last else {LITERAL: taken}
 
     def _look_up(self, reference: Reference) -> Any:
         key = reference.parent

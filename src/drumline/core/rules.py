@@ -112,6 +112,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/worker/sessions/{session}/beat": _WORK,
         "POST /api/v1/worker/sessions/{session}/log": _WORK,
         "POST /api/v1/worker/sessions/{session}/progress": _WORK,
+        "POST /api/v1/worker/sessions/{session}/secrets": _WORK,
         "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": _WORK,
         "DELETE /api/v1/worker/sessions/{session}": _WORK,
         # Keys, tenants, audit.
@@ -127,6 +128,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/tenants": Rule(Permission.TENANTS_READ),
         "GET /api/v1/tenants/{name}": Rule(Permission.TENANTS_READ),
         "PATCH /api/v1/tenants/{name}": Rule(Permission.TENANTS_MANAGE, "tenant.change"),
+        "GET /api/v1/secrets": Rule(Permission.SECRETS_READ),
+        "PUT /api/v1/secrets/{name}": Rule(Permission.SECRETS_WRITE, "secret.set"),
+        "DELETE /api/v1/secrets/{name}": Rule(Permission.SECRETS_WRITE, "secret.delete"),
+        "POST /api/v1/secret-key/rotate": Rule(Permission.TENANTS_MANAGE, "secret_key.rotate"),
         "GET /api/v1/audit": Rule(Permission.AUDIT_READ),
         "GET /api/v1/audit/export": Rule(Permission.AUDIT_READ),
         "GET /api/v1/audit/verify": Rule(Permission.AUDIT_READ),

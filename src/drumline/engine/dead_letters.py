@@ -4,15 +4,18 @@ from msgspec import Raw, Struct
 
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
-from drumline.core.codec import check_json
+from drumline.core.codec import check_json, decode
 from drumline.core.errors import Conflict, Invalid, NotFound
 from drumline.core.fingerprint import is_fingerprint
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
+from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.references import MARK, find_references
+from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
 from drumline.engine.control import Control
 from drumline.engine.noting import Noting
+from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
     DeadLetter,
@@ -51,6 +54,10 @@ class LetterFile(Struct, frozen=True, kw_only=True):
 
 class DeadLetterDesk:
     """What people do about tasks that failed for good. A `tenant` of None sees every tenant's."""
+
+    secrets: SecretDesk
+    """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
+    redaction: Redaction = DEFAULT_REDACTION
 
     def __init__(self, store: Store, noting: Noting, control: Control, *, limits: Limits) -> None:
         self._store = store
@@ -110,7 +117,7 @@ class DeadLetterDesk:
             raise await self._absence(task, tenant)
         if payload is None:
             return await self._control.retry(task, tenant=tenant)
-        await self._check_payload(task, payload)
+        payload = await self._checked(task, payload)
         changed = await self._noting.retry_edited(task, payload, tenant=tenant)
         self._control.follow([changed])
         return changed
@@ -125,11 +132,19 @@ class DeadLetterDesk:
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
 
-    async def _check_payload(self, task: TaskId, payload: Raw) -> None:
-        value = check_json(bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting)
-        (view,) = await self._store.get([task], payload=False)
-        if view is not None and view.options.takes and MARK in bytes(payload):
-            find_references(value, view.options.takes)
+    async def _checked(self, task: TaskId, payload: Raw) -> Raw:
+        """Return a payload that somebody has edited, with what they were not shown; raises `Invalid`."""
+        check_json(bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting)
+        (view,) = await self._store.get([task])
+        if view is None:
+            return payload
+        if view.payload is not None:
+            payload = self.redaction.restored(payload, view.payload)
+        if view.options.takes and MARK in bytes(payload):
+            find_references(decode(bytes(payload), object), view.options.takes)
+        if has_secrets(bytes(payload)):
+            await self.secrets.check([Wanted(bytes(payload))], tenant=view.lane.tenant)
+        return payload
 
     async def _absence(self, task: TaskId, tenant: str | None) -> NotFound:
         (view,) = await self._store.get([task], tenant=tenant, payload=False)

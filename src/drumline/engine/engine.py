@@ -6,6 +6,7 @@ from random import Random, SystemRandom
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
 from drumline.engine.claim import Claims
@@ -24,6 +25,7 @@ from drumline.engine.query import Queries
 from drumline.engine.registering import Registrar
 from drumline.engine.runs import RunDesk
 from drumline.engine.schedules import ScheduleDesk
+from drumline.engine.secrets import SecretDesk
 from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
@@ -35,6 +37,7 @@ from drumline.engine.waiting import Waiters
 from drumline.engine.why import Whys
 from drumline.ports.queue import PausedQueue, Queue
 from drumline.ports.readmodel import StatusBoard
+from drumline.ports.sealing import Box
 from drumline.ports.store import Hint, Store
 
 
@@ -59,6 +62,7 @@ class Engine:
         self.clock = clock
         self.limits = limits
         self.access = Access(store, clock)
+        self.secrets = SecretDesk(store)
         self._waiters = Waiters(poll=poll)
         self._endings = Endings()
         self._offers = Offers(queue, self._waiters)
@@ -91,8 +95,11 @@ class Engine:
         self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits)
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=new_id, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
+        job_submissions = JobSubmissions(
+            store, self.effects, self._noting, new_id=new_id, limits=limits, quotas=self.access.quotas
+        )
         self.jobs = JobDesk(
-            JobSubmissions(store, self.effects, self._noting, new_id=new_id, limits=limits, quotas=self.access.quotas),
+            job_submissions,
             store,
             self.effects,
             self._endings,
@@ -112,6 +119,10 @@ class Engine:
         self.schedules = ScheduleDesk(store, new_id=new_id, limits=limits, quotas=self.access.quotas)
         self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)
+        self.redaction = DEFAULT_REDACTION
+        # Whatever brings payloads in asks whether the secrets are there that they refer to.
+        self.submissions.secrets = job_submissions.secrets = self.secrets
+        self.schedules.secrets = self.dead_letters.secrets = self.secrets
 
     @property
     def board(self) -> StatusBoard:
@@ -122,6 +133,11 @@ class Engine:
         """Feed a read model, and tell a queue that keeps hints which tasks are paused. To be called before use."""
         self._noting.board = board
         self._noting.pauses = pauses
+
+    def conceal(self, *, box: Box, redaction: Redaction) -> None:
+        """Use a box for secrets, and rules for what people are shown. To be called before use."""
+        self.secrets.box = self.subscriptions.box = box
+        self.redaction = self.dead_letters.redaction = self.schedules.redaction = redaction
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""

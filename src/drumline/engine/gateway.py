@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from drumline.core.errors import Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
+from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
@@ -59,6 +60,10 @@ class LocalGateway:
         if artifact.lease is not None and await self._engine.store.standing([artifact.lease]) == [None]:
             raise Fenced(f"another attempt owns task {artifact.task} now", field="task")
         await self._engine.store.put_artifact(artifact)
+
+    async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
+        """Return the secrets that a task refers to, by name; None if it has none."""
+        return await self._engine.secrets.reveal(lease)
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""

@@ -31,7 +31,7 @@ class Registrar:
 
     async def register(self, request: RegisterRequest, *, tenant: str) -> Registered:
         """Make, change, resume and pause what has to be; raises `Invalid` before anything is done."""
-        self._check(request, tenant, await self._store.now())
+        await self._check(request, tenant, await self._store.now())
         done: dict[str, list[str]] = {}
         for each in request.schedules:
             word = await self._keep(each.schedule, Origin(request.app, each.module), tenant)
@@ -41,7 +41,7 @@ class Registrar:
                 done.setdefault("paused", []).append(view.name)
         return Registered(**{word: tuple(names) for word, names in done.items() if word})
 
-    def _check(self, request: RegisterRequest, tenant: str, now: Instant) -> None:
+    async def _check(self, request: RegisterRequest, tenant: str, now: Instant) -> None:
         check_name(request.app, field="app")
         for number, module in enumerate(request.modules):
             check_text(module, field=f"modules[{number}]", longest=LONGEST_NAME)
@@ -56,7 +56,8 @@ class Registrar:
                 raise Invalid(f"is there twice: {each.schedule.name}", field=f"{where}.schedule.name")
             names.add(each.schedule.name)
             try:
-                self._schedules.accept(each.schedule, tenant=tenant, now=now)
+                new = self._schedules.accept(each.schedule, tenant=tenant, now=now)
+                await self._schedules.check_secrets(new.target, tenant=tenant)
             except Invalid as error:
                 raise Invalid(error.message, field=f"{where}.schedule.{error.field}", code=error.code) from error
 

@@ -24,9 +24,21 @@ from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_text
 from drumline.core.preview import FireTime, upcoming
 from drumline.core.recurring import Policy
-from drumline.core.schedule import NewSchedule, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Turn
+from drumline.core.redaction import DEFAULT_REDACTION, Redaction
+from drumline.core.redaction_of_targets import restored_target
+from drumline.core.schedule import (
+    NewSchedule,
+    ScheduleEdit,
+    ScheduleRequest,
+    ScheduleState,
+    ScheduleView,
+    Target,
+    Turn,
+)
+from drumline.core.secret_references import has_secrets
 from drumline.core.timetable import Rule
 from drumline.engine.quotas import QuotaDesk
+from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -57,6 +69,10 @@ class Preview(Struct, frozen=True):
 class ScheduleDesk:
     """What people do with schedules. A `tenant` of None is everybody's."""
 
+    secrets: SecretDesk
+    """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
+    redaction: Redaction = DEFAULT_REDACTION
+
     def __init__(self, store: Store, *, new_id: Callable[[], TaskId], limits: Limits, quotas: QuotaDesk) -> None:
         self._store = store
         self._quotas = quotas
@@ -70,12 +86,24 @@ class ScheduleDesk:
 
     async def add(self, new: NewSchedule) -> list[ScheduleView | Conflict]:
         """Store a schedule that was accepted, if its tenant may have one more; raises `QuotaExceeded`."""
+        await self.check_secrets(new.target, tenant=new.tenant)
         await self._quotas.admit_schedule(new.tenant)
         return await self._store.add_schedules([new])
 
     def accept(self, request: ScheduleRequest, *, tenant: str, now: Instant) -> NewSchedule:
         """Return a schedule that can be stored, or raise `Invalid`."""
         return accept_schedule(request, id=ScheduleId(self._new_id()), now=now, tenant=tenant, limits=self._limits)
+
+    async def check_secrets(self, target: Target, *, tenant: str, field: str = "") -> None:
+        """Raise `Invalid` naming a field of what a schedule makes that refers to a secret that there is not."""
+        wanted = []
+        if target.task is not None:
+            wanted.append(Wanted(bytes(target.task.payload), f"{field}task.payload"))
+        if target.job is not None:
+            tasks = target.job.tasks.items()
+            wanted += [Wanted(bytes(task.payload), f"{field}job.tasks.{key}.payload") for key, task in tasks]
+        if any(has_secrets(each.payload) for each in wanted):
+            await self.secrets.check(wanted, tenant=tenant)
 
     async def get(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
         """Return a schedule as it stands, or raise `NotFound`."""
@@ -133,6 +161,7 @@ class ScheduleDesk:
         request = edited(view, edit)
         policy, rule = policy_of(request), rule_of(request, now=now)
         target = target_of(request, tenant=view.tenant, limits=self._limits)
+        target = restored_target(target, view.target, self.redaction)
         rule = view.rule if replace(rule, anchor=view.rule.anchor) == view.rule else rule
         definition = Definition(
             name=check_name(request.name), rule=rule, policy=policy, target=target, origin=view.origin
@@ -149,6 +178,8 @@ class ScheduleDesk:
             change = changing(view, await self._store.now())
             if change is None:
                 return view
+            if change.definition is not None:
+                await self.check_secrets(change.definition.target, tenant=view.tenant)
             (answer,) = await self._store.change_schedules([change], tenant=tenant)
             if not (isinstance(answer, Conflict) and answer.field == "version"):
                 return or_raise([answer])

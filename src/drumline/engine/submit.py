@@ -6,9 +6,11 @@ from typing import Final, TypeVar
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.limits import Limits
+from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
 from drumline.engine.offer import Offers
 from drumline.engine.quotas import QuotaDesk
+from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.ports.store import Hint, Submitting
 from drumline.sdk.batcher import Batcher, Weights
 
@@ -22,6 +24,9 @@ MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 
 class Submissions:
     """The way in. An answer means that the task is durable."""
+
+    secrets: SecretDesk
+    """Where the secrets are that payloads refer to; the engine sets it."""
 
     def __init__(
         self,
@@ -49,6 +54,8 @@ class Submissions:
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
         """Store one task, or raise the reason why not."""
         task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
+        if has_secrets(task.payload):
+            await self.secrets.check([Wanted(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
             answer = await self._batcher.join(task)
         else:
@@ -72,12 +79,25 @@ class Submissions:
         checked: list[NewTask | DrumlineError] = [
             self._accept(request, number, tenant) for number, request in enumerate(requests)
         ]
+        if any(isinstance(task, NewTask) and has_secrets(task.payload) for task in checked):
+            checked = await self._with_secrets(checked, tenant)
         if not self._quotas.has_none(tenant):
             checked = await self._admit(checked, tenant)
         new = [task for task in checked if isinstance(task, NewTask)]
         with self._quotas.flying(tenant, len(new)):
             stored = iter(await self._batcher.join_each(new))
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
+
+    async def _with_secrets(
+        self, checked: Sequence[NewTask | DrumlineError], tenant: str
+    ) -> list[NewTask | DrumlineError]:
+        """Return the tasks with the reason in the place of each that refers to a secret that there is not."""
+        payloads = [task.payload for task in checked if isinstance(task, NewTask)]
+        answers = iter(await self.secrets.check_each(payloads, tenant=tenant))
+        return [
+            _placed(next(answers), number) or task if isinstance(task, NewTask) else task
+            for number, task in enumerate(checked)
+        ]
 
     async def _admit(self, checked: Sequence[NewTask | DrumlineError], tenant: str) -> list[NewTask | DrumlineError]:
         """Return the tasks with the reason in the place of each that the tenant's quotas do not let in."""

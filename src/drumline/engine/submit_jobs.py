@@ -9,10 +9,12 @@ from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, NewJob
 from drumline.core.limits import Limits
+from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_TENANT
 from drumline.engine.effects import EffectDesk
 from drumline.engine.noting import Noting
 from drumline.engine.quotas import QuotaDesk
+from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.submit import MOST_BYTES_WAITING
 from drumline.ports.jobs import Jobs, SubmittedJob
 from drumline.sdk.batcher import Batcher, Weights
@@ -25,6 +27,9 @@ ROW_BYTES: Final = 500
 
 class JobSubmissions:
     """The way in for jobs. An answer means that the job is durable."""
+
+    secrets: SecretDesk
+    """Where the secrets are that payloads refer to; the engine sets it."""
 
     def __init__(
         self,
@@ -49,6 +54,13 @@ class JobSubmissions:
     async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not."""
         job = await self._accept(request, tenant)
+        wanted = [
+            Wanted(each.task.payload, f"tasks.{each.key}.payload")
+            for each in job.tasks
+            if has_secrets(each.task.payload)
+        ]
+        if wanted:
+            await self.secrets.check(wanted, tenant=tenant)
         if not self._quotas.has_none(tenant):
             await self._quotas.admit_all(tenant, [len(each.task.payload) for each in job.tasks])
         with self._quotas.flying(tenant, len(job.tasks)):

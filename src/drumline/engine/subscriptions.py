@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from drumline.core.accept_subscription import (
     SubscriptionPatch,
     SubscriptionRequest,
@@ -21,7 +23,10 @@ from drumline.core.event import DEFAULT_SOURCE, CloudEvent
 from drumline.core.signing import rotated, secret_text
 from drumline.core.subscription import TEST_EVENT, Subscription, SubscriptionId
 from drumline.core.target import Channel
+from drumline.core.task import DEFAULT_TENANT
+from drumline.engine.signing import resealed, seal_signing, signing_purpose
 from drumline.ports.notifications import Notifications
+from drumline.ports.sealing import Box, NoBox
 
 KEY_BYTES: Final = 32
 TEST_MESSAGE: Final = "This is a test. If you can read it, notifications reach you."
@@ -53,12 +58,19 @@ class SubscriptionDesk:
     def __init__(self, store: SubscriptionStore, *, new_id: Callable[[], str]) -> None:
         self._store = store
         self._new_id = new_id
+        self.box: Box = NoBox()
+        """What seals the secrets; the engine sets it."""
 
     async def create(self, request: SubscriptionRequest, *, tenant: str) -> Subscribed:
         """Keep a subscription, or raise the reason why not."""
         new = accept_subscription(request, id=SubscriptionId(self._new_id()), tenant=tenant, new_secret=_new_secret)
-        made = await self._store.create_subscription(new)
-        return Subscribed(made, new.secrets[0].text if new.secrets else None)
+        secret = new.secrets[0].text if new.secrets else None
+        made = await self._store.create_subscription(
+            replace(new, secrets=resealed(self.box, new.secrets, signing_purpose(tenant, new.id)))
+            if self.box.is_ready
+            else new
+        )
+        return Subscribed(made, secret)
 
     async def list(self, *, tenant: str | None = None) -> list[Subscription]:
         """Return the subscriptions, oldest first."""
@@ -88,13 +100,18 @@ class SubscriptionDesk:
         """
         if overlap > LONGEST_OVERLAP:
             raise Invalid(f"must be at most {LONGEST_OVERLAP.days} days", field="overlap")
-        if id is not None and (await self.get(id, tenant=tenant)).target.channel is not Channel.WEBHOOK:
-            raise Conflict("a subscription by mail has no secret", field="id")
+        whose = tenant or DEFAULT_TENANT
+        if id is not None:
+            subscription = await self.get(id, tenant=tenant)
+            whose = subscription.tenant
+            if subscription.target.channel is not Channel.WEBHOOK:
+                raise Conflict("a subscription by mail has no secret", field="id")
         until = Instant(await self._store.now() + millis(overlap))
         secret = _new_secret()
+        kept = seal_signing(self.box, secret, signing_purpose(whose, id))
         for _ in range(TRIES):
             old = await self._store.secrets(id, tenant=tenant)
-            if await self._store.put_secrets(id, rotated(old or (), secret, until=until), old=old, tenant=tenant):
+            if await self._store.put_secrets(id, rotated(old or (), kept, until=until), old=old, tenant=tenant):
                 return secret
         raise Conflict("somebody else is changing this secret too", field="id")
 

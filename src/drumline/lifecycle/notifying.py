@@ -7,6 +7,7 @@ from random import Random, SystemRandom
 from drumline.core.clock import SystemClock
 from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.ids import IdSource
+from drumline.engine.engine import Engine
 from drumline.lifecycle.mailing import mail_server
 from drumline.lifecycle.processes import opened
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -20,7 +21,6 @@ from drumline.notifier.reader import Reader
 from drumline.notifier.recording import Recorder
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.outbound.webhook import WebhookSender
-from drumline.ports.store import Store
 from drumline.scheduler.duty import Rounds
 from drumline.settings import Settings
 
@@ -28,14 +28,14 @@ from drumline.settings import Settings
 async def run_notifier(settings: Settings) -> None:
     """Run a notifier alone; any number of them may run."""
     async with opened(settings) as wired:
-        services = notifier_services(wired.engine.store, settings, is_embedded=False)
+        services = notifier_services(wired.engine, settings, is_embedded=False)
         with stopping_by_signal() as stopping:
             await run_in_stages([Stage(services)], stopping)
 
 
-def notifier_services(store: Store, settings: Settings, *, is_embedded: bool) -> dict[str, Service]:
+def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) -> dict[str, Service]:
     """Return what a notifier does, or raise `Invalid` for a setting that makes no sense."""
-    notify = settings.notify
+    notify, store, box = settings.notify, engine.store, engine.secrets.box
     if not notify.timeout:
         raise Invalid("must be more than zero", field="notify.timeout")
     clock = SystemClock()
@@ -51,8 +51,9 @@ def notifier_services(store: Store, settings: Settings, *, is_embedded: bool) ->
         timeout=notify.timeout.total_seconds(),
         follow_redirects=notify.follow_redirects,
     )
-    reader = Reader(store, holder=holder, new_id=new_id, source=settings.events.source)
+    reader = Reader(store, holder=holder, new_id=new_id, source=settings.events.source, box=box)
     courier = Courier(store, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
+    courier.box = box
     office = PostOffice(
         smtp=mail_server(settings, is_embedded=is_embedded),
         pace=Pace(burst=notify.mail_burst, every=notify.mail_every),

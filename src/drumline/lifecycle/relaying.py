@@ -2,6 +2,7 @@
 
 import asyncio
 
+from drumline.core.redaction import Redaction
 from drumline.lifecycle.stages import Service
 from drumline.ports.store import Store
 from drumline.scheduler.duty import Rounds
@@ -16,6 +17,7 @@ def relay_services(store: Store, settings: Settings) -> dict[str, Service]:
     if bus is None:
         return {}
     relay = Relay(store, bus, source=settings.events.source, largest=settings.bus.largest)
+    relay.redaction = Redaction(settings.redact.fields)
 
     async def service(stop: asyncio.Event) -> None:
         try:

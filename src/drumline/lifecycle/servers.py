@@ -69,7 +69,7 @@ async def run_dev(
                         "schedules": register_schedules(apps, own),
                     }
                 ),
-                Stage(notifier_services(engine.store, settings, is_embedded=is_embedded)),
+                Stage(notifier_services(engine, settings, is_embedded=is_embedded)),
                 Stage(duties_of(wired, settings)),
                 Stage({"api": server.run, "ready": _tell(settings, server, ready, say)}, stop_api),
             )

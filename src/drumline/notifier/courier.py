@@ -8,11 +8,14 @@ import structlog
 
 from drumline.core.clock import Clock
 from drumline.core.delivery import ClaimedDelivery, DeliveryReport, DeliveryState
+from drumline.core.errors import Unreadable
 from drumline.core.signing import active
+from drumline.engine.signing import open_signing, signing_purpose
 from drumline.notifier.patience import Patience
 from drumline.notifier.recording import Recorder
 from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
 from drumline.ports.notifications import Notifications, WebhookClaim
+from drumline.ports.sealing import Box, NoBox
 
 EACH: Final = 4
 """Tries under way to one target: a receiver that hangs holds up nobody but itself."""
@@ -48,6 +51,8 @@ class Courier:
         self._clock = clock
         self._lease_ms = round((sender.timeout + LEASE_SPARE) * 1000)
         self._concurrency = concurrency
+        self.box: Box = NoBox()
+        """What opens the secrets that sign; whoever has a key sets it."""
         self._tries: dict[asyncio.Task[None], str] = {}
         """The target of each try under way."""
 
@@ -83,8 +88,8 @@ class Courier:
 
     async def _try(self, delivery: ClaimedDelivery) -> None:
         began = self._clock.monotonic()
-        message = Message(id=delivery.id, body=delivery.event, secrets=active(delivery.secrets, delivery.now))
         try:
+            message = Message(id=delivery.id, body=delivery.event, secrets=self._secrets(delivery))
             answer = await self._sender.send(delivery.target.address, message)
         except WebhookFailed as error:
             report = self._failed(delivery, error, self._since(began))
@@ -97,6 +102,13 @@ class Courier:
                 latency_ms=self._since(began),
             )
         await self._recorder.record([report])
+
+    def _secrets(self, delivery: ClaimedDelivery) -> tuple[str, ...]:
+        purpose = signing_purpose(delivery.tenant, delivery.subscription)
+        try:
+            return tuple(open_signing(self.box, text, purpose) for text in active(delivery.secrets, delivery.now))
+        except Unreadable as error:
+            raise WebhookFailed(f"its signing secret cannot be opened: {error.message}") from error
 
     def _failed(self, delivery: ClaimedDelivery, error: WebhookFailed, latency_ms: int) -> DeliveryReport:
         delay = self._patience.delay_ms(delivery.attempt, at_least=error.retry_after or 0.0)

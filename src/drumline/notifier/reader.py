@@ -21,6 +21,7 @@ from drumline.notifier.secrets import SigningSecrets
 from drumline.notifier.telling import Recipient, recipients
 from drumline.ports.notifications import CursorMove, Interest, Listening, Notifications, Span
 from drumline.ports.outbox import START, Outbox
+from drumline.ports.sealing import Box
 
 CONSUMER: Final = "notifier"
 HELD_SECONDS: Final = 10.0
@@ -63,13 +64,14 @@ class Reader:
         holder: int,
         new_id: Callable[[], str],
         source: str,
+        box: Box | None = None,
     ) -> None:
         self.every = EVERY
         self._store = store
         self._holder = holder
         self._new_id = new_id
         self._source = source
-        self._secrets = SigningSecrets(store)
+        self._secrets = SigningSecrets(store, box)
         self._done = START
         """How far everything has been read, as this notifier knows: an idle one only looks."""
 

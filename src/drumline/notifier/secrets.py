@@ -4,6 +4,8 @@ import secrets
 from typing import Final, Protocol
 
 from drumline.core.signing import Secret, Secrets, secret_text
+from drumline.engine.signing import seal_signing, signing_purpose
+from drumline.ports.sealing import Box, NoBox
 
 KEY_BYTES: Final = 32
 
@@ -23,8 +25,9 @@ class SecretStore(Protocol):
 class SigningSecrets:
     """Sees to it that tenants have one."""
 
-    def __init__(self, store: SecretStore) -> None:
+    def __init__(self, store: SecretStore, box: Box | None = None) -> None:
         self._store = store
+        self._box = box or NoBox()
         self._known: set[str] = set()
 
     async def ensure(self, tenant: str) -> None:
@@ -32,6 +35,7 @@ class SigningSecrets:
         if tenant in self._known:
             return
         if await self._store.secrets(None, tenant=tenant) is None:
-            made = Secret(secret_text(secrets.token_bytes(KEY_BYTES)))
+            text = secret_text(secrets.token_bytes(KEY_BYTES))
+            made = Secret(seal_signing(self._box, text, signing_purpose(tenant, None)))
             await self._store.put_secrets(None, (made,), old=None, tenant=tenant)
         self._known.add(tenant)

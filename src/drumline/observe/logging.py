@@ -2,19 +2,29 @@
 
 Our own events and what libraries and tasks say through `logging` come out in one form. An event's name is
 `thing.happened`; its facts are fields, never part of the name.
+
+Whoever chooses what stands in a field cannot write a line of their own: JSON has no lines inside, and in text every
+control character is escaped. Fields with telling names, and secrets that a task was given, are not written.
 """
 
 import logging
+import re
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import structlog
 
+from drumline.core.masking import masked
+from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
+
 Format = Literal["auto", "text", "json"]
+MARGIN: Final = "    | "
+
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def set_up_logging(level: str, format: Format = "auto") -> None:
+def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction = DEFAULT_REDACTION) -> None:
     """Write events of at least `level` to standard error."""
     number = logging.getLevelNamesMapping()[level.upper()]
     as_text = format == "text" or (format == "auto" and sys.stderr.isatty())
@@ -23,7 +33,8 @@ def set_up_logging(level: str, format: Format = "auto") -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if as_text else "iso", utc=not as_text),
     ]
-    last = _text_renderer() if as_text else [structlog.processors.format_exc_info, _rename, _json_renderer()]
+    form = (one_line, _text_renderer()) if as_text else (_rename, _json_renderer())
+    last: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, concealer(redaction), *form]
     structlog.configure(
         processors=[*shared, *last],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -43,8 +54,41 @@ def set_up_logging(level: str, format: Format = "auto") -> None:
         logging.getLogger(noisy).setLevel(max(number, logging.WARNING))
 
 
-def _text_renderer() -> list[structlog.typing.Processor]:
-    return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=24)]
+def concealer(redaction: Redaction) -> structlog.typing.Processor:
+    """Return the step that takes out what is not to be written."""
+
+    def conceal(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        for name, value in event.items():
+            if redaction.hides(name):
+                event[name] = REDACTED
+            elif isinstance(value, str):
+                event[name] = masked(value)
+            elif isinstance(value, dict | list):
+                event[name] = redaction.value(value)
+        return event
+
+    return conceal
+
+
+def one_line(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Escape control characters; the lines of a traceback stand apart by their margin."""
+    for name, value in event.items():
+        if name == "exception" and isinstance(value, str):
+            lines = [_CONTROL.sub(_escaped, line) for line in value.split("\n")]
+            event[name] = "\n".join(f"{MARGIN}{line}" for line in lines)
+        elif isinstance(value, str):
+            event[name] = _CONTROL.sub(_escaped, value)
+    return event
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
+
+
+def _text_renderer() -> structlog.typing.Processor:
+    return structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(), pad_event_to=24, exception_formatter=structlog.dev.plain_traceback
+    )
 
 
 def _json_renderer() -> structlog.typing.Processor:

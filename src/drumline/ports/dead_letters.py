@@ -113,9 +113,9 @@ def discarded(letter: DeadLetter) -> Fact:
     return Fact("drumline.dead_letter.discarded", letter.task, letter.lane.tenant, data)
 
 
-def edited(task: TaskId, lane: Lane, *, before: Raw, epoch: int) -> Fact:
-    """Return what is told of a task that somebody gives another payload: what it was given before."""
-    data = {"name": lane.name, "queue": lane.queue, "epoch": epoch, "before": before}
+def edited(task: TaskId, lane: Lane, *, epoch: int) -> Fact:
+    """Return what is told of a task that somebody gives another payload; payloads are in no event."""
+    data = {"name": lane.name, "queue": lane.queue, "epoch": epoch}
     return Fact("drumline.task.edited", task, lane.tenant, data)
 
 

@@ -67,6 +67,14 @@ class Gateway(Protocol):
         """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
         ...
 
+    async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
+        """Return the secrets that a task refers to by name, to be used at once and kept nowhere; None if it has none.
+
+        `Fenced` if its attempt does not hold the task any more, `NotFound` for a secret that was deleted, `Conflict`
+        for one that cannot be opened.
+        """
+        ...
+
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""
         ...

@@ -33,6 +33,7 @@ from drumline.ports.jobs import Jobs
 from drumline.ports.notifications import Notifications
 from drumline.ports.outbox import Outbox
 from drumline.ports.schedules import Schedules
+from drumline.ports.secrets import SecretKeeping
 from drumline.ports.stats import Stats
 
 
@@ -400,6 +401,7 @@ class Store(
     Outbox,
     Notifications,
     AccessStore,
+    SecretKeeping,
     Stats,
     Protocol,
 ):

@@ -16,6 +16,7 @@ from drumline.core.codec import encode
 from drumline.core.dead_letter_message import DeadLetterMessage, Failure, dead_letter_event, dead_letter_message
 from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
+from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.ports.bus import CONSUMER, Bus, Channel, Message
 from drumline.ports.store import Store
 
@@ -63,6 +64,8 @@ class Relay:
         self._store = store
         self._bus = bus
         self._source = source
+        self.redaction = DEFAULT_REDACTION
+        """What is left out of the payloads of dead letters."""
         self._clock = clock or SystemClock()
         self._largest = largest
         self._holder = randbits(62) + 1
@@ -170,7 +173,7 @@ class Relay:
             failure = Failure(
                 change=change,
                 at=event.at,
-                payload=payload,
+                payload=None if payload is None else self.redaction.payload(payload),
                 attempts=await self._store.attempts(change.id),
                 reason=None if letter is None else letter.reason,
             )

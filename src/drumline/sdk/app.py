@@ -15,7 +15,7 @@ from drumline.core.duration import Duration
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId, parse_job_id, parse_task_id
 from drumline.core.task import TaskRequest
-from drumline.sdk.arguments import ENCODER
+from drumline.sdk.arguments import encode_arguments
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import define
@@ -292,7 +292,7 @@ class Drumline(Generic[StateT]):
 
 
 def _request(name: str, payload: Any, options: Options) -> TaskRequest:
-    raw = payload if isinstance(payload, Raw) else Raw(ENCODER.encode({} if payload is None else payload))
+    raw = payload if isinstance(payload, Raw) else Raw(encode_arguments({} if payload is None else payload))
     return apply(TaskRequest(name=name, payload=raw), options)
 
 

@@ -18,6 +18,7 @@ from msgspec import Raw
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
 from drumline.sdk.context import Injected
+from drumline.sdk.secret import WORD, SecretName, settled
 
 _PLAIN: Final = (type(None), bool, int, float, str, bytes)
 """Defaults of these types can stand in the struct itself; others are made by a factory, as Python shares them."""
@@ -45,10 +46,22 @@ def schema_hook(type_: Any) -> dict[str, Any]:
     return {} if describe is None else dict(describe())
 
 
+def argument_hook(value: Any) -> Any:
+    """Write what may stand among arguments and nowhere else: secrets."""
+    return value.written() if isinstance(value, SecretName) else encode_hook(value)
+
+
 ENCODER: Final = msgspec.json.Encoder(enc_hook=encode_hook)
+_ARGUMENT_ENCODER: Final = msgspec.json.Encoder(enc_hook=argument_hook)
 Encode = Callable[[Any], bytes]
 """Writes a value as JSON."""
 _ANY_DECODER: Final = msgspec.json.Decoder()
+
+
+def encode_arguments(value: Any) -> bytes:
+    """Return arguments as JSON."""
+    written = _ARGUMENT_ENCODER.encode(value)
+    return settled(written) if WORD in written else written
 
 
 class Arguments:
@@ -80,7 +93,7 @@ class Arguments:
 
     # -- writing
 
-    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = ENCODER.encode) -> Raw:
+    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments) -> Raw:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
         given = dict(zip(self._positional, args, strict=False)) if args else {}
         if (

@@ -12,11 +12,12 @@ from typing import Any, Final, NoReturn, cast
 import msgspec
 
 from drumline.core.errors import Invalid
-from drumline.core.references import LITERAL, RESULT
-from drumline.sdk.arguments import encode_hook
+from drumline.core.references import LITERAL, RESULT, SECRET
+from drumline.sdk.arguments import argument_hook
+from drumline.sdk.secret import TOKEN, looks_like_secret
 
 _STEP: Final = re.compile(r"[^.\[\]]+")
-_SPECIAL: Final = tuple(f'"{word}"'.encode() for word in (RESULT, LITERAL))
+_SPECIAL: Final = tuple(f'"{word}"'.encode() for word in (RESULT, LITERAL, SECRET))
 
 
 class Placeholder:
@@ -89,11 +90,11 @@ class ReferenceEncoder:
         written = self._encoder.encode(value)
         if any(word in written for word in _SPECIAL):
             written = msgspec.json.encode(self._escaped(msgspec.json.decode(written)))
-        return written.replace(self._mark.encode(), RESULT.encode())
+        return written.replace(self._mark.encode(), RESULT.encode()).replace(TOKEN.encode(), SECRET.encode())
 
     def _write(self, value: Any) -> Any:
         if not isinstance(value, Placeholder):
-            return encode_hook(value)
+            return argument_hook(value)
         if value._owner is not self._owner or value._key not in self._keys:  # noqa: SLF001 - its other half
             raise Invalid(f"{value!r} belongs to another job; a task can take results of its own job only")
         self.parents[value._key] = None  # noqa: SLF001
@@ -106,10 +107,12 @@ class ReferenceEncoder:
             return value
         if not _looks_special(value):
             return {name: self._escaped(each) for name, each in value.items()}
-        if self._mark.encode() in msgspec.json.encode(value):
-            raise Invalid(f"an object with nothing but {next(iter(value))} in it cannot hold results of other tasks")
+        written = msgspec.json.encode(value)
+        if self._mark.encode() in written or TOKEN.encode() in written:
+            raise Invalid(f"an object with nothing but {next(iter(value))} in it cannot hold results or secrets")
         return {LITERAL: value}
 
 
 def _looks_special(value: dict[str, Any]) -> bool:
-    return len(value) == 1 and (LITERAL in value or isinstance(value.get(RESULT), str))
+    is_reference = len(value) == 1 and (LITERAL in value or isinstance(value.get(RESULT), str))
+    return is_reference or looks_like_secret(value)

@@ -18,6 +18,7 @@ from drumline.core.errors import (
     RateLimited,
     Unauthorized,
     Unavailable,
+    Unreadable,
 )
 
 _BY_CODE: Final[dict[str, type[DrumlineError]]] = {
@@ -33,6 +34,7 @@ _BY_CODE: Final[dict[str, type[DrumlineError]]] = {
         RateLimited,
         Unauthorized,
         Unavailable,
+        Unreadable,
     )
 }
 _BY_STATUS: Final[dict[int, type[DrumlineError]]] = {

@@ -13,7 +13,7 @@ import msgspec
 
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
-from drumline.sdk.arguments import ENCODER, Encode
+from drumline.sdk.arguments import Encode, encode_arguments
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import TaskDefinition
@@ -108,7 +108,7 @@ class Submittable(Generic[P, R]):
         return f"<{type(self).__name__} {self.name}>"
 
     def request_for(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = ENCODER.encode
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments
     ) -> TaskRequest:
         """Return the request of one call, its arguments written by `encode`."""
         return msgspec.structs.replace(self._request, payload=self.definition.arguments.payload(args, kwargs, encode))

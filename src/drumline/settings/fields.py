@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.redaction import DEFAULT_FIELDS
 
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Count = Annotated[int, Meta(ge=1, le=100_000)]
 
 SQLITE_FILE = "drumline.db"
 KEY_FILE = "api-key"
+SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the name of a file
 SERVER_FILE = "server.json"
 SQLITE = "sqlite:///"
 
@@ -159,6 +161,13 @@ class TraceSettings(Struct, frozen=True, kw_only=True):
     """The share of traces that is recorded, of those that begin here; what a caller has decided for its own holds."""
 
 
+class RedactSettings(Struct, frozen=True, kw_only=True):
+    """What people are not shown of payloads, nor find in logs."""
+
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+    """Names whose values are shown as `[redacted]`; `*` stands for anything, `-`, `_` and case do not matter."""
+
+
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What Drumline says of itself, on standard error."""
 
@@ -186,6 +195,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Where people reach the web interface, for links in mails; without it mails have none."""
     api_key: Secret | None = None
     """For the server the first administrator's key, for clients the key to use; made at the first start if not set."""
+    secret_key: Secret | None = None
+    """What tenants' secrets are sealed with: 32 random bytes in base64, or two such keys while they are changed, the
+    new one first; on SQLite one is made in the data folder when not set."""
     store_url: Secret | None = None
     """Where tasks are kept: `sqlite:///path` or `postgresql://…`; a SQLite file in the data folder when not set."""
     queue_url: Secret | None = None
@@ -211,6 +223,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     access: AccessSettings = field(default_factory=AccessSettings)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
+    redact: RedactSettings = field(default_factory=RedactSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
 

@@ -13,6 +13,7 @@ from drumline.core.errors import Fenced, Invalid
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Outcome, Released, Succeeded
+from drumline.core.secret_references import has_secrets
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
@@ -25,6 +26,7 @@ from drumline.worker.link import Link
 from drumline.worker.logs import CURRENT_LOG, LogBook
 from drumline.worker.progress import ProgressBook
 from drumline.worker.reports import Reports
+from drumline.worker.secrets import fill_in_call, masked_outcome
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason, outcome_of
 
@@ -116,6 +118,8 @@ class Attempt:
         if outcome is None:
             self._desk.holdings.drop(self)
         else:
+            if self._call.mask is not None:
+                outcome = masked_outcome(outcome, self._call.mask)
             # Nobody need wait for the acknowledgement; the lease is held until it is there.
             self._desk.reports.send(self.lease, outcome, self._acknowledged)
 
@@ -151,6 +155,8 @@ class Attempt:
             await gate.acquire()
         timer = self._start_timer(entry.timeout)
         try:
+            if has_secrets(bytes(call.task.payload)):
+                await fill_in_call(call, self._desk.gateway, self._desk.link)
             return self._succeeded(await entry.executor.execute(call))
         finally:
             if timer is not None:

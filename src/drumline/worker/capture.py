@@ -4,14 +4,18 @@ import io
 import logging
 import sys
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
+from drumline.core.masking import CURRENT_MASK, masked
 from drumline.worker.logs import CURRENT_LOG
 
 FORMAT: Final = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
+
+RecordMaker = Callable[..., logging.LogRecord]
 
 
 def formatter() -> logging.Formatter:
@@ -49,7 +53,8 @@ class Tee(io.TextIOBase):
         log = CURRENT_LOG.get()
         if log is not None:
             log.write(text)
-        return self.stream.write(text)
+        self.stream.write(masked(text))
+        return len(text)
 
     def flush(self) -> None:
         """Flush the stream itself."""
@@ -79,6 +84,25 @@ class Tee(io.TextIOBase):
         return self.stream.buffer  # type: ignore[return-value]
 
 
+def concealing(make: RecordMaker) -> RecordMaker:
+    """Return what makes log records without the secrets that the attempt around them was given.
+
+    Records go to every handler of the program, also to those that write to its own output.
+    """
+
+    def make_concealed(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = make(*args, **kwargs)
+        mask = CURRENT_MASK.get()
+        if mask is not None:
+            text = record.getMessage()
+            if record.exc_info:
+                text += "\n" + "".join(traceback.format_exception(*record.exc_info)).rstrip()
+            record.msg, record.args, record.exc_info = mask.text(text), None, None
+        return record
+
+    return make_concealed
+
+
 @contextmanager
 def captured() -> Iterator[None]:
     """Route logging, stdout and stderr inside the block."""
@@ -89,6 +113,8 @@ def captured() -> Iterator[None]:
         root.setLevel(logging.INFO)
     handler = AttemptHandler()
     root.addHandler(handler)
+    make_record = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(concealing(make_record))
     out, err = sys.stdout, sys.stderr
     tees = Tee(out), Tee(err)
     sys.stdout, sys.stderr = tees
@@ -100,5 +126,6 @@ def captured() -> Iterator[None]:
             sys.stdout = out
         if sys.stderr is tees[1]:
             sys.stderr = err
+        logging.setLogRecordFactory(make_record)
         root.removeHandler(handler)
         root.setLevel(level)

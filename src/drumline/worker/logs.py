@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Final
 
 from drumline.core.lease import Lease
+from drumline.core.masking import MASK, Mask
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import LogChunk
 from drumline.sdk.batcher import Batcher, Weights
@@ -29,7 +30,7 @@ _log = logging.getLogger("drumline.worker")
 class AttemptLog:
     """What one attempt has written and what of it was taken to be sent."""
 
-    __slots__ = ("_book", "_cut", "_lease", "_parts", "_room", "_seq")
+    __slots__ = ("_book", "_cut", "_held", "_lease", "_parts", "_room", "_seq", "mask")
 
     def __init__(self, book: "LogBook", lease: Lease, room: int) -> None:
         self._book = book
@@ -38,6 +39,10 @@ class AttemptLog:
         self._cut = 0
         self._seq = 0
         self._parts: list[str] = []
+        self._held = ""
+        """The end of what was taken, as long as it may be the beginning of a secret."""
+        self.mask: Mask | None = None
+        """What to blot out, in an attempt that was given secrets."""
 
     def write(self, text: str) -> None:
         """Add output; safe from any thread, and never waits for the network."""
@@ -63,21 +68,35 @@ class AttemptLog:
     @property
     def is_silent(self) -> bool:
         """Whether there is nothing to send."""
-        return not self._parts and not self._cut
+        return not self._parts and not self._cut and not self._held
 
     def take(self, *, closing: bool = False) -> LogChunk | None:
         """Return what was written since the last take as the next chunk; when closing, with a note of what was cut."""
         with self._book.lock:
-            if closing and self._cut:
-                self._parts.append(f"\n[{self._cut:,} bytes of log were cut here: the limit of one attempt]\n")
-                self._cut = 0
-            if not self._parts:
-                return None
             text = "".join(self._parts)
             self._parts.clear()
+            if self.mask is not None:
+                text = self._masked(text, self.mask, closing=closing)
+            if closing and self._cut:
+                text += f"\n[{self._cut:,} bytes of log were cut here: the limit of one attempt]\n"
+                self._cut = 0
+            if not text:
+                return None
             chunk = LogChunk(task=self._lease.task, epoch=self._lease.epoch, seq=self._seq, text=text)
             self._seq += 1
             return chunk
+
+    def _masked(self, text: str, mask: Mask, *, closing: bool) -> str:
+        """Return a text without secrets; an end that may be the beginning of one waits for what follows."""
+        text = mask.complete(self._held + text)
+        begun = mask.begun(text)
+        self._held = text[len(text) - begun :]
+        text = text[: len(text) - begun]
+        if closing and self._held:
+            # It was not the whole of one; unless the rest was cut off.
+            text += MASK if self._cut else self._held
+            self._held = ""
+        return text
 
 
 class LogBook:

@@ -659,7 +659,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -801,7 +801,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -970,6 +970,16 @@ export type RetryRequest = {
   payload?: unknown | undefined;
 };
 
+/** The values of the secrets that the task refers to, by name; null if its payload has no reference at all. */
+export type RevealBody = {
+  secrets: Record<string, string> | null;
+};
+
+/** The lease of the task whose secrets are wanted. */
+export type RevealRequest = {
+  lease: LeaseBody;
+};
+
 /** What a key is for. */
 export type Role = "admin" | "operator" | "submitter" | "worker" | "viewer";
 
@@ -985,6 +995,14 @@ export type RotateKeyRequest = {
 export type RotateRequest = {
   /** How long the old secret signs beside the new one, at most 90 days. Seconds, or text such as "1h30m" or "PT1H30M". */
   overlap?: number | string | undefined;
+};
+
+/** What became of what was sealed with an old key. */
+export type RotatedKeyBody = {
+  key_id: string;
+  secrets: number;
+  signing_secrets: number;
+  unreadable: string[];
 };
 
 /** One firing. `status` is that of its task or job, WAITING or SKIPPED, or nothing if the task was pruned. */
@@ -1137,6 +1155,28 @@ export type ScheduledBody = {
 /** A secret, shown once. */
 export type SecretBody = {
   secret: string;
+};
+
+/** A secret, without its value. */
+export type SecretInfo = {
+  name: string;
+  tenant: string;
+  version: number;
+  key_id: string;
+  created_at: string;
+  updated_at: string;
+};
+
+/** A page of secrets, by tenant and name. */
+export type SecretInfoList = {
+  items: SecretInfo[];
+  next_cursor: string | null;
+};
+
+/** What a secret is to be. */
+export type SecretRequest = {
+  value: string;
+  reason?: string | null | undefined;
 };
 
 /** The answers to reports, in their order. */
@@ -1526,6 +1566,12 @@ export interface Operations {
     query: Record<never, never>;
     body: ProgressRequest;
     answer: undefined;
+  };
+  "POST /api/v1/worker/sessions/{session}/secrets": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: RevealRequest;
+    answer: RevealBody;
   };
   "POST /api/v1/worker/sessions": {
     params: Record<never, never>;
@@ -1988,6 +2034,30 @@ export interface Operations {
     query: Record<never, never>;
     body: TenantChange;
     answer: TenantBody;
+  };
+  "GET /api/v1/secrets": {
+    params: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: SecretInfoList;
+  };
+  "PUT /api/v1/secrets/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: SecretRequest;
+    answer: SecretInfo;
+  };
+  "DELETE /api/v1/secrets/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/secret-key/rotate": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: RotatedKeyBody;
   };
   "GET /api/v1/audit": {
     params: Record<never, never>;

@@ -22,11 +22,9 @@ class Editing(Controlling, DeadLetters):
         retrying = self._retrying()
 
         async def edit(transaction: Transaction, stand: Stand) -> None:
-            ((before,),) = await transaction.fetch(
-                "edit_payload", id=task, payload=bytes(payload), epoch=stand.epoch, now=self._now()
-            )
+            await transaction.fetch("edit_payload", id=task, payload=bytes(payload), epoch=stand.epoch, now=self._now())
             lanes = await self._lanes.lanes([stand.lane])
-            fact = edited(task, lanes[stand.lane], before=Raw(before), epoch=stand.epoch)
+            fact = edited(task, lanes[stand.lane], epoch=stand.epoch)
             await tell_facts(transaction, [fact], now=self._now())
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:

@@ -14,6 +14,7 @@ from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.progress import ProgressNotes
 from drumline.backends.postgres.querying_jobs import QueryingJobs
+from drumline.backends.postgres.secrets import Secrets
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.stats import Stats
@@ -44,6 +45,7 @@ class PostgresStore(
     Keys,
     Tenants,
     Auditing,
+    Secrets,
     Stats,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""

@@ -14,6 +14,7 @@ from drumline.backends.remote.words import (
     Beaten,
     Claimed,
     Opened,
+    Revealed,
     SettledAnswer,
     SettledWords,
     lease_words,
@@ -24,6 +25,7 @@ from drumline.backends.remote.words import (
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
+from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
@@ -132,6 +134,11 @@ class RemoteGateway:
         """Keep a file that a task made."""
         path = self._path(self._session, "artifacts", artifact.task, artifact.name)
         await self._send("PUT", path, artifact.data, headers={"Content-Type": artifact.content_type})
+
+    async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
+        """Return the secrets that a task refers to, by name; None if it has none."""
+        said = {"lease": lease_words(lease)}
+        return (await self._ask("POST", self._path(self._session, "secrets"), Revealed, said)).secrets
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""

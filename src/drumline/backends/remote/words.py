@@ -89,6 +89,15 @@ class Beaten(Struct, frozen=True):
         return BeatReply(is_open=self.is_open, lost=self.lost, cancelled=self.cancelled, should_drain=self.should_drain)
 
 
+class Revealed(Struct, frozen=True):
+    """The answer to a question for secrets."""
+
+    secrets: dict[str, str] | None = None
+
+    def __repr__(self) -> str:
+        return "Revealed(***)"
+
+
 class SettledWords(Struct, frozen=True):
     """The answer to one report."""
 

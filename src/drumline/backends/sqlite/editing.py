@@ -22,9 +22,9 @@ class Editing(Controlling, DeadLetters):
         def retry(connection: sqlite3.Connection, task: TaskId, at: Standing) -> Changed:
             changed = self._retry(connection, task, at)
             now = self._now()
-            (before,) = connection.execute(SQL["keep_payload"], {"id": task, "epoch": at.epoch, "now": now}).fetchone()
+            connection.execute(SQL["keep_payload"], {"id": task, "epoch": at.epoch, "now": now}).fetchone()
             connection.execute(SQL["edit_payload"], {"id": task, "payload": bytes(payload).decode()})
-            tell_facts(connection, now, [edited(task, at.lane, before=Raw(before.encode()), epoch=at.epoch)])
+            tell_facts(connection, now, [edited(task, at.lane, epoch=at.epoch)])
             return changed
 
         (answer,) = await self._each([task], tenant, retry)

@@ -17,6 +17,7 @@ from drumline.backends.sqlite.outputs import Outputs
 from drumline.backends.sqlite.progress import ProgressNotes
 from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
+from drumline.backends.sqlite.secrets import Secrets
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
 from drumline.backends.sqlite.stats import Stats
@@ -45,6 +46,7 @@ class SqliteStore(
     Keys,
     Tenants,
     Auditing,
+    Secrets,
     Stats,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""

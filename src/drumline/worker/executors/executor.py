@@ -9,6 +9,7 @@ import msgspec
 from drumline.core.codec import decode
 from drumline.core.errors import Invalid
 from drumline.core.limits import Limits
+from drumline.core.masking import Mask
 from drumline.core.names import check_text
 from drumline.core.session import TaskType
 from drumline.core.task import ClaimedTask
@@ -27,7 +28,18 @@ _SEPARATOR: Final = re.compile(r"[/\\]")
 class Call:
     """One attempt, as its executor sees it."""
 
-    __slots__ = ("_limits", "_progress", "_stop_grace", "artifacts", "lingering", "log", "stopping", "task", "timeout")
+    __slots__ = (
+        "_limits",
+        "_progress",
+        "_stop_grace",
+        "artifacts",
+        "lingering",
+        "log",
+        "mask",
+        "stopping",
+        "task",
+        "timeout",
+    )
 
     def __init__(
         self, task: ClaimedTask, log: AttemptLog, progress: ProgressBook, *, limits: Limits, stop_grace: float
@@ -42,6 +54,8 @@ class Call:
         self.lingering: asyncio.Future[Any] | None = None
         """What still runs although the attempt was given up: its slot stays taken until it ends."""
         self.artifacts: dict[str, Artifact] = {}
+        self.mask: Mask | None = None
+        """What to blot out of all that leaves the attempt, if it was given secrets."""
         self._limits = limits
         self._stop_grace = stop_grace
 
@@ -64,11 +78,16 @@ class Call:
 
     def note_progress(self, done: float, total: float | None, message: str) -> None:
         """Note how far the attempt is. Safe from any thread, and as often as one likes."""
-        self._progress.note(self.task.lease, done, total, message)
+        self._progress.note(self.task.lease, done, total, self.masked(message))
+
+    def masked(self, text: str) -> str:
+        """Return a text without the secrets that the attempt was given."""
+        return text if self.mask is None else self.mask.text(text)
 
     def put_artifact(self, name: str, data: bytes, content_type: str) -> None:
         """Keep a file; it is stored before the attempt is reported. Safe from any thread."""
         check_artifact_name(name)
+        name = self.masked(name)
         if len(data) > self._limits.artifact:
             raise Invalid(
                 f"is {len(data):,} bytes; at most {self._limits.artifact:,} are kept", field=name, code="too_large"

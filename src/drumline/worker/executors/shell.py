@@ -78,7 +78,8 @@ class ShellExecutor:
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             raise refusal(Invalid(f"cannot be run: {error.strerror}: {argv[0]}", field="payload.command")) from error
         if code != 0:
-            last = "\n".join(both.text.splitlines()[-KEPT_LINES:])
+            # What is kept may begin in the middle of a line, and of a secret.
+            last = "\n".join(call.masked(both.text).splitlines()[-KEPT_LINES:])
             raise failure("ExitCode", f"{describe_exit(code)}\n{last}".rstrip())
         return {"exit_code": code, "stdout": out.text, "is_cut": out.is_cut}
 

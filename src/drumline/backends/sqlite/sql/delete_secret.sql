@@ -1,0 +1,2 @@
+-- delete a secret.
+DELETE FROM secret WHERE tenant = :tenant AND name = :name

@@ -1,0 +1,117 @@
+"""Redaction: what payloads have under telling names is not shown to people.
+
+A field whose name matches one of the patterns, in letters of either case and with or without `-` and `_`, is shown as
+`[redacted]` whatever is in it, unless that is empty or a reference to a secret. The stored payload stays as it is, and
+so does what the worker gets.
+
+Somebody who edits what they were shown sends `[redacted]` back: it stands for what was there.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Raw
+
+from drumline.core.codec import decode, encode
+from drumline.core.errors import Invalid
+from drumline.core.references import SECRET
+
+REDACTED: Final = "[redacted]"
+DEFAULT_FIELDS: Final = (
+    "*password*",
+    "*passwd*",
+    "passphrase",
+    "*secret*",
+    "*token",
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "*api_key*",
+    "*access_key*",
+    "*private_key*",
+    "credentials",
+)
+"""Patterns of names, in which `*` stands for anything."""
+MOST_KNOWN: Final = 10_000
+"""Names whose answer is remembered: programs use the same few over and over."""
+
+_SEPARATORS: Final = str.maketrans("", "", "-_")
+
+
+class Redaction:
+    """Some rules, ready to be used."""
+
+    def __init__(self, fields: Sequence[str] = DEFAULT_FIELDS) -> None:
+        each = (".*".join(map(re.escape, _plain(field).split("*"))) for field in fields)
+        self._pattern = re.compile("|".join(f"(?:{one})" for one in each), re.DOTALL) if fields else None
+        self._known: dict[str, bool] = {}
+
+    def hides(self, name: str) -> bool:
+        """Tell whether what stands under a name is not shown."""
+        if self._pattern is None:
+            return False
+        known = self._known.get(name)
+        if known is None:
+            known = self._pattern.fullmatch(_plain(name)) is not None
+            if len(self._known) < MOST_KNOWN:
+                self._known[name] = known
+        return known
+
+    def value(self, value: Any) -> Any:
+        """Return a value as it is shown."""
+        if isinstance(value, list):
+            return [self.value(each) for each in value]
+        if not isinstance(value, dict) or SECRET in value:
+            return value
+        return {
+            name: REDACTED if self.hides(name) and _is_telling(each) else self.value(each)
+            for name, each in value.items()
+        }
+
+    def payload(self, payload: Raw) -> Raw:
+        """Return a payload as it is shown; one with nothing to hide comes back as it was."""
+        if self._pattern is None:
+            return payload
+        before = decode(bytes(payload), object)
+        after = self.value(before)
+        return payload if after == before else Raw(encode(after))
+
+    def restored(self, payload: Raw, original: Raw) -> Raw:
+        """Return a payload that somebody has edited, with what they were not shown; `Invalid` if it was never there."""
+        if self._pattern is None or REDACTED.encode() not in bytes(payload):
+            return payload
+        after = self._restored(decode(bytes(payload), object), decode(bytes(original), object), "payload")
+        return Raw(encode(after))
+
+    def _restored(self, value: Any, original: Any, field: str) -> Any:
+        if isinstance(value, list):
+            others = original if isinstance(original, list) else []
+            return [
+                self._restored(each, others[place] if place < len(others) else None, f"{field}[{place}]")
+                for place, each in enumerate(value)
+            ]
+        if not isinstance(value, dict):
+            return value
+        known = original if isinstance(original, dict) else {}
+        restored = {}
+        for name, each in value.items():
+            if each == REDACTED and self.hides(name):
+                if name not in known:
+                    raise Invalid(f"is {REDACTED}, and there is nothing it could stand for", field=f"{field}.{name}")
+                restored[name] = known[name]
+            else:
+                restored[name] = self._restored(each, known.get(name), f"{field}.{name}")
+        return restored
+
+
+def _plain(name: str) -> str:
+    return name.lower().translate(_SEPARATORS)
+
+
+def _is_telling(value: Any) -> bool:
+    return value not in (None, "", [], {}) and not (isinstance(value, dict) and SECRET in value)
+
+
+DEFAULT_REDACTION: Final = Redaction()

@@ -1,0 +1,55 @@
+"""Secrets in an attempt: fetched right before its code runs, and blotted out of whatever leaves it."""
+
+from functools import partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from drumline.core.errors import Conflict, DrumlineError, Fenced, NotFound
+from drumline.core.masking import CURRENT_MASK, Mask
+from drumline.core.outcome import ErrorInfo, Failed, Outcome, Succeeded
+from drumline.core.secret_references import fill_in_secrets
+from drumline.ports.gateway import Gateway
+from drumline.worker.executors.executor import Call
+from drumline.worker.failures import Failure, failure
+from drumline.worker.link import Link
+
+REVEAL_SECONDS: Final = 30.0
+
+
+async def fill_in_call(call: Call, gateway: Gateway, link: Link) -> None:
+    """Put the secrets that a task refers to into its payload; raises the `Failure` that it is if one is not to be had.
+
+    From here on everything that this attempt writes, says or gives back is looked through.
+    """
+    try:
+        values = await link.ask(partial(gateway.reveal, call.task.lease), seconds=REVEAL_SECONDS)
+    except DrumlineError as error:
+        raise _failure(error) from error
+    if values is None:
+        return  # what looks like a reference came as data, in the result of a parent
+    if values:
+        call.mask = call.log.mask = Mask(values.values())
+        CURRENT_MASK.set(call.mask)
+    call.task = replace(call.task, payload=fill_in_secrets(bytes(call.task.payload), values))
+
+
+def masked_outcome(outcome: Outcome, mask: Mask) -> Outcome:
+    """Return an outcome without the values of secrets."""
+    match outcome:
+        case Succeeded(result=result):
+            return Succeeded(mask.json(result))
+        case Failed(error=error):
+            hidden = ErrorInfo(mask.text(error.kind), mask.text(error.message), mask.text(error.traceback))
+            return replace(outcome, error=hidden)
+        case _:
+            return outcome
+
+
+def _failure(error: DrumlineError) -> Failure:
+    if isinstance(error, NotFound) and error.field == "secret":
+        return failure("SecretNotFound", error.message, permanent=True)
+    kind = "LeaseLost" if isinstance(error, Fenced) else "SecretUnreadable"
+    if not isinstance(error, Conflict):
+        kind = "SecretsUnavailable"
+    return failure(kind, f"the task's secrets could not be had: {error.message}")
