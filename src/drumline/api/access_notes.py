@@ -6,6 +6,8 @@ from drumline.core.audit import LONGEST_REASON
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE
 from drumline.core.new_key import LONGEST_KEY_NAME, MOST_PATTERNS
+from drumline.core.secret import LONGEST_NAME as LONGEST_SECRET_NAME
+from drumline.core.secret import LONGEST_VALUE, NAME_PATTERN, SHORTEST_VALUE
 from drumline.core.tenant import LONGEST_TENANT, TENANT_PATTERN
 
 LINE = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
@@ -15,6 +17,7 @@ _WAIT = r"^([1-9][0-9]{0,6}(s|m)?|[1-9][0-9]{0,2}(h|d))$"
 
 ENDS = ("expires_at", "expires_in")
 
+SECRET_NAME: Schema = {"type": "string", "maxLength": LONGEST_SECRET_NAME, "pattern": f"^{NAME_PATTERN}$"}
 TENANT: Schema = {"type": "string", "maxLength": LONGEST_TENANT, "pattern": f"^{TENANT_PATTERN}$"}
 
 
@@ -82,6 +85,17 @@ def access_notes(limits: Limits) -> dict[str, Schema]:
         },
         "RotateKeyRequest.reason": _reason(),
         "ReasonRequest.reason": _reason(),
+        "SecretRequest.value": {
+            "pattern": r"^[^\u0000]*$",
+            "description": f"What it is: {SHORTEST_VALUE} to {LONGEST_VALUE:,} bytes of text. It is not told again.",
+        },
+        "SecretRequest.reason": _reason(),
+        "SecretsQuery.limit": page,
+        "SecretsQuery.cursor": {
+            "type": "string",
+            "pattern": f"^{TENANT_PATTERN}/{NAME_PATTERN}$",
+            "description": "`next_cursor` of the page before.",
+        },
         "TenantRequest.name": TENANT | {"description": "Lower-case letters, digits and _ . -"},
         "TenantChange.reason": _reason(),
         "KeysQuery.limit": page,

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from drumline.api.access_notes import TENANT, access_notes
+from drumline.api.access_notes import SECRET_NAME, TENANT, access_notes
 from drumline.api.operation import Info
 from drumline.api.schema import Schema
 from drumline.core.limits import Limits
@@ -183,5 +183,6 @@ PATH_PARAMETERS: dict[str, Schema] = {
     "code": {"type": "string"},
     "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
     "tenant": TENANT,
+    "secret": SECRET_NAME,
 }
 """What stands in the braces of a path, by its name."""

@@ -92,7 +92,12 @@ def operation_id(operation: Operation) -> str:
 def _path_parameters(operation: Operation) -> list[Schema]:
     parameters = []
     for name in _BRACES.findall(operation.path):
-        kind = {"/workers/{id}": "worker", "/queues/{name}": "queue", "/tenants/{name}": "tenant"}
+        kind = {
+            "/workers/{id}": "worker",
+            "/queues/{name}": "queue",
+            "/tenants/{name}": "tenant",
+            "/secrets/{name}": "secret",
+        }
         named = next((word for part, word in kind.items() if part in operation.path), name)
         parameters.append({"name": name, "in": "path", "required": True, "schema": PATH_PARAMETERS[named]})
     return parameters

@@ -16,7 +16,9 @@ LONGEST_VALUE: Final = 64 * 1024
 MOST_SECRETS: Final = 1000
 """Secrets of one tenant."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+NAME_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+
+_NAME: Final = re.compile(NAME_PATTERN)
 
 
 class SecretView(Struct, frozen=True, kw_only=True):

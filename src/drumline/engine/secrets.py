@@ -191,4 +191,4 @@ def _first_absent(references: Sequence[SecretReference], absent: Container[str])
     lost = next((each for each in references if each.name in absent), None)
     if lost is None:
         return None
-    return Invalid(f"refers to the secret {lost.name!r}, which is not there", field=lost.field)
+    return Invalid(f"names the secret {lost.name!r}, which is not there", field=lost.field)

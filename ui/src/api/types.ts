@@ -1175,7 +1175,9 @@ export type SecretInfoList = {
 
 /** What a secret is to be. */
 export type SecretRequest = {
+  /** What it is: 4 to 65,536 bytes of text. It is not told again. */
   value: string;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
   reason?: string | null | undefined;
 };
 
