@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield started
 
 
+def _has_items(server: Server, path: str) -> bool:
+    return bool(server.ask("GET", f"/api/v1{path}")[1]["items"])
+
+
 def test_the_demo_fills_every_screen_of_a_server_of_its_own(server: Server) -> None:
     for path in LISTS:
-        eventually(lambda path=path: bool(server.ask("GET", f"/api/v1{path}")[1]["items"]), 60.0, lambda p=path: p)
+        eventually(partial(_has_items, server, path), 60.0, partial(str, path))
     groups = server.ask("GET", "/api/v1/failures/groups")[1]["items"]
     bulks = server.ask("GET", "/api/v1/bulk")[1]["items"]
 
