@@ -13,6 +13,7 @@ from typing import Any, get_args
 import msgspec
 import typer
 from event_pages import event_schema, events_page
+from metric_pages import metrics_page
 from msgspec import Struct
 from path_pages import http_page
 from ui_types import types_file
@@ -76,6 +77,7 @@ def main() -> None:
         PAGES / "settings.md": settings_page(),
         PAGES / "cli.md": cli_page(),
         PAGES / "events.md": events_page(field_docs),
+        PAGES / "metrics.md": metrics_page(),
         PAGES / "http.md": http_page(PAGES / "http.md"),
         SCHEMAS / "event-1.json": event_schema(),
         TYPES: types_file(),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from drumline.backends.no_queue import NoQueue
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
+from drumline.core.metrics import Metrics
 from drumline.core.redaction import Redaction
 from drumline.engine.engine import Engine
 from drumline.ports.bus import Bus, Channel
@@ -36,25 +37,28 @@ class Wired(NamedTuple):
     sweeper: Sweeper | None = None
 
 
-async def wire(settings: Settings) -> Wired:
+async def wire(settings: Settings, metrics: Metrics | None = None) -> Wired:
     """Return an engine on the backends that the settings name; a server's schema is left as it is."""
     policy = policy_of(settings.access)
     box = await asyncio.to_thread(box_of, settings)
-    wired = await _on_backends(settings)
+    metrics = metrics or Metrics()
+    wired = await _on_backends(settings, metrics)
+    wired.engine.measure(metrics)
     wired.engine.access.attach(policy=policy)
     wired.engine.conceal(box=box, redaction=Redaction(settings.redact.fields))
     return wired
 
 
-async def _on_backends(settings: Settings) -> Wired:
+async def _on_backends(settings: Settings, metrics: Metrics) -> Wired:
     path = settings.sqlite_path
     if path is None:
-        return await _on_postgres(settings)
+        return await _on_postgres(settings, metrics)
     if settings.queue_url is not None:
         raise Invalid("a queue in Redis needs PostgreSQL as the store; set store_url too", field="queue_url")
     from drumline.backends.sqlite import SqliteStore  # noqa: PLC0415
 
-    return Wired(Engine(await SqliteStore.open(path), NoQueue(), limits=settings.limits))
+    store = await SqliteStore.open(path, metrics=metrics)
+    return Wired(Engine(store, NoQueue(), limits=settings.limits))
 
 
 async def open_engine(settings: Settings) -> Engine:
@@ -70,26 +74,27 @@ async def embedded_engine(place: Place) -> Engine:
     return await open_engine(Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue))
 
 
-async def _on_postgres(settings: Settings) -> Wired:
+async def _on_postgres(settings: Settings, metrics: Metrics) -> Wired:
     with _explained("postgres", "PostgreSQL as the store"):
         from drumline.backends.postgres import NotifyQueue, PostgresStore  # noqa: PLC0415
     url = str(settings.store_url).replace("postgres://", "postgresql://", 1)
-    store = await PostgresStore.open(url)
+    store = await PostgresStore.open(url, metrics=metrics)
     if settings.queue_url is None:
         return Wired(Engine(store, NotifyQueue(url), limits=settings.limits, parallel=SERVER_FLIGHTS))
     try:
         with _explained("redis", "Redis as the queue"):
             from drumline.backends.redis import RedisBoard, RedisLimiter, RedisQueue  # noqa: PLC0415
-        queue = await RedisQueue.open(settings.queue_url, prefix=settings.queue_prefix)
-        board = await RedisBoard.open(settings.queue_url, prefix=settings.queue_prefix)
-        limiter = await RedisLimiter.open(settings.queue_url, prefix=settings.queue_prefix)
+        url, prefix = settings.queue_url, settings.queue_prefix
+        queue = await RedisQueue.open(url, prefix=prefix, metrics=metrics)
+        board = await RedisBoard.open(url, prefix=prefix, metrics=metrics)
+        limiter = await RedisLimiter.open(url, prefix=prefix, metrics=metrics)
     except BaseException:
         await store.close()
         raise
     engine = Engine(store, queue, limits=settings.limits, parallel=SERVER_FLIGHTS)
     engine.attach(board=board, pauses=queue)
     engine.access.attach(limiter=limiter)
-    return Wired(engine, Sweeper(store, queue))
+    return Wired(engine, Sweeper(store, queue, metrics=metrics))
 
 
 def open_bus(settings: Settings) -> Bus | None:

@@ -15,7 +15,10 @@ from drumline.core.errors import Overloaded, Unavailable
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY, Ada, problem, submitted
 
-OPEN = {"/livez", "/readyz", "/actuator/health", "/openapi.json", "/docs", "/docs/style.css", "/errors/{code}"}
+OPEN = {
+    "/livez", "/readyz", "/actuator/health", "/actuator/info", "/openapi.json", "/docs", "/docs/style.css",
+    "/errors/{code}",
+}  # fmt: skip
 
 
 async def test_without_a_valid_key_nothing_but_the_open_paths_is_served(stranger: httpx.AsyncClient) -> None:
@@ -179,9 +182,11 @@ async def test_health_tells_details_only_to_those_with_a_key(
 
     assert known.status_code == unknown.status_code == 200
     assert known.json()["status"] == "UP"
-    assert set(known.json()["components"]) == {"db", "diskSpace"}
+    assert set(known.json()["components"]) == {"db", "diskSpace", "workers"}
     assert set(known.json()["components"]["diskSpace"]["details"]) == {"total", "free", "threshold"}
-    assert unknown.json() == {"status": "UP", "components": {"db": {"status": "UP"}, "diskSpace": {"status": "UP"}}}
+    assert unknown.json() == {
+        "status": "UP", "components": {name: {"status": "UP"} for name in ("db", "diskSpace", "workers")},
+    }  # fmt: skip
 
 
 async def test_health_is_down_when_the_store_is(http: httpx.AsyncClient, engine: Engine) -> None:

@@ -2,14 +2,14 @@ from collections import Counter
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
-from drumline.core.stats import MINUTE, STEPS, Measure
+from drumline.core.stats import MINUTE, STEPS, Gathered, Measure
 from drumline.ports.store import Store
 from tests.factories import claim_one, open_session, settle, submit
 
 
 async def counted(store: Store, clock: ManualClock, **which: str) -> Counter[Measure]:
     await store.sequence()
-    while await store.gather_stats(limit=2):
+    while (await store.gather_stats(limit=2)).rows:
         pass
     now = clock.now()
     stats = await store.read_stats(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=MINUTE, **which)
@@ -73,3 +73,30 @@ async def test_old_figures_are_dropped_by_width(store: Store, clock: ManualClock
     since, until = Instant(now - 7_200_000), Instant(now + 1)
     assert await store.read_stats(step=STEPS[0], since=since, until=until) == []
     assert await store.read_stats(step=STEPS[1], since=since, until=until) != []
+
+
+async def test_what_was_counted_is_told_once_with_its_durations(store: Store, clock: ManualClock) -> None:
+    await submit(store, queue="q", tenant="red")
+    await submit(store, queue="q", tenant="blue")
+    clock.advance(3)
+    ada = await open_session(store)
+    for _ in range(2):
+        task = await claim_one(store, ada)
+        clock.advance(0.07)
+        await settle(store, task.lease, Act.COMPLETE)
+
+    await store.sequence()
+    told = (await store.gather_stats(limit=100)).figures
+    again = await store.gather_stats(limit=100)
+
+    assert {(figure.queue, figure.name) for figure in told} == {("q", "work")}
+    often: Counter[tuple[Measure, int]] = Counter()
+    total_ms: Counter[Measure] = Counter()
+    for figure in told:
+        often[figure.measure, figure.duration] += figure.count
+        total_ms[figure.measure] += figure.total_ms
+    assert often == {
+        (Measure.SUBMITTED, 0): 2, (Measure.COMPLETED, 0): 2, (Measure.WAIT, 11): 2, (Measure.RUN, 6): 2,
+    }  # fmt: skip
+    assert +total_ms == {Measure.WAIT: 3_000 + 3_070, Measure.RUN: 140}
+    assert again == Gathered(0)

@@ -1,6 +1,7 @@
 """Puts the API together from what is handed in."""
 
 import asyncio
+from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
@@ -14,10 +15,19 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 
 
-def create_app(engine: Engine, *, keys: KeyRing, info: Info, stop: asyncio.Event | None = None) -> ASGIApp:
+def create_app(
+    engine: Engine,
+    *,
+    keys: KeyRing,
+    info: Info,
+    stop: asyncio.Event | None = None,
+    leaving: asyncio.Event | None = None,
+    write_metrics: Callable[[str], tuple[bytes, str]] | None = None,
+) -> ASGIApp:
     """Return the API on an engine.
 
-    `stop` ends long polls and followed logs when it is set; set it when the server begins to stop.
+    `stop` ends long polls and followed logs when it is set; set it when the server begins to stop. Before that,
+    `leaving` says that no more requests should be sent here.
     """
     door = Door(keys, engine.access, clock=engine.clock)
     desk = Desk(
@@ -28,5 +38,7 @@ def create_app(engine: Engine, *, keys: KeyRing, info: Info, stop: asyncio.Event
         stop=stop or asyncio.Event(),
         door=door,
         operations=OPERATIONS,
+        leaving=leaving or asyncio.Event(),
+        write_metrics=write_metrics,
     )
-    return WithUi(Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=OPEN_PATHS))
+    return WithUi(Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=OPEN_PATHS, metrics=engine.metrics))

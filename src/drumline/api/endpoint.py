@@ -19,6 +19,8 @@ from drumline.core.rules import rule_of
 CALLER = "drumline.caller"
 REQUEST_ID = "drumline.request_id"
 STARTED = "drumline.started"
+ROUTE = "drumline.route"
+STATUS = "drumline.status"
 
 BODY_PATIENCE = 60.0
 """Seconds in which a body must have come."""
@@ -50,6 +52,7 @@ class Endpoint:
                 code="method_not_allowed",
                 headers=((b"allow", self._allow),),
             )
+        scope[ROUTE] = steps.operation.path
         if steps.permission is not None:
             scope[CALLER].check(steps.permission)
         call = await steps.read(scope, receive)
@@ -146,6 +149,7 @@ async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
     if reply.status == 204:
         del headers[:2]
     scope[STARTED] = True
+    scope[STATUS] = reply.status
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})
 

@@ -3,27 +3,32 @@
 import asyncio
 import itertools
 import secrets
+from time import monotonic
 
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from drumline.api.door import Door
-from drumline.api.endpoint import CALLER, REQUEST_ID, STARTED, send_reply
+from drumline.api.endpoint import CALLER, REQUEST_ID, ROUTE, STARTED, STATUS, send_reply
 from drumline.api.operation import Reply
 from drumline.api.problems import Refused, headers_of, to_problem
 from drumline.api.reading import ClientGone
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError
+from drumline.core.meters import OTHER
+from drumline.core.metrics import Metrics
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
+CLASSES = ("", "1xx", "2xx", "3xx", "4xx", "5xx")
 PROBLEM = b"application/problem+json"
 
 
 class Front:
     """The outermost ASGI application. Query strings are never logged: a start URL may carry a key."""
 
-    def __init__(self, inner: ASGIApp, *, door: Door, open_paths: frozenset[str]) -> None:
+    def __init__(self, inner: ASGIApp, *, door: Door, open_paths: frozenset[str], metrics: Metrics) -> None:
+        self._observe = metrics.http.observe
         self._inner = inner
         self._door = door
         self._open = open_paths
@@ -41,6 +46,7 @@ class Front:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[REQUEST_ID] = b"%b-%x" % (self._prefix, next(self._numbers))
+        began = monotonic()
         try:
             scope[CALLER] = await (self._door.visitor if scope["path"] in self._open else self._door.admit)(scope)
             await self._inner(scope, receive, send)
@@ -51,6 +57,10 @@ class Front:
                 await _break_off(error, scope)
             else:
                 await send_reply(_error_reply(error, scope), scope, send)
+        finally:
+            if (status := scope.get(STATUS)) is not None:  # streams take as long as their readers like
+                labels = (scope["method"] if ROUTE in scope else OTHER, scope.get(ROUTE, OTHER), CLASSES[status // 100])
+                self._observe(monotonic() - began, labels)
 
 
 async def no_such_path(scope: Scope, _receive: Receive, _send: Send) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import structlog
 from msgspec import UNSET, Struct, UnsetType
 
+from drumline.api.metrics import may_see
 from drumline.api.operation import Call, Info, NoQuery, Operation, Reply, Tag
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unavailable
@@ -27,7 +28,7 @@ Word = Literal["UP", "DOWN"]
 
 
 class Component(Struct, frozen=True):
-    """One part of the system. Details are for those with a key."""
+    """One part of the system. Details are for keys of the whole installation that may read figures."""
 
     status: Literal["UP", "DEGRADED", "DOWN"]
     details: dict[str, Any] | UnsetType = UNSET
@@ -48,33 +49,39 @@ class Alive(Struct, frozen=True):
 
 async def health(call: Call[None, NoQuery]) -> Reply:
     """Tell how each part is; 503 when tasks cannot be stored."""
-    db, redis, kafka, disk = await asyncio.gather(
+    db, redis, kafka, disk, workers = await asyncio.gather(
         _component(call.engine.store.check(), "db"),
         _component(call.engine.queue.check(), "redis"),
         _component(_kafka(call.engine.store), "kafka"),
         _component(_disk(call.desk.info), "diskSpace"),
+        _component(_workers(call.engine.store), "workers"),
     )
-    components = {"db": db, "redis": redis, "kafka": kafka, "diskSpace": disk}
+    components = {"db": db, "redis": redis, "kafka": kafka, "diskSpace": disk, "workers": workers}
     named = {name: component for name, component in components.items() if component is not None}
     away = {name for name, component in named.items() if component.status != "UP"}
-    # Redis only holds hints, and what Kafka has not got yet waits in the store: without them everything is accepted.
+    # Redis only holds hints, what Kafka has not got yet waits in the store, and what nobody runs waits there too:
+    # without them everything is accepted.
     status: Literal["UP", "DEGRADED", "DOWN"] = (
-        "UP" if not away else "DEGRADED" if away <= {"redis", "kafka"} else "DOWN"
+        "UP" if not away else "DEGRADED" if away <= {"redis", "kafka", "workers"} else "DOWN"
     )
-    if call.caller is None:
+    if not may_see(call):
         named = {name: Component(component.status) for name, component in named.items()}
     return Reply(encode(Health(status, named)), 503 if status == "DOWN" else 200)
 
 
-async def alive(_call: Call[None, NoQuery]) -> Reply:
-    """Answer: whoever can answer makes progress."""
+async def alive(call: Call[None, NoQuery]) -> Reply:
+    """Tell whether everything that goes on in this process by itself has got somewhere lately."""
+    if stuck := call.engine.metrics.vitals.stuck():
+        log.error("process.stuck", activities=stuck)
+        return Reply(encode(Alive("DOWN")), 503)
     return Reply(encode(Alive("UP")))
 
 
 async def ready(call: Call[None, NoQuery]) -> Reply:
     """Tell whether requests should be sent here: the store answers, and the server is not stopping."""
     store = await _component(call.engine.store.check(), "db")
-    is_ready = store is not None and store.status == "UP" and not call.desk.stop.is_set()
+    is_leaving = call.desk.leaving.is_set() or call.desk.stop.is_set()
+    is_ready = store is not None and store.status == "UP" and not is_leaving
     return Reply(encode(Alive("UP" if is_ready else "DOWN")), 200 if is_ready else 503)
 
 
@@ -105,6 +112,21 @@ async def _kafka(store: Store) -> dict[str, Any] | None:
     return {"rows_behind": view.behind, "seconds_behind": late, "is_degraded": late > LATE_SECONDS}
 
 
+async def _workers(store: Store) -> dict[str, Any] | None:
+    """Return who can run tasks; None if the store cannot tell. Nobody is a reason to worry when something is due."""
+    try:
+        sessions = await store.sessions()
+        is_lonely = not sessions and bool(await store.upcoming(due_before=await store.now(), per_lane=1))
+    except Unavailable:
+        return None
+    return {
+        "open": len(sessions),
+        "slots": sum(session.spec.capacity for session in sessions),
+        "busy": sum(session.held for session in sessions),
+        "is_degraded": is_lonely,
+    }
+
+
 async def _disk(info: Info) -> dict[str, Any]:
     usage = await asyncio.to_thread(_usage, Path(info.disk))
     return {
@@ -125,11 +147,12 @@ def _usage(folder: Path) -> Any:
 OPERATIONS = (
     Operation(
         method="GET", path="/actuator/health", handler=health, tag=Tag.HEALTH,
-        summary="Tell how each part is; details only with a key", answer=Health, also=(503,), is_open=True,
+        summary="Tell how each part is; details only for keys that may read figures", answer=Health, also=(503,),
+        is_open=True,
     ),
     Operation(
-        method="GET", path="/livez", handler=alive, tag=Tag.HEALTH, summary="Tell whether the process lives",
-        answer=Alive, is_open=True,
+        method="GET", path="/livez", handler=alive, tag=Tag.HEALTH,
+        summary="Tell whether the process gets anywhere", answer=Alive, also=(503,), is_open=True,
     ),
     Operation(
         method="GET", path="/readyz", handler=ready, tag=Tag.HEALTH,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -81,6 +81,10 @@ class Desk:
     stop: asyncio.Event
     door: Door
     operations: "tuple[Operation, ...]" = ()
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the server will stop soon: it still serves, and asks for no more requests."""
+    write_metrics: Callable[[str], tuple[bytes, str]] | None = None
+    """Writes the figures down in the form that a header `Accept` asks for, and tells its media type."""
 
 
 @dataclass(slots=True)

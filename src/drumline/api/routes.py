@@ -13,6 +13,7 @@ from drumline.api import (
     failures,
     health,
     jobs,
+    metrics,
     outputs,
     protocol,
     queues,
@@ -52,6 +53,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *secrets.OPERATIONS,
     *audit.OPERATIONS,
     *health.OPERATIONS,
+    *metrics.OPERATIONS,
     *documentation.OPERATIONS,
 )
 

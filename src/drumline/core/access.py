@@ -53,6 +53,7 @@ class Permission(StrEnum):
     SECRETS_READ = "secrets:read"
     SECRETS_WRITE = "secrets:write"
     METRICS_READ = "metrics:read"
+    SYSTEM_READ = "system:read"
     AUDIT_READ = "audit:read"
     KEYS_MANAGE = "keys:manage"
     TENANTS_READ = "tenants:read"
@@ -68,6 +69,7 @@ _LOOKING: Final = frozenset(
         Permission.EVENTS_READ,
         Permission.SUBSCRIPTIONS_READ,
         Permission.METRICS_READ,
+        Permission.SYSTEM_READ,
         Permission.TENANTS_READ,
     }
 )
@@ -98,7 +100,7 @@ ROLES: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
 )
 """What each role may do."""
 
-INSTALLATION: Final = frozenset({Permission.TENANTS_MANAGE})
+INSTALLATION: Final = frozenset({Permission.SYSTEM_READ, Permission.TENANTS_MANAGE})
 """What only a key for every tenant may do, whatever its role."""
 
 

@@ -88,6 +88,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/workers": Rule(Permission.WORKERS_READ),
         "GET /api/v1/types": Rule(Permission.WORKERS_READ),
         "GET /api/v1/stats": Rule(Permission.METRICS_READ),
+        # How the installation fares, of all tenants together.
+        "GET /metrics": Rule(Permission.SYSTEM_READ),
+        "GET /actuator/metrics": Rule(Permission.SYSTEM_READ),
+        "GET /actuator/metrics/{name}": Rule(Permission.SYSTEM_READ),
         "POST /api/v1/workers/{id}/drain": Rule(Permission.WORKERS_CONTROL, "worker.drain"),
         # Events. Who passes them on is the installation's own business.
         "GET /api/v1/events": Rule(Permission.EVENTS_READ),

@@ -44,6 +44,25 @@ class Stat(Struct, frozen=True, kw_only=True):
     count: int
 
 
+class Figure(Struct, frozen=True, kw_only=True):
+    """What the log of changes told of a lane: how often something happened, and how long that took in all."""
+
+    queue: str
+    name: str
+    measure: Measure
+    duration: int = 0
+    """The class of the durations: their place in `BOUNDS`."""
+    count: int
+    total_ms: int = 0
+
+
+class Gathered(Struct, frozen=True):
+    """What was counted in one go: how many rows of the log that were, and what they told."""
+
+    rows: int
+    figures: tuple[Figure, ...] = ()
+
+
 class Series(Struct, frozen=True, kw_only=True):
     """Figures of one bucket of time, for people."""
 

@@ -9,6 +9,7 @@ import msgspec
 from drumline.core.clock import Clock
 from drumline.core.errors import Fenced, Unavailable
 from drumline.core.ids import SessionId
+from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
@@ -22,6 +23,8 @@ FLIGHTS = 2
 """Claims of one kind that are under way in the store at once; those that come meanwhile go together."""
 LONGEST_PATIENCE = 0.1
 """Seconds between two looks for a task that is due by our clock, but not by the store's."""
+HINTED, CHOSEN = ("hints",), ("store",)
+NO_HINTS, WRONG, BETTER = ("no_hints",), ("wrong_hints",), ("better_known",)
 
 
 class ClaimStore(Protocol):
@@ -61,8 +64,16 @@ class Claims:
         )
         # Apart from the others, and few at a time: when the queue is away, claimers meet at the same tasks.
         self._batcher: Batcher[ClaimRequest, Claim] = Batcher(store.claim, name="claims", largest=50, parallel=FLIGHTS)
+        self.measure(Metrics(clock))
         self._left: set[asyncio.Future[Claim]] = set()
         self._returns: set[asyncio.Task[None]] = set()
+
+    def measure(self, metrics: Metrics) -> None:
+        """Count in these figures; to be called before use."""
+        self._metrics = metrics
+        metrics.claimed.begin(HINTED, CHOSEN)
+        metrics.fallbacks.begin(NO_HINTS, WRONG, BETTER)
+        self._hinted.meter = self._batcher.meter = metrics.batch.of("claims")
 
     async def claim(
         self,
@@ -139,12 +150,23 @@ class Claims:
     async def _choose(self, request: ClaimRequest) -> Claim:
         """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
         popped = None if request.again else await self._queue.pop(request)
-        if popped is None or (popped.asks_store and not popped.tasks):
-            return await self._batcher.join(request)
+        if popped is None:
+            return await self._choose(request, NO_HINTS)
         if not popped.tasks:
-            return Claim((), popped.next_due)
+            return await self._choose(request, BETTER) if popped.asks_store else Claim((), popped.next_due)
         claim = await self._hinted.join(msgspec.structs.replace(request, hints=popped.tasks))
-        return claim if claim.tasks else await self._batcher.join(request)
+        if not claim.tasks:
+            return await self._choose(request, WRONG)
+        self._metrics.claimed.add(len(claim.tasks), HINTED)
+        return claim
+
+    async def _choose(self, request: ClaimRequest, why: tuple[str]) -> Claim:
+        """Let the store choose."""
+        self._metrics.fallbacks.add(1, why)
+        claim = await self._batcher.join(request)
+        if claim.tasks:
+            self._metrics.claimed.add(len(claim.tasks), CHOSEN)
+        return claim
 
     def _left_behind(self, answer: "asyncio.Future[Claim]") -> None:
         self._left.discard(answer)

@@ -6,6 +6,7 @@ from random import Random, SystemRandom
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
@@ -88,7 +89,12 @@ class Engine:
             new_nonce=lambda: random.getrandbits(63),
         )
         self.settlements = Settlements(
-            in_jobs, self._offers, self._endings, random=random.random, limits=limits, parallel=parallel
+            in_jobs,
+            self._offers,
+            self._endings,
+            random=random.random,
+            limits=limits,
+            parallel=parallel,
         )
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings)
@@ -123,6 +129,7 @@ class Engine:
         # Whatever brings payloads in asks whether the secrets are there that they refer to.
         self.submissions.secrets = job_submissions.secrets = self.secrets
         self.schedules.secrets = self.dead_letters.secrets = self.secrets
+        self.measure(Metrics(clock))
 
     @property
     def board(self) -> StatusBoard:
@@ -138,6 +145,12 @@ class Engine:
         """Use a box for secrets, and rules for what people are shown. To be called before use."""
         self.secrets.box = self.subscriptions.box = box
         self.redaction = self.dead_letters.redaction = self.schedules.redaction = redaction
+
+    def measure(self, metrics: Metrics) -> None:
+        """Count in these figures; to be called before use."""
+        self.metrics = metrics
+        for service in (self.submissions, self.claims, self.settlements):
+            service.measure(metrics)
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""

@@ -11,6 +11,7 @@ from drumline.core.duration import millis
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.limits import Limits
+from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped, Succeeded
 from drumline.core.state import Act, State
 from drumline.engine.endings import Endings
@@ -53,8 +54,18 @@ class Settlements:
         self._random = random
         self._limits = limits
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
-            self._flush, name="settlements", largest=500, parallel=parallel, weights=Weights(weight_of)
+            self._flush,
+            name="settlements",
+            largest=500,
+            parallel=parallel,
+            weights=Weights(weight_of),
         )
+        self.measure(Metrics())
+
+    def measure(self, metrics: Metrics) -> None:
+        """Count in these figures; to be called before use."""
+        self._metrics = metrics
+        self._batcher.meter = metrics.batch.of("settlements")
 
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
         """Record ends of attempts; each gets the task's state after it, or `Fenced`."""
@@ -63,10 +74,19 @@ class Settlements:
     async def _flush(self, reports: list[Report]) -> list[State | Fenced]:
         failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
         standings = dict(zip(failed, await self._store.standing(failed), strict=True)) if failed else {}
-        answers = await self._store.settle([self.decide(report, standings.get(report.lease)) for report in reports])
+        decided = [self.decide(report, standings.get(report.lease)) for report in reports]
+        answers = await self._store.settle(decided)
+        self._count(decided, answers)
         self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
         self._endings.ended([report.lease.task for report in reports])
         return [answer.state if isinstance(answer, Settled) else answer for answer in answers]
+
+    def _count(self, decided: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> None:
+        for settlement, answer in zip(decided, answers, strict=True):
+            if answer.__class__ is Fenced:
+                self._metrics.fenced.add()
+            elif settlement.cause is not None:
+                self._metrics.dead_lettered.add(1, (settlement.cause.reason.value,))
 
     def decide(self, report: Report, standing: Standing | None) -> Settlement:
         """Return what follows from a report, given where its task stands."""

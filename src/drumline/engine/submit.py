@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.limits import Limits
+from drumline.core.metrics import Metrics
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
 from drumline.engine.offer import Offers
@@ -50,6 +51,10 @@ class Submissions:
             parallel=parallel,
             weights=Weights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
+
+    def measure(self, metrics: Metrics) -> None:
+        """Count in these figures; to be called before use."""
+        self._batcher.meter = metrics.batch.of("submissions")
 
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
         """Store one task, or raise the reason why not."""

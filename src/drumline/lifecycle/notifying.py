@@ -7,11 +7,13 @@ from random import Random, SystemRandom
 from drumline.core.clock import SystemClock
 from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.ids import IdSource
+from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
 from drumline.lifecycle.mailing import mail_server
 from drumline.lifecycle.processes import opened
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
+from drumline.lifecycle.watching import watched
 from drumline.notifier.courier import Courier
 from drumline.notifier.letters import Letterhead
 from drumline.notifier.patience import Patience
@@ -30,12 +32,14 @@ async def run_notifier(settings: Settings) -> None:
     async with opened(settings) as wired:
         services = notifier_services(wired.engine, settings, is_embedded=False)
         with stopping_by_signal() as stopping:
-            await run_in_stages([Stage(services)], stopping)
+            async with watched(wired.engine.metrics, settings, stopping, role="notifier") as watch:
+                await run_in_stages([Stage(services), Stage(watch.services)], stopping)
 
 
 def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) -> dict[str, Service]:
     """Return what a notifier does, or raise `Invalid` for a setting that makes no sense."""
     notify, store, box = settings.notify, engine.store, engine.secrets.box
+    metrics = engine.metrics
     if not notify.timeout:
         raise Invalid("must be more than zero", field="notify.timeout")
     clock = SystemClock()
@@ -44,7 +48,7 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
     # Ids need not be secret, only distinct.
     new_id = IdSource(clock.now, Random(secure.getrandbits(256))).next  # noqa: S311
     patience = Patience(give_up_after=notify.give_up_after)
-    recorder = Recorder(store, holder=holder)
+    recorder = Recorder(store, holder=holder, metrics=metrics)
     sender = WebhookSender(
         Guard(parse_allowed(notify.allow, field="notify.allow"), setting="notify.allow"),
         clock=clock,
@@ -62,26 +66,26 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
     postman = Postman(store, office, recorder, patience, clock=clock)
     pruner = DeliveryPruner(store, retention=settings.retention)
     return {
-        reader.name: _reading(reader),
-        courier.name: _calling(courier, sender),
-        postman.name: Rounds(postman).run,
-        pruner.name: Rounds(pruner).run,
+        reader.name: _reading(reader, metrics),
+        courier.name: _calling(courier, sender, metrics),
+        postman.name: Rounds(postman, metrics=metrics).run,
+        pruner.name: Rounds(pruner, metrics=metrics).run,
     }
 
 
-def _reading(reader: Reader) -> Service:
+def _reading(reader: Reader, metrics: Metrics) -> Service:
     async def service(stop: asyncio.Event) -> None:
-        await Rounds(reader).run(stop)
+        await Rounds(reader, metrics=metrics).run(stop)
         with suppress(DrumlineError, TimeoutError):  # if the store is away, the cursor is free by itself in a while
             await reader.leave()
 
     return service
 
 
-def _calling(courier: Courier, sender: WebhookSender) -> Service:
+def _calling(courier: Courier, sender: WebhookSender, metrics: Metrics) -> Service:
     async def service(stop: asyncio.Event) -> None:
         try:
-            await Rounds(courier).run(stop)
+            await Rounds(courier, metrics=metrics).run(stop)
             await courier.drained()
         finally:
             await sender.close()

@@ -14,6 +14,7 @@ import structlog
 
 from drumline.core.clock import SystemClock
 from drumline.core.errors import DrumlineError, Forbidden, Unauthorized, Unavailable
+from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
@@ -23,6 +24,7 @@ from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
+from drumline.lifecycle.watching import watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.duty import Duty, Rounds
@@ -32,6 +34,7 @@ from drumline.scheduler.prune_events import EventPruner
 from drumline.scheduler.reap import Reaper
 from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.stats import Statistician
+from drumline.scheduler.stock import Stocktaker
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
@@ -74,7 +77,8 @@ async def run_scheduler(settings: Settings) -> None:
     """Run the duties alone."""
     async with opened(settings) as wired:
         with stopping_by_signal() as stopping:
-            await run_in_stages([Stage(duties_of(wired, settings))], stopping)
+            async with watched(wired.engine.metrics, settings, stopping, role="scheduler") as watch:
+                await run_in_stages([Stage(duties_of(wired, settings)), Stage(watch.services)], stopping)
 
 
 async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
@@ -87,14 +91,15 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
         await _check_key(transport, settings)
         lend(apps, transport, settings)
         async with remote_gateway(settings) as gateway:
+            metrics = Metrics()
             besides: dict[str, Service] = {"schedules": register_schedules(apps, transport)}
-            await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds), besides)
+            await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds, metrics), besides, settings)
         return
     async with opened(settings) as wired:
-        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds)
+        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds, wired.engine.metrics)
         own = EngineTransport(wired.engine, asyncio.get_running_loop())
         lend(apps, own, settings)
-        await _run_crew(crew, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)})
+        await _run_crew(crew, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)}, settings)
 
 
 async def _check_key(transport: HttpTransport, settings: Settings) -> None:
@@ -109,17 +114,18 @@ async def _check_key(transport: HttpTransport, settings: Settings) -> None:
         log.warning("server.awaited", error=error.message)
 
 
-async def _run_crew(crew: Crew, besides: dict[str, Service]) -> None:
+async def _run_crew(crew: Crew, besides: dict[str, Service], settings: Settings) -> None:
     with stopping_by_signal() as stopping:
         serving = Stage({"worker": partial(crew.run, hurry=stopping.hurried)}, is_purpose=True)
-        await run_in_stages([serving, *([Stage(besides)] if besides else [])], stopping)
+        async with watched(crew.metrics, settings, stopping, role="worker") as watch:
+            await run_in_stages([serving, Stage({**besides, **watch.services})], stopping)
 
 
 async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> None:
     """Run a worker for one app on an engine that somebody else opened, until `stop` is set."""
     settings = Settings()
     kinds = built_in_kinds(settings, is_embedded=True)
-    crew = Crew(LocalGateway(engine), [app], worker_settings(settings), kinds)
+    crew = Crew(LocalGateway(engine), [app], worker_settings(settings), kinds, engine.metrics)
     reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
     async with asyncio.TaskGroup() as group:
         for duty in (reaper, Firer(engine.firings)):
@@ -174,13 +180,14 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Pruner(engine.store, retention=settings.retention),
         EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
-        Statistician(engine.store),
+        Statistician(engine.store, metrics=engine.metrics),
+        Stocktaker(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
     ]
     if wired.sweeper is not None:
         duties.append(wired.sweeper)
-    services = {duty.name: Rounds(duty).run for duty in duties}
-    return services | relay_services(engine.store, settings) | {"listen": hear(engine)}
+    services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
+    return services | relay_services(engine.store, settings, engine.metrics) | {"listen": hear(engine)}
 
 
 def hear(engine: Engine) -> Service:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from drumline.core.metrics import Metrics
 from drumline.core.redaction import Redaction
 from drumline.lifecycle.stages import Service
 from drumline.ports.store import Store
@@ -11,17 +12,18 @@ from drumline.settings import Settings
 from drumline.wiring import open_bus
 
 
-def relay_services(store: Store, settings: Settings) -> dict[str, Service]:
+def relay_services(store: Store, settings: Settings, metrics: Metrics) -> dict[str, Service]:
     """Return the relay as a service; none if there is no bus."""
     bus = open_bus(settings)
     if bus is None:
         return {}
     relay = Relay(store, bus, source=settings.events.source, largest=settings.bus.largest)
     relay.redaction = Redaction(settings.redact.fields)
+    relay.measure(metrics)
 
     async def service(stop: asyncio.Event) -> None:
         try:
-            await Rounds(relay).run(stop)
+            await Rounds(relay, metrics=metrics).run(stop)
         finally:
             await relay.close()
 

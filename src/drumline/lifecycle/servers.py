@@ -6,8 +6,9 @@ API, which answers to the last.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,7 +30,9 @@ from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.serving import listening, open_server
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
+from drumline.lifecycle.watching import lingering, watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings
 from drumline.settings.fields import KEY_FILE
@@ -51,13 +54,15 @@ async def run_dev(
         engine = wired.engine
         await engine.store.migrate()
         stop_api = asyncio.Event()
-        server = _api_server(engine, settings, key, stop_api)
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
-        crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds)
+        crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds, engine.metrics)
         own = EngineTransport(engine, asyncio.get_running_loop())
         lend(apps, own, settings)
-        with stopping_by_signal() as stopping, ExitStack() as stack:
+        async with AsyncExitStack() as stack:
+            stopping = stack.enter_context(stopping_by_signal())
+            watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="dev"))
+            server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             more = besides(url_of(settings.host, server.port), key)
             ready = _ready(settings, crew.names, is_found=is_found, is_demo=bool(more))
@@ -71,7 +76,9 @@ async def run_dev(
                 ),
                 Stage(notifier_services(engine, settings, is_embedded=is_embedded)),
                 Stage(duties_of(wired, settings)),
+                Stage({"linger": lingering(settings, stopping)}),
                 Stage({"api": server.run, "ready": _tell(settings, server, ready, say)}, stop_api),
+                Stage(watch.services),
             )
             await run_in_stages(stages, stopping)
 
@@ -82,12 +89,20 @@ async def run_api(settings: Settings, *, say: Say) -> None:
     async with opened(settings) as wired:
         engine = wired.engine
         stop_api = asyncio.Event()
-        server = _api_server(engine, settings, key, stop_api)
-        with stopping_by_signal() as stopping, ExitStack() as stack:
+        async with AsyncExitStack() as stack:
+            stopping = stack.enter_context(stopping_by_signal())
+            watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="api"))
+            server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
             if settings.sqlite_path is not None:
                 stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             say(f"Drumline API {__version__} on {url_of(settings.host, server.port)}")
-            await run_in_stages([Stage({"listen": hear(engine)}), Stage({"api": server.run}, stop_api)], stopping)
+            stages = (
+                Stage({"linger": lingering(settings, stopping)}),
+                Stage({"listen": hear(engine)}),
+                Stage({"api": server.run}, stop_api),
+                Stage(watch.services),
+            )
+            await run_in_stages(stages, stopping)
 
 
 def _server_key(settings: Settings) -> str:
@@ -97,9 +112,21 @@ def _server_key(settings: Settings) -> str:
     return first_key(settings.data, settings.access.environment)
 
 
-def _api_server(engine: Engine, settings: Settings, key: str, stop: asyncio.Event) -> Server:
+class Doors(NamedTuple):
+    """What the API is told from outside: when to stop, when to say that it will, and what it shows."""
+
+    stop: asyncio.Event
+    leaving: asyncio.Event
+    exposition: Exposition | None
+
+
+def _api_server(engine: Engine, settings: Settings, key: str, doors: Doors) -> Server:
     info = Info(version=__version__, disk=str(settings.data))
-    return open_server(create_app(engine, keys=KeyRing([key]), info=info, stop=stop), settings.host, settings.port)
+    write = None if doors.exposition is None else doors.exposition.write
+    app = create_app(
+        engine, keys=KeyRing([key]), info=info, stop=doors.stop, leaving=doors.leaving, write_metrics=write
+    )
+    return open_server(app, settings.host, settings.port)
 
 
 def _ready(settings: Settings, names: tuple[str, ...], *, is_found: bool, is_demo: bool) -> Ready:

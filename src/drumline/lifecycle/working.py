@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from drumline.core.errors import Invalid
+from drumline.core.metrics import Metrics
 from drumline.lifecycle.apps import App
 from drumline.lifecycle.mailing import mail_server
 from drumline.outbound.guard import Guard, parse_allowed
@@ -17,13 +18,21 @@ from drumline.worker.worker import Worker
 class Crew:
     """A worker and what it can run."""
 
-    def __init__(self, gateway: Gateway, apps: Sequence[App], settings: WorkerSettings, built_in: BuiltIn) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        apps: Sequence[App],
+        settings: WorkerSettings,
+        built_in: BuiltIn,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.metrics = metrics or Metrics()
         try:
             executors = assemble(settings, apps, built_in=built_in)
         except (TypeError, ValueError) as error:  # two tasks of one name, or a function that cannot be a task
             raise Invalid(str(error), field="app") from error
         self.names = tuple(type_.name for type_ in executors.types)
-        self._worker = Worker(gateway, executors, settings)
+        self._worker = Worker(gateway, executors, settings, metrics=self.metrics)
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until told to stop, or drained by an operator."""

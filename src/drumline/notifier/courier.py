@@ -101,7 +101,7 @@ class Courier:
                 response=answer.response,
                 latency_ms=self._since(began),
             )
-        await self._recorder.record([report])
+        await self._recorder.record([report], kind="webhook")
 
     def _secrets(self, delivery: ClaimedDelivery) -> tuple[str, ...]:
         purpose = signing_purpose(delivery.tenant, delivery.subscription)

@@ -87,7 +87,7 @@ class Postman:
         try:
             await self._send(deliveries)
         except (MailFailed, Invalid) as error:
-            await self._recorder.record(self._failed(deliveries, error, self._since(began)))
+            await self._recorder.record(self._failed(deliveries, error, self._since(began)), kind="mail")
             return False
         delivered = [
             DeliveryReport(
@@ -95,7 +95,7 @@ class Postman:
             )
             for delivery in deliveries
         ]
-        await self._recorder.record(delivered)
+        await self._recorder.record(delivered, kind="mail")
         return True
 
     async def _send(self, deliveries: Sequence[ClaimedDelivery]) -> None:

@@ -6,8 +6,9 @@ from typing import Final
 
 import structlog
 
-from drumline.core.delivery import DeliveryReport
+from drumline.core.delivery import DeliveryReport, DeliveryState
 from drumline.core.errors import DrumlineError
+from drumline.core.metrics import Metrics
 from drumline.ports.notifications import Notifications
 from drumline.sdk.batcher import Batcher
 
@@ -15,19 +16,29 @@ PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
 """Seconds before a report is written again. All together less than a lease has to spare."""
 RECORD_SECONDS: Final = 15.0
 
+_OUTCOMES: Final = {
+    DeliveryState.DELIVERED: "delivered",
+    DeliveryState.PENDING: "put_off",
+    DeliveryState.FAILED: "failed",
+}
+
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Recorder:
     """Writes reports under one holder's name."""
 
-    def __init__(self, store: Notifications, *, holder: int) -> None:
+    def __init__(self, store: Notifications, *, holder: int, metrics: Metrics | None = None) -> None:
+        self._metrics = metrics or Metrics()
         self.holder = holder
         self._store = store
         self._batcher: Batcher[DeliveryReport, None] = Batcher(self._write, name="delivery reports", largest=200)
 
-    async def record(self, reports: Sequence[DeliveryReport]) -> None:
+    async def record(self, reports: Sequence[DeliveryReport], *, kind: str) -> None:
         """Write reports. If the store stays away they are lost, and the deliveries are tried again."""
+        for report in reports:
+            self._metrics.deliveries.add(1, (kind, _OUTCOMES[report.state]))
+            self._metrics.delivery.observe((report.latency_ms or 0) / 1000, (kind,))
         for pause in (*PAUSES, None):
             try:
                 await self._batcher.join_many(reports)

@@ -3,14 +3,14 @@
 from typing import Protocol
 
 from drumline.core.clock import Instant
-from drumline.core.stats import Stat
+from drumline.core.stats import Gathered, Stat
 
 
 class Stats(Protocol):
     """Counting, and looking at what was counted."""
 
-    async def gather_stats(self, *, limit: int) -> int:
-        """Count what the next rows of the log say, up to `limit` rows, and return how many rows there were.
+    async def gather_stats(self, *, limit: int) -> Gathered:
+        """Count what the next rows of the log say, up to `limit` rows, and return what that was.
 
         The counts and the place in the log are one transaction: nothing is counted twice or left out, whoever dies
         where, and however many count at once.

@@ -7,14 +7,18 @@ becomes another one, and when it is over. While it lasts, passes come less often
 import asyncio
 from collections.abc import Callable
 from random import SystemRandom
+from time import monotonic
 from typing import Final, Protocol, runtime_checkable
 
 import structlog
 
 from drumline.core.errors import DrumlineError
+from drumline.core.metrics import Metrics
 
 LONGEST_BACKOFF = 30.0
 SHORTEST_PAUSE: Final = 0.001
+LONGEST_PASS: Final = 240.0
+"""Seconds after which a pass counts as stuck; what it waits for has much shorter timeouts."""
 JITTER = 0.2
 """The share of a pause that is left to chance, so that many schedulers do not march in step."""
 
@@ -47,7 +51,10 @@ class PunctualDuty(Duty, Protocol):
 class Rounds:
     """Does one duty until told to stop."""
 
-    def __init__(self, duty: Duty, *, random: Callable[[], float] = _RANDOM.random) -> None:
+    def __init__(
+        self, duty: Duty, *, metrics: Metrics | None = None, random: Callable[[], float] = _RANDOM.random
+    ) -> None:
+        self._metrics = metrics or Metrics()
         self._duty = duty
         self._random = random
         self._failures = 0
@@ -55,22 +62,31 @@ class Rounds:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Pass, pause, and pass again; the pause ends early when `stop` is set."""
+        vitals, name = self._metrics.vitals, self._duty.name
         while not stop.is_set():
+            # Anew each time: duties change how often they pass.
+            vitals.expect(name, within=self._duty.every + LONGEST_PASS)
             await self.pass_safely()
+            pause = self.pause()
+            vitals.expect(name, within=pause + LONGEST_PASS)
             try:
-                async with asyncio.timeout(self.pause()):
+                async with asyncio.timeout(pause):
                     await stop.wait()
             except TimeoutError:
                 continue
+        vitals.end(name)
 
     async def pass_safely(self) -> None:
         """Do the duty once; whatever it raises is logged, not passed on."""
+        began = monotonic()
         try:
             await self._duty.pass_once()
         except Exception as error:  # noqa: BLE001 - a duty must outlive every fault of a backend
             self._failed(error)
         else:
             self._succeeded()
+        self._metrics.passes.add(1, (self._duty.name, "failed" if self._failures else "done"))
+        self._metrics.pass_seconds.observe(monotonic() - began, (self._duty.name,))
 
     def pause(self) -> float:
         """Return the seconds until the next pass, longer after failures."""

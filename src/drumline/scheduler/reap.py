@@ -11,6 +11,7 @@ import asyncio
 import structlog
 
 from drumline.core.clock import Clock
+from drumline.core.dead_letter import Reason
 from drumline.core.ids import SessionId, session_text
 from drumline.core.session import SESSION_TTL
 from drumline.engine.engine import Engine
@@ -75,6 +76,15 @@ class Reaper:
         self._engine.offer_freed(reaped.requeued)
         self._engine.effects.follow(reaped.effects)
         self._engine.note_failed(reaped.poisoned)
+        metrics = self._engine.metrics
+        metrics.reaped_sessions.add(len(reaped.sessions))
+        for fate, count in (
+            ("requeued", len(reaped.requeued)),
+            ("poisoned", len(reaped.poisoned)),
+            ("ghost", reaped.ghosts),
+        ):
+            metrics.reaped_tasks.add(count, (fate,))
+        metrics.dead_lettered.add(len(reaped.poisoned), (Reason.POISON.value,))
         for session in reaped.sessions:
             self._seen.pop(session, None)
             log.warning("session.reaped", worker=session_text(session), silent_for=self._ttl)

@@ -16,6 +16,7 @@ from drumline.core.codec import encode
 from drumline.core.dead_letter_message import DeadLetterMessage, Failure, dead_letter_event, dead_letter_message
 from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
+from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.ports.bus import CONSUMER, Bus, Channel, Message
 from drumline.ports.store import Store
@@ -42,6 +43,7 @@ class UnderWay(NamedTuple):
     old: int
     new: int
     is_full: bool
+    events: int
 
 
 class Relay:
@@ -59,6 +61,7 @@ class Relay:
         every: float = 0.25,
         largest: int = LARGEST,
     ) -> None:
+        self._relayed = Metrics().relayed
         self.every = every
         self._usually_every = every
         self._store = store
@@ -73,6 +76,10 @@ class Relay:
         self._taken_at = 0.0
         self._under_way: UnderWay | None = None
         self._is_away = False
+
+    def measure(self, metrics: Metrics) -> None:
+        """Count in these figures; to be called before use."""
+        self._relayed = metrics.relayed
 
     async def pass_once(self) -> int:
         """Copy what there is, and return how many pages that were."""
@@ -115,7 +122,7 @@ class Relay:
         except Unavailable as error:
             self._note_away(error.message)
             return False
-        self._under_way = UnderWay(position, page.position, page.is_full)
+        self._under_way = UnderWay(position, page.position, page.is_full, len(page.events))
         return True
 
     async def _is_kept(self) -> bool:
@@ -153,6 +160,7 @@ class Relay:
         moved = await self._store.move_cursor(CONSUMER, holder=self._holder, old=under_way.old, new=under_way.new)
         if moved:
             self._position = under_way.new
+            self._relayed.add(under_way.events)
         return moved and under_way.is_full
 
     async def _dead_letters(self, failed: Sequence[Event]) -> list[Message]:

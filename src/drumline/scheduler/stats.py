@@ -1,9 +1,10 @@
-"""Stats: count what the log of changes says, for the charts, and drop figures that nobody looks at any more."""
+"""Stats: count what the log of changes says, for charts and figures, and drop what nobody looks at any more."""
 
 import asyncio
 from typing import Final, Protocol
 
 from drumline.core.clock import Instant
+from drumline.core.metrics import Metrics
 from drumline.core.stats import STEPS
 from drumline.ports.outbox import Outbox
 from drumline.ports.stats import Stats
@@ -28,9 +29,10 @@ class Statistician:
 
     name = "stats"
 
-    def __init__(self, store: CountedStore, *, every: float = 2.0) -> None:
+    def __init__(self, store: CountedStore, *, metrics: Metrics | None = None, every: float = 2.0) -> None:
         self.every = every
         self._store = store
+        self._metrics = metrics or Metrics()
         self._passes = 0
 
     async def pass_once(self) -> int:
@@ -39,9 +41,11 @@ class Statistician:
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
                 await self._store.sequence()
-                rows = await self._store.gather_stats(limit=ROWS)
-            counted += rows
-            if rows < ROWS:
+                gathered = await self._store.gather_stats(limit=ROWS)
+            for figure in gathered.figures:
+                self._metrics.count(figure)
+            counted += gathered.rows
+            if gathered.rows < ROWS:
                 break
         if self._passes % PRUNE_EVERY == 0:
             await self._prune()

@@ -21,6 +21,7 @@ import structlog
 
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
+from drumline.core.metrics import Metrics
 from drumline.core.task import Lane
 from drumline.ports.queue import SweptQueue
 from drumline.ports.store import Hint, Querying, Sweeping
@@ -51,7 +52,10 @@ class Sweeper:
 
     name = "sweep"
 
-    def __init__(self, store: SweptStore, queue: SweptQueue, *, every: float = 1.5) -> None:
+    def __init__(
+        self, store: SweptStore, queue: SweptQueue, *, metrics: Metrics | None = None, every: float = 1.5
+    ) -> None:
+        self._hints = (metrics or Metrics()).sweep_hints
         self.every = every
         self._store = store
         self._queue = queue
@@ -91,6 +95,7 @@ class Sweeper:
         self._generation = await self._queue.filled()
         self._filled_to = until
         self._missing = frozenset()
+        self._hints.add(len(hints))
         log.info("queue.refilled", hints=len(hints), crowded_lanes=len(bounds))
         return len(hints)
 
@@ -111,6 +116,7 @@ class Sweeper:
             return 0
         self._filled_to = until
         self._depth = self._next_depth(lost, len(absent))
+        self._hints.add(len(lost) + len(edge))
         if lost:
             log.info("queue.restored", hints=len(lost))
         return len(lost) + len(edge)

@@ -121,6 +121,8 @@ class Batcher(Generic[In, Out]):
         self._most_waiting = most_waiting
         self._weigh = weights.weigh if weights else None
         self._most_weight = weights.most_waiting if weights else None
+        self.meter: Callable[[float], None] | None = None
+        """Told how many items each batch has."""
         self._waiting: deque[_Waiting[In, Out]] = deque()
         self._count = 0
         self._weight = 0
@@ -275,6 +277,8 @@ class Batcher(Generic[In, Out]):
             start += len(group.items)
 
     async def _answers(self, items: list[In]) -> Sequence[Out]:
+        if self.meter is not None:
+            self.meter(len(items))
         outs = await self._flush(items)
         if len(outs) != len(items):
             raise RuntimeError(f"{self._name} gave {len(outs)} answers to {len(items)} items")

@@ -12,6 +12,7 @@ from drumline.core.codec import check_json
 from drumline.core.errors import Fenced, Invalid
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
+from drumline.core.metrics import Metrics
 from drumline.core.outcome import Outcome, Released, Succeeded
 from drumline.core.secret_references import has_secrets
 from drumline.core.state import State
@@ -38,15 +39,15 @@ _log = logging.getLogger("drumline.worker")
 class Desk:
     """What every attempt of a worker works with."""
 
-    def __init__(self, gateway: Gateway, settings: WorkerSettings) -> None:
+    def __init__(self, gateway: Gateway, settings: WorkerSettings, metrics: Metrics) -> None:
         self.gateway = gateway
         self.limits = settings.limits
         self.stop_grace = settings.stop_grace
-        self.link = Link()
+        self.link = Link(metrics=metrics)
         self.holdings = Holdings(settings.capacity)
         self.logs = LogBook(gateway, self.link, every=settings.log_every, largest=settings.limits.log)
         self.progress = ProgressBook(gateway, every=settings.progress_every)
-        self.reports = Reports(gateway, self.link)
+        self.reports = Reports(gateway, self.link, metrics)
 
 
 class Attempt:

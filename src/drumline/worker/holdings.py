@@ -45,6 +45,11 @@ class Holdings:
         """How many tasks may be claimed now; fewer when reports pile up, so that they stay bounded."""
         return min(self._capacity - self._executing, 2 * self._capacity - len(self._held))
 
+    @property
+    def executing(self) -> int:
+        """How many attempts are executed now."""
+        return self._executing
+
     def leases(self, session: SessionId) -> tuple[Lease, ...]:
         """Return what is held in a session."""
         return tuple(lease for lease, attempt in self._held.items() if attempt.session == session)

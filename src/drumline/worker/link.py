@@ -7,11 +7,14 @@ from random import SystemRandom
 from typing import Final, TypeVar
 
 from drumline.core.errors import Overloaded, Unavailable
+from drumline.core.metrics import Metrics
 
 T = TypeVar("T")
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
+ACTIVITY: Final = "talk to the engine"
+"""What shows that a worker gets somewhere: at the latest its beats do."""
 PASSING: Final = (Unavailable, Overloaded, OSError)  # TimeoutError is an OSError
 """Errors that go away by themselves."""
 
@@ -22,7 +25,14 @@ _random = SystemRandom()
 class Link:
     """Repeats calls to the gateway with growing pauses, until they are answered or the worker hangs up."""
 
-    def __init__(self, *, first_pause: float = FIRST_PAUSE, longest_pause: float = LONGEST_PAUSE) -> None:
+    def __init__(
+        self,
+        *,
+        metrics: Metrics | None = None,
+        first_pause: float = FIRST_PAUSE,
+        longest_pause: float = LONGEST_PAUSE,
+    ) -> None:
+        self._metrics = metrics or Metrics()
         self._first_pause = first_pause
         self._longest_pause = longest_pause
         self._failures = 0
@@ -51,6 +61,8 @@ class Link:
 
     def failed(self, error: Exception) -> float:
         """Note a call that failed, and return how long to pause before the next."""
+        self._metrics.unanswered.add()
+        self._metrics.vitals.beat(ACTIVITY)
         if not self._failures:
             _log.warning("engine.unavailable: %s: %s", type(error).__name__, error)
         self._failures += 1
@@ -59,6 +71,7 @@ class Link:
 
     def answered(self) -> None:
         """Note a call that was answered."""
+        self._metrics.vitals.beat(ACTIVITY)
         if self._failures:
             _log.warning("engine.available: after %d failed calls", self._failures)
             self._failures = 0

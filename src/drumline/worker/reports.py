@@ -1,11 +1,13 @@
 """Reporting how attempts ended: joined into batches, repeated until the engine has acknowledged each one."""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
 from drumline.core.lease import Lease
+from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.core.state import State
 from drumline.ports.gateway import Gateway, Report, weight_of
@@ -21,12 +23,19 @@ _log = logging.getLogger("drumline.worker")
 class Reports:
     """The way back: an attempt is over for the worker when its report is acknowledged."""
 
-    def __init__(self, gateway: Gateway, link: Link) -> None:
+    def __init__(self, gateway: Gateway, link: Link, metrics: Metrics) -> None:
+        self._attempts = metrics.attempts
+        self._attempts.begin(("succeeded",), ("failed",), ("released",))
         self._gateway = gateway
         self._link = link
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
-            self._flush, name="reports", largest=LARGEST_BATCH, most_waiting=1_000_000, weights=Weights(weight_of)
+            self._flush,
+            name="reports",
+            largest=LARGEST_BATCH,
+            most_waiting=1_000_000,
+            weights=Weights(weight_of),
         )
+        self._batcher.meter = metrics.batch.of("reports")
 
     async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
         """Return the task's state after the outcome was recorded, or `Fenced` if the lease was not current."""
@@ -38,13 +47,16 @@ class Reports:
 
     async def _flush(self, reports: list[Report]) -> Sequence[State | Fenced]:
         try:
-            return await self._settle(reports)
+            answers = await self._settle(reports)
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - one bad report must not hold up its neighbours
             if len(reports) == 1:
                 return [await self._settle_refused(reports[0], error)]
             return [(await self._flush([report]))[0] for report in reports]
+        for outcome, count in Counter(report.outcome.__class__ for report in reports).items():
+            self._attempts.add(count, (outcome.__name__.lower(),))
+        return answers
 
     async def _settle(self, reports: list[Report]) -> Sequence[State | Fenced]:
         # Repeating is safe: the same settlement gets the first answer again.

@@ -7,12 +7,15 @@ import asyncio
 import logging
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from drumline._version import __version__
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, session_text
+from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
@@ -21,12 +24,14 @@ from drumline.worker.beats import Beats
 from drumline.worker.capture import captured
 from drumline.worker.claims import Claims
 from drumline.worker.executors.registry import Executors
-from drumline.worker.link import any_of
+from drumline.worker.link import ACTIVITY, any_of
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason
 
 OPEN_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
+LONGEST_SILENCE: Final = 60.0
+"""Seconds without a word to the engine, answered or not, after which the worker is stuck; beats come each few."""
 LAST_SECONDS: Final = 1.0
 """How long a killed attempt may take to be gone, and the last reports to be sent."""
 
@@ -43,12 +48,14 @@ class Worker:
         settings: WorkerSettings | None = None,
         *,
         clock: Clock | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._gateway = gateway
         self._executors = executors
         self._settings = settings or WorkerSettings()
         self._clock = clock or SystemClock()
-        self._desk = Desk(gateway, self._settings)
+        self._metrics = metrics or Metrics(clock)
+        self._desk = Desk(gateway, self._settings, self._metrics)
         self._claims = Claims(
             gateway, self._desk.link, self._desk.holdings, start=self._start, wait=self._settings.claim_wait
         )
@@ -62,7 +69,7 @@ class Worker:
         """
         hurry = hurry or asyncio.Event()
         is_drained = False
-        with captured():
+        with captured(), self._measured():
             async with self._executors, asyncio.TaskGroup() as group:
                 sending = [
                     group.create_task(self._desk.logs.run(), name="logs"),
@@ -72,6 +79,24 @@ class Worker:
                     is_drained = await self._serve(stop, hurry)
                 for each in sending:
                     each.cancel()
+
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        """Tell how busy the worker is, while it is there."""
+        metrics = self._metrics
+        metrics.vitals.expect(ACTIVITY, within=LONGEST_SILENCE)
+        metrics.before_reading.append(self._tell_slots)
+        try:
+            yield
+        finally:
+            metrics.vitals.end(ACTIVITY)
+            metrics.before_reading.remove(self._tell_slots)
+            self._tell_slots()
+
+    def _tell_slots(self) -> None:
+        busy = self._desk.holdings.executing
+        self._metrics.slots.replace({("busy",): busy, ("free",): max(self._desk.holdings.free, 0)})
+        self._metrics.worker_session.set(self.session is not None)
 
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
         """Serve one session to its end; tell whether the worker is done."""

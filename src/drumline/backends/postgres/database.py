@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 import asyncpg
@@ -21,6 +22,7 @@ from drumline.backends.postgres.connection import (
 )
 from drumline.backends.postgres.failures import CLASHED, LOST, translated
 from drumline.core.errors import Invalid, Unavailable
+from drumline.core.metrics import Metrics
 
 T = TypeVar("T")
 
@@ -73,7 +75,11 @@ class Transaction:
 class Database:
     """Hands out connections by line, and forgets those that failed."""
 
-    def __init__(self, url: str, *, budget: Budget) -> None:
+    def __init__(self, url: str, *, budget: Budget, metrics: Metrics | None = None) -> None:
+        metrics = metrics or Metrics()
+        self._observe = {line: metrics.store.of(line.value) for line in Line}
+        self._errors = metrics.store_errors
+        self._errors.begin(*((line.value,) for line in Line))
         self._url = url
         self._budget = budget
         self._idle: dict[Line, list[Connection]] = {line: [] for line in Line}
@@ -149,17 +155,22 @@ class Database:
 
     async def _patiently(self, line: Line, work: Callable[[Connection], Awaitable[T]], repeat: bool) -> T:
         tries = 3
+        began = monotonic()
         while True:
             tries -= 1
             try:
-                return await self._once(line, work)
+                answer = await self._once(line, work)
             except Exception as error:
                 may_repeat = isinstance(error, CLASHED) or (repeat and isinstance(error, LOST))
                 if may_repeat and tries and not isinstance(error, TimeoutError):
                     continue
+                self._errors.add(1, (line.value,))
                 if (meaning := translated(error)) is not None:
                     raise meaning from error
                 raise
+            else:
+                self._observe[line](monotonic() - began)
+                return answer
 
     async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]]) -> T:
         if self._is_closed:

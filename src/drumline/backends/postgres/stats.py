@@ -4,10 +4,11 @@ from typing import Final
 
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
+from drumline.backends.postgres.connection import Record
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Measure, Stat
+from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Measure, Stat
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -25,16 +26,16 @@ COUNTED: Final = {
 class Stats(Access):
     """`ports.stats.Stats` on PostgreSQL."""
 
-    async def gather_stats(self, *, limit: int) -> int:
-        """Count what the next rows of the log say, up to `limit` rows, and return how many rows there were."""
+    async def gather_stats(self, *, limit: int) -> Gathered:
+        """Count what the next rows of the log say, up to `limit` rows, and return what that was."""
 
-        async def count(transaction: Transaction) -> int:
+        async def count(transaction: Transaction) -> Gathered:
             # Taking the cursor locks its row: whoever counts meanwhile waits here, and goes on from where we end.
             ((after,),) = await transaction.fetch("take_cursor", consumer=CONSUMER, holder=0, ms=0, now=self._now())
             ((until, found),) = await transaction.fetch("stats_span", after=after, limit=limit)
             if not found:
-                return 0
-            await transaction.fetch(
+                return Gathered(0)
+            rows = await transaction.fetch(
                 "gather_stats",
                 after=after,
                 until=until,
@@ -47,7 +48,7 @@ class Stats(Access):
                 steps=list(STEPS),
             )
             await transaction.fetch("stats_until", consumer=CONSUMER, until=until, now=self._now())
-            return int(found)
+            return Gathered(int(found), tuple(_figure(row) for row in rows))
 
         return await self._database.transact(Line.EVENTS, count, repeat=True)
 
@@ -81,3 +82,8 @@ class Stats(Access):
     async def prune_stats(self, *, step: int, before: Instant) -> int:
         """Delete the figures of one width from before a time; return how many."""
         return len(await self._database.fetch(Line.BROAD, "prune_stats", repeat=True, step=step, before=before))
+
+
+def _figure(row: Record) -> Figure:
+    queue, name, measure, duration, count, total_ms = row
+    return Figure(queue=queue, name=name, measure=Measure(measure), duration=duration, count=count, total_ms=total_ms)

@@ -24,6 +24,7 @@ from drumline.backends.postgres.subscribing import Subscribing
 from drumline.backends.postgres.sweeping import Sweeping
 from drumline.backends.postgres.tenants import Tenants
 from drumline.core.clock import Clock
+from drumline.core.metrics import Metrics
 
 
 class PostgresStore(
@@ -51,8 +52,15 @@ class PostgresStore(
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 
     @classmethod
-    async def open(cls, url: str, *, clock: Clock | None = None, budget: Budget = DEFAULT_BUDGET) -> Self:
+    async def open(
+        cls,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        budget: Budget = DEFAULT_BUDGET,
+        metrics: Metrics | None = None,
+    ) -> Self:
         """Reach the database at `url`, or raise `Unavailable`. Its schema is left as it is: see `migrate`."""
-        database = Database(url, budget=budget)
+        database = Database(url, budget=budget, metrics=metrics)
         await database.is_direct()
         return cls(database, clock)

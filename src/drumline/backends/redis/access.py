@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.keys import DEFAULT_PREFIX, QueueKeys, lane_text
-from drumline.backends.redis.line import Call, Line
+from drumline.backends.redis.line import Call, Line, Meter
 from drumline.core.clock import Clock, Instant, SystemClock
+from drumline.core.metrics import Metrics
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
 
@@ -26,11 +27,14 @@ class Access:
         prefix: str = DEFAULT_PREFIX,
         clock: Clock | None = None,
         most_per_lane: int = MOST_PER_LANE,
+        metrics: Metrics | None = None,
     ) -> None:
         self._address = Address(url)
         self._keys = QueueKeys(prefix)
         probe = Call("EXISTS", (self._keys.generation,), plain=True)
-        self._line = Line(self._address, probe=probe, recovered=self._recovered)
+        self._line = Line(
+            self._address, probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "queue")
+        )
         self._given_clock = clock
         self._clock = clock or SystemClock()
         self._most_per_lane = most_per_lane

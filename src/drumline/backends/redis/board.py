@@ -18,9 +18,10 @@ from typing import Final, Self
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.job_notes import calls_of_job
 from drumline.backends.redis.keys import DEFAULT_PREFIX, BoardKeys
-from drumline.backends.redis.line import Call, Line
+from drumline.backends.redis.line import Call, Line, Meter
 from drumline.backends.redis.notes import LIVE_MS, calls_of_chunk, calls_of_keeping, calls_of_letter, calls_of_note
 from drumline.core.ids import TaskId
+from drumline.core.metrics import Metrics
 from drumline.core.state import Status, is_ended
 from drumline.ports.readmodel import JobNote, LetterNote, Note
 from drumline.ports.store import LogChunk
@@ -45,11 +46,19 @@ class RedisBoard:
     """`ports.readmodel.StatusBoard` in Redis, or in a Redis Cluster."""
 
     def __init__(
-        self, url: str, *, prefix: str = DEFAULT_PREFIX, per_second: int = PER_SECOND, most_waiting: int = MOST_WAITING
+        self,
+        url: str,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        per_second: int = PER_SECOND,
+        most_waiting: int = MOST_WAITING,
+        metrics: Metrics | None = None,
     ) -> None:
         self._keys = BoardKeys(prefix)
         probe = Call("EXISTS", (self._keys.doubt,), plain=True)
-        self._line = Line(Address(url), probe=probe, recovered=self._recovered)
+        self._line = Line(
+            Address(url), probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "board")
+        )
         self._per_second = per_second
         self._most_waiting = most_waiting
         self._waiting: deque[Entry] = deque()
@@ -59,9 +68,9 @@ class RedisBoard:
         self._writing: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX) -> Self:
+    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
         """Return the board at `url`. Nothing is sent yet."""
-        return cls(url, prefix=prefix)
+        return cls(url, prefix=prefix, metrics=metrics)
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write where tasks stand, in the background."""

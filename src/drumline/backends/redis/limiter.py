@@ -10,8 +10,9 @@ from typing import Final, NamedTuple, Self
 
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.keys import DEFAULT_PREFIX, LimiterKeys
-from drumline.backends.redis.line import Call, Line
+from drumline.backends.redis.line import Call, Line, Meter
 from drumline.core.clock import Clock, SystemClock
+from drumline.core.metrics import Metrics
 from drumline.core.rate import Rate
 from drumline.engine.limits import Granted, Purse, Purses
 from drumline.ports.limiter import Taken
@@ -30,18 +31,26 @@ class Ask(NamedTuple):
 class RedisLimiter:
     """`ports.limiter.Limiter` in Redis, or in a Redis Cluster."""
 
-    def __init__(self, url: str, *, prefix: str = DEFAULT_PREFIX, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        clock: Clock | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
         self._keys = LimiterKeys(prefix)
-        self._line = Line(Address(url), probe=Call("EXISTS", (self._keys.rate("probe"),), plain=True))
+        probe = Call("EXISTS", (self._keys.rate("probe"),), plain=True)
+        self._line = Line(Address(url), probe=probe, meter=Meter(metrics or Metrics(), "limiter"))
         self._clock = clock or SystemClock()
         self._purses = Purses()
         # One flight at a time: what is asked for meanwhile goes together, and no purse is filled twice.
         self._asks: Batcher[Ask, Taken] = Batcher(self._take, name="turns", largest=MOST_JOINED)
 
     @classmethod
-    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX) -> Self:
+    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
         """Return the limiter at `url`. Nothing is sent yet."""
-        return cls(url, prefix=prefix)
+        return cls(url, prefix=prefix, metrics=metrics)
 
     def purse(self, key: str, rate: Rate) -> Purse:
         """Return the turns that a key has in hand."""

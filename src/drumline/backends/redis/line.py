@@ -6,6 +6,7 @@ No error of Redis leaves this file but by `check`: a call that could not be made
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Final
 
 import structlog
@@ -19,6 +20,7 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.scripts import SCRIPTS
 from drumline.core.errors import Overloaded, Unavailable
+from drumline.core.metrics import Metrics
 from drumline.sdk.batcher import Batcher
 
 CONNECT_SECONDS: Final = 0.25
@@ -51,6 +53,26 @@ class Call(Struct, frozen=True):
         return (*head, len(self.keys), *self.keys, *self.args)
 
 
+class Meter:
+    """What is counted of one line."""
+
+    def __init__(self, metrics: Metrics, line: str) -> None:
+        self.observe = metrics.redis.of(line)
+        self._labels = (line,)
+        self._errors, self._up = metrics.redis_errors, metrics.redis_up
+        self._errors.add(0, self._labels)
+        self.recovered()
+
+    def failed(self) -> None:
+        """Count a failure."""
+        self._errors.add(1, self._labels)
+        self._up.set(0, self._labels)
+
+    def recovered(self) -> None:
+        """Note that Redis is there."""
+        self._up.set(1, self._labels)
+
+
 class Line:
     """Calls to one Redis or one cluster.
 
@@ -58,8 +80,14 @@ class Line:
     """
 
     def __init__(
-        self, address: Address, *, probe: Call, recovered: Callable[[], Awaitable[None]] | None = None
+        self,
+        address: Address,
+        *,
+        probe: Call,
+        recovered: Callable[[], Awaitable[None]] | None = None,
+        meter: Meter | None = None,
     ) -> None:
+        self._meter = meter or Meter(Metrics(), "queue")
         self._address = address
         self._client = address.connect(connect=CONNECT_SECONDS)
         self._probe = probe
@@ -119,6 +147,7 @@ class Line:
         return answers
 
     async def _send(self, calls: list[Call]) -> Sequence[Any]:
+        began = monotonic()
         async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
             answers = await self._send_all([call.words() for call in calls])
             unknown = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
@@ -126,7 +155,8 @@ class Line:
                 again = await self._send_all([calls[place].words(text=True) for place in unknown])
                 for place, answer in zip(unknown, again, strict=True):
                     answers[place] = answer
-            return answers
+        self._meter.observe(monotonic() - began)
+        return answers
 
     async def _send_all(self, commands: list[tuple[Any, ...]]) -> list[Any]:
         """Return an answer or an error for each command; raise only if the server cannot be reached."""
@@ -173,6 +203,7 @@ class Line:
             return await self._client.execute_command(*command)
 
     def _failed(self, error: BaseException) -> None:
+        self._meter.failed()
         if not self._is_down:
             self._is_down = True
             log.warning("redis.unavailable", error=_reason(error))
@@ -191,6 +222,7 @@ class Line:
             await self._client.execute_command(*self._probe.words())
         if self._is_down:
             self._is_down = False
+            self._meter.recovered()
             log.warning("redis.available")
             if self._recovered is not None:
                 await self._recovered()

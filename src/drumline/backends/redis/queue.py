@@ -12,6 +12,7 @@ from drumline.backends.redis.swept import Swept
 from drumline.backends.redis.wakeups import listen, message_of
 from drumline.core.clock import Clock, Instant
 from drumline.core.ids import TaskId
+from drumline.core.metrics import Metrics
 from drumline.ports.queue import Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
@@ -34,16 +35,17 @@ class RedisQueue(Swept):
         prefix: str = DEFAULT_PREFIX,
         clock: Clock | None = None,
         most_per_lane: int = MOST_PER_LANE,
+        metrics: Metrics | None = None,
     ) -> None:
-        super().__init__(url, prefix=prefix, clock=clock, most_per_lane=most_per_lane)
+        super().__init__(url, prefix=prefix, clock=clock, most_per_lane=most_per_lane, metrics=metrics)
         self._abilities = Abilities(self._keys)
         self._unsent: list[Hint] = []
         self._has_lost = False
 
     @classmethod
-    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX) -> Self:
+    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
         """Return the queue at `url`. Nothing is sent yet: an engine starts without Redis as well as with it."""
-        return cls(url, prefix=prefix)
+        return cls(url, prefix=prefix, metrics=metrics)
 
     async def push(self, hints: Sequence[Hint]) -> None:
         """Offer tasks, and wake those who wait for them in other processes."""

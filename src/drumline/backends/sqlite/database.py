@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from drumline.core.errors import Unavailable
+from drumline.core.metrics import Metrics
 
 T = TypeVar("T")
 Act = Callable[[sqlite3.Connection], T]
@@ -64,7 +65,11 @@ class _Waiting(Generic[T]):
 class Database:
     """Access to one database file. Open it with `Database.open`."""
 
-    def __init__(self, path: Path | None, *, on_rollback: Callable[[], None]) -> None:
+    def __init__(self, path: Path | None, *, on_rollback: Callable[[], None], metrics: Metrics | None = None) -> None:
+        metrics = metrics or Metrics()
+        self._wrote, self._looked = metrics.store.of("write"), metrics.store.of("read")
+        self._errors = metrics.store_errors
+        self._errors.begin(("write",), ("read",))
         self._path = path
         self._on_rollback = on_rollback
         self._acts: SimpleQueue[_Waiting[Any] | None] = SimpleQueue()
@@ -88,7 +93,14 @@ class Database:
             if self._closed:
                 raise Unavailable("the store is closed")
             self._acts.put(waiting)
-        return await waiting.answer
+        began = time.monotonic()
+        try:
+            answer = await waiting.answer
+        except Unavailable:
+            self._errors.add(1, ("write",))
+            raise
+        self._wrote(time.monotonic() - began)
+        return answer
 
     async def read(self, look: Act[T]) -> T:
         """Run `look` on a consistent snapshot."""
@@ -96,7 +108,14 @@ class Database:
             return await self.write(look)  # a database in memory has one connection only
         if self._closed:
             raise Unavailable("the store is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._look, look)
+        began = time.monotonic()
+        try:
+            seen = await asyncio.get_running_loop().run_in_executor(self._readers, self._look, look)
+        except Unavailable:
+            self._errors.add(1, ("read",))
+            raise
+        self._looked(time.monotonic() - began)
+        return seen
 
     async def close(self) -> None:
         """Finish the acts that wait, then close every connection."""

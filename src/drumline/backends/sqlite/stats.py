@@ -3,14 +3,14 @@
 import sqlite3
 from bisect import bisect_right
 from collections import Counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from drumline.backends.sqlite.access import Access, batch_of, rows_of
 from drumline.backends.sqlite.statements import SQL
 from drumline.backends.sqlite.submitting import SUBMITTED
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Measure, Stat
+from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Measure, Stat
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -23,29 +23,55 @@ COUNTED: Final = {
     Act.FORCE_CANCEL.value: Measure.CANCELLED,
     Act.SKIP.value: Measure.SKIPPED,
 }
-Counts = Counter[tuple[int, int, int, int, int]]
-"""How often: step, bucket of time, lane, measure, class of duration."""
+
+
+class Counts(NamedTuple):
+    """What the log told."""
+
+    often: Counter[tuple[int, int, int, int, int]]
+    """How often: step, bucket of time, lane, measure, class of duration."""
+    total_ms: Counter[tuple[int, int, int]]
+    """How long in all: lane, measure, class of duration."""
 
 
 class Stats(Access):
     """`ports.stats.Stats` on SQLite. Counting is done beside the writer, which only adds the sums."""
 
-    async def gather_stats(self, *, limit: int) -> int:
-        """Count what the next rows of the log say, up to `limit` rows, and return how many rows there were."""
+    async def gather_stats(self, *, limit: int) -> Gathered:
+        """Count what the next rows of the log say, up to `limit` rows, and return what that was."""
         wish = {"consumer": CONSUMER, "holder": 0, "ms": 0, "now": self._now()}
         (after,) = await self._database.write(
             lambda connection: connection.execute(SQL["take_cursor"], wish).fetchone()
         )
         until, found, counts = await self._database.read(lambda connection: _counted(connection, after, limit))
-        if found:
-            await self._database.write(lambda connection: self._add(connection, after, until, counts))
-        return found
+        if not found:
+            return Gathered(0)
+        return Gathered(
+            found, await self._database.write(lambda connection: self._add(connection, after, until, counts))
+        )
 
-    def _add(self, connection: sqlite3.Connection, after: int, until: int, counts: Counts) -> None:
+    def _add(self, connection: sqlite3.Connection, after: int, until: int, counts: Counts) -> tuple[Figure, ...]:
         moved = {"consumer": CONSUMER, "after": after, "until": until, "now": self._now()}
-        if connection.execute(SQL["stats_until"], moved).rowcount and counts:
-            batch = batch_of([(*place, count) for place, count in counts.items()])
-            connection.execute(SQL["add_stats"], {"batch": batch})
+        if not connection.execute(SQL["stats_until"], moved).rowcount or not counts.often:
+            return ()  # nothing was told, or somebody else has counted it
+        batch = batch_of([(*place, count) for place, count in counts.often.items()])
+        connection.execute(SQL["add_stats"], {"batch": batch})
+        often: Counter[tuple[int, int, int]] = Counter()
+        for (step, _, *place), count in counts.often.items():
+            if step == STEPS[0]:
+                often[place[0], place[1], place[2]] += count
+        lanes = self._lanes.lanes(connection, {lane for lane, _, _ in often})
+        return tuple(
+            Figure(
+                queue=lanes[place[0]].queue,
+                name=lanes[place[0]].name,
+                measure=Measure(place[1]),
+                duration=place[2],
+                count=count,
+                total_ms=counts.total_ms[place],
+            )
+            for place, count in often.items()
+        )
 
     async def read_stats(
         self,
@@ -72,19 +98,25 @@ class Stats(Access):
 
 def _counted(connection: sqlite3.Connection, after: int, limit: int) -> tuple[int, int, Counts]:
     until, found = connection.execute(SQL["stats_span"], {"after": after, "limit": limit}).fetchone()
-    counts: Counts = Counter()
+    counts = Counts(Counter(), Counter())
     if not found:
         return after, 0, counts
     which = {"after": after, "until": until, "acts": batch_of(list(COUNTED))}
     for at, act, lane, due_at, attempt, started_at, finished_at in rows_of(connection, "stat_acts", which):
-        _count(counts, at, lane, COUNTED[act], 0)
+        _count(counts, at, (lane, int(COUNTED[act]), 0))
         if started_at and finished_at is not None:
-            _count(counts, at, lane, Measure.RUN, bisect_right(BOUNDS, finished_at - started_at))
+            _count_duration(counts, at, (lane, Measure.RUN), finished_at - started_at)
             if attempt == 1:
-                _count(counts, at, lane, Measure.WAIT, bisect_right(BOUNDS, max(0, started_at - due_at)))
+                _count_duration(counts, at, (lane, Measure.WAIT), max(0, started_at - due_at))
     return until, found, counts
 
 
-def _count(counts: Counts, at: int, lane: int, measure: Measure, duration: int) -> None:
+def _count_duration(counts: Counts, at: int, what: tuple[int, Measure], ms: int) -> None:
+    place = (what[0], int(what[1]), bisect_right(BOUNDS, ms))
+    _count(counts, at, place)
+    counts.total_ms[place] += ms
+
+
+def _count(counts: Counts, at: int, place: tuple[int, int, int]) -> None:
     for step in STEPS:
-        counts[step, at - at % step, lane, int(measure), duration] += 1
+        counts.often[step, at - at % step, *place] += 1

@@ -26,6 +26,7 @@ from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.backends.sqlite.sweeping import Sweeping
 from drumline.backends.sqlite.tenants import Tenants
 from drumline.core.clock import Clock, SystemClock
+from drumline.core.metrics import Metrics
 
 
 class SqliteStore(
@@ -52,7 +53,7 @@ class SqliteStore(
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 
     @classmethod
-    async def open(cls, path: str | Path, *, clock: Clock | None = None) -> Self:
+    async def open(cls, path: str | Path, *, clock: Clock | None = None, metrics: Metrics | None = None) -> Self:
         """Open the file at `path`, or a database in memory for `:memory:`, and bring its schema up to date."""
         file = None if str(path) == ":memory:" else Path(path)
         if file is not None:
@@ -60,6 +61,6 @@ class SqliteStore(
             # Payloads are nobody else's business: the file, and with it the WAL, is readable by its owner only.
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         lanes = Lanes()
-        store = cls(Database(file, on_rollback=lanes.forget), lanes, clock or SystemClock())
+        store = cls(Database(file, on_rollback=lanes.forget, metrics=metrics), lanes, clock or SystemClock())
         await store.migrate()
         return store

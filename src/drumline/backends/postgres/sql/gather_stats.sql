@@ -4,6 +4,7 @@
 --   :acts     what is counted, as :measures in the same places
 -- Tasks are counted before anything is made of them: hundreds of thousands come to a few rows. Of submissions to one
 -- lane the row says all that is needed, and of what ended in one lane the attempt says the rest.
+-- GIVES what was counted, by queue and name, whatever the bucket: with the sum of the durations in milliseconds.
 WITH told AS MATERIALIZED (
     SELECT o.at - o.at % (:steps::int4 [])[1] AS at, o.lane, e.task, e.act, e.epoch
     FROM drumline.outbox AS o
@@ -17,7 +18,7 @@ WITH told AS MATERIALIZED (
 ),
 
 counted AS MATERIALIZED (
-    SELECT b.at, :submit AS act, b.lane, NULL::int4 AS wait, NULL::int4 AS run, sum(b.count) AS count
+    SELECT b.at, :submit AS act, b.lane, NULL::int4 AS wait, NULL::int4 AS run, 0 AS wait_ms, 0 AS run_ms, sum(b.count) AS count
     FROM (
         SELECT o.at - o.at % (:steps)[1] AS at, o.lane, cardinality(o.tasks) AS count
         FROM drumline.outbox AS o
@@ -27,7 +28,7 @@ counted AS MATERIALIZED (
     ) AS b
     GROUP BY b.at, b.lane
     UNION ALL
-    SELECT e.at, e.act, e.lane, e.wait, e.run, count(*) AS count
+    SELECT e.at, e.act, e.lane, e.wait, e.run, sum(e.wait_ms) AS wait_ms, sum(e.run_ms) AS run_ms, count(*) AS count
     FROM (
         SELECT
             t.at, t.act, coalesce(t.lane, wide.lane) AS lane,
@@ -37,7 +38,9 @@ counted AS MATERIALIZED (
                         greatest(0, past.started_at - coalesce(past.due_at, wide.due_at))::float8, (:bounds::float8 [])
                     )
             END AS wait,
-            width_bucket((past.finished_at - past.started_at)::float8, :bounds) AS run
+            width_bucket((past.finished_at - past.started_at)::float8, :bounds) AS run,
+            greatest(0, past.started_at - coalesce(past.due_at, wide.due_at)) AS wait_ms,
+            past.finished_at - past.started_at AS run_ms
         FROM told AS t
         LEFT JOIN LATERAL (
             SELECT attempt.attempt, attempt.due_at, attempt.started_at, attempt.finished_at
@@ -56,22 +59,31 @@ counted AS MATERIALIZED (
     GROUP BY e.at, e.act, e.lane, e.wait, e.run
 ),
 
-figures AS (
-    SELECT c.at, c.lane, m.measure, m.duration, c.count
+figures AS MATERIALIZED (
+    SELECT c.at, c.lane, m.measure, m.duration, c.count, m.ms
     FROM counted AS c
     CROSS JOIN LATERAL (
         VALUES
-        ((:measures::int2 [])[array_position(:acts, c.act)], 0),
-        (:wait_measure::int2, c.wait),
-        (:run_measure::int2, c.run)
-    ) AS m (measure, duration)
+        ((:measures::int2 [])[array_position(:acts, c.act)], 0, 0),
+        (:wait_measure::int2, c.wait, c.wait_ms),
+        (:run_measure::int2, c.run, c.run_ms)
+    ) AS m (measure, duration, ms)
     WHERE m.duration IS NOT NULL
+),
+
+written AS (
+    INSERT INTO drumline.stat AS s (step, at, lane, measure, duration, count)
+    SELECT w.step, f.at - f.at % w.step, f.lane, f.measure, f.duration::int2, sum(f.count)
+    FROM figures AS f
+    CROSS JOIN unnest(:steps) AS w (step)
+    GROUP BY 1, 2, 3, 4, 5
+    ORDER BY 1, 2, 3, 4, 5
+    ON CONFLICT (step, at, lane, measure, duration) DO UPDATE SET count = s.count + excluded.count
 )
 
-INSERT INTO drumline.stat AS s (step, at, lane, measure, duration, count)
-SELECT w.step, f.at - f.at % w.step, f.lane, f.measure, f.duration::int2, sum(f.count)
+SELECT
+    lane.queue, lane.name, f.measure, f.duration,
+    sum(f.count)::int8 AS count, coalesce(sum(f.ms), 0)::int8 AS total_ms
 FROM figures AS f
-CROSS JOIN unnest(:steps) AS w (step)
-GROUP BY 1, 2, 3, 4, 5
-ORDER BY 1, 2, 3, 4, 5
-ON CONFLICT (step, at, lane, measure, duration) DO UPDATE SET count = s.count + excluded.count
+INNER JOIN drumline.lane ON f.lane = lane.id
+GROUP BY lane.queue, lane.name, f.measure, f.duration

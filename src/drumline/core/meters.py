@@ -1,0 +1,143 @@
+"""What a process counts of itself: counters, gauges and histograms by labels.
+
+Counting is a look into a dictionary and an addition, in the thread of the event loop, and mostly once for a whole
+batch. Whoever serves the figures reads them here; which there are stands in `metrics.py`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+Labels = tuple[str, ...]
+"""The values of a family's labels, in the order of their names."""
+
+OTHER: Final = "other"
+"""The value of a label for whoever came when there was no room for more values."""
+SECONDS: Final = tuple(2.0**power for power in range(-11, 6))
+"""Bounds from half a millisecond to half a minute. Powers of two, as native histograms have them."""
+ITEMS: Final = tuple(float(2**power) for power in range(13))
+"""Bounds of sizes, up to some thousands."""
+
+
+class Family:
+    """One figure by labels."""
+
+    kind = "untyped"
+
+    def __init__(self, name: str, help: str, labels: Labels = ()) -> None:
+        self.name = name
+        self.help = help
+        self.labels = labels
+
+
+class Counter(Family):
+    """A number that only grows."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, help: str, labels: Labels = ()) -> None:
+        super().__init__(name, help, labels)
+        self.values: dict[Labels, float] = {} if labels else {(): 0}
+
+    def add(self, amount: float = 1, labels: Labels = ()) -> None:
+        """Count."""
+        self.values[labels] = self.values.get(labels, 0) + amount
+
+    def begin(self, *labels: Labels) -> None:
+        """Show zero for what has not happened yet: a rate can only be told from the second value on."""
+        for each in labels:
+            self.add(0, each)
+
+
+class Gauge(Family):
+    """A number that goes up and down."""
+
+    kind = "gauge"
+
+    def __init__(self, name: str, help: str, labels: Labels = ()) -> None:
+        super().__init__(name, help, labels)
+        self.values: dict[Labels, float] = {}
+
+    def set(self, value: float, labels: Labels = ()) -> None:
+        """Note how it stands."""
+        self.values[labels] = value
+
+    def replace(self, values: Mapping[Labels, float]) -> None:
+        """Note how everything stands; what is not named any more is gone."""
+        self.values = dict(values)
+
+
+class Series:
+    """One histogram: how many values lie up to each bound and beyond, and their sum."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self, bounds: int) -> None:
+        self.counts = [0] * (bounds + 1)
+        self.sum = 0.0
+
+
+class Histogram(Family):
+    """How values are spread."""
+
+    kind = "histogram"
+
+    def __init__(self, name: str, help: str, labels: Labels = (), *, bounds: Sequence[float] = SECONDS) -> None:
+        super().__init__(name, help, labels)
+        self.bounds = tuple(bounds)
+        self.series: dict[Labels, Series] = {} if labels else {(): Series(len(self.bounds))}
+
+    def observe(self, value: float, labels: Labels = ()) -> None:
+        """Count a value."""
+        series = self.series.get(labels) or self._new(labels)
+        series.counts[bisect_left(self.bounds, value)] += 1
+        series.sum += value
+
+    def add(self, labels: Labels, place: int, count: int, total: float) -> None:
+        """Count values that were counted elsewhere: how many lie between the bound before `place` and that one."""
+        series = self.series.get(labels) or self._new(labels)
+        series.counts[place] += count
+        series.sum += total
+
+    def of(self, *labels: str) -> Callable[[float], None]:
+        """Return what counts values of fixed labels."""
+        series = self.series.get(labels) or self._new(labels)
+        bounds, counts = self.bounds, series.counts
+
+        def observe(value: float) -> None:
+            counts[bisect_left(bounds, value)] += 1
+            series.sum += value
+
+        return observe
+
+    def _new(self, labels: Labels) -> Series:
+        series = self.series[labels] = Series(len(self.bounds))
+        return series
+
+
+class Bounded:
+    """Keeps labels that users choose from becoming too many: the first ones have their names, later ones are `other`.
+
+    Ids never become labels, but queues and tasks may be named by the thousand.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[Labels] = set()
+
+    def of(self, *labels: str) -> Labels:
+        """Return labels that may be used for these."""
+        if labels in self._known:
+            return labels
+        if len(self._known) >= self._most:
+            return (OTHER,) * len(labels)
+        self._known.add(labels)
+        return labels
+
+
+def summed(pairs: Iterable[tuple[Labels, float]]) -> dict[Labels, float]:
+    """Return the sum for each of some labels."""
+    sums: dict[Labels, float] = {}
+    for labels, value in pairs:
+        sums[labels] = sums.get(labels, 0) + value
+    return sums

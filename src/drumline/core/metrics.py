@@ -1,0 +1,189 @@
+"""Every figure there is, on one page: its name, what it means and its labels. docs/reference/metrics.md is made of it.
+
+Names are those of Prometheus: seconds, `_total` for what only grows. Labels have few values: those that users choose
+(queues, task names) are bounded, ids are never among them. One object holds the figures of a process, whatever roles it
+has; it is made by whoever starts the process and handed to everything that counts.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from drumline.core.clock import Clock, SystemClock
+from drumline.core.dead_letter import Reason
+from drumline.core.meters import ITEMS, Bounded, Counter, Family, Gauge, Histogram
+from drumline.core.stats import BOUNDS, Figure, Measure
+from drumline.core.vitals import Vitals
+
+MOST_QUEUES: Final = 200
+MOST_TASKS: Final = 400
+"""Pairs of queue and task name that are told apart."""
+DURATIONS: Final = tuple(bound / 1000 for bound in BOUNDS)
+
+
+class Metrics:
+    """The figures of one process."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.vitals = Vitals(clock or SystemClock())
+        self.queue_labels = Bounded(MOST_QUEUES)
+        self.task_labels = Bounded(MOST_TASKS)
+        self.before_reading: list[Callable[[], None]] = []
+        """Called before the figures are read, by those who would rather tell than be asked all the time."""
+        self._make_tasks()
+        self._make_engine()
+        self._make_backends()
+        self._make_duties()
+        self._make_stock()
+        self._make_edges()
+
+    def families(self) -> Iterator[Family]:
+        """Yield every family, as it stands."""
+        for refresh in self.before_reading:
+            refresh()
+        self.activity_idle.replace({(name,): seconds for name, seconds in self.vitals.idle().items()})
+        for value in vars(self).values():
+            if isinstance(value, Family):
+                yield value
+
+    def count(self, figure: Figure) -> None:
+        """Count what the log of changes told of a lane."""
+        lane = self.task_labels.of(figure.queue, figure.name)
+        if lane not in self.submitted.values:
+            for counter in self._by_measure.values():
+                counter.add(0, lane)  # a rate can only be told from the second value on
+        seconds = figure.total_ms / 1000
+        if figure.measure is Measure.WAIT:
+            self.task_wait.add(self.queue_labels.of(figure.queue), figure.duration, figure.count, seconds)
+        elif figure.measure is Measure.RUN:
+            self.task_run.add(lane, figure.duration, figure.count, seconds)
+        else:
+            self._by_measure[figure.measure].add(figure.count, lane)
+
+    def _make_tasks(self) -> None:
+        """Make what schedulers count from the log of changes: once, wherever it happened, some seconds later."""
+        lane = ("queue", "task")
+        self.submitted = Counter("drumline_tasks_submitted_total", "Tasks that were stored.", lane)
+        self.completed = Counter("drumline_tasks_completed_total", "Tasks that completed.", lane)
+        self.failed = Counter("drumline_tasks_failed_total", "Tasks that failed for good.", lane)
+        self.retried = Counter("drumline_tasks_retried_total", "Attempts that failed and will be repeated.", lane)
+        self.cancelled = Counter("drumline_tasks_cancelled_total", "Tasks that were cancelled.", lane)
+        self.skipped = Counter("drumline_tasks_skipped_total", "Tasks of jobs that were skipped.", lane)
+        self.task_wait = Histogram(
+            "drumline_task_wait_seconds",
+            "From when a task was due to its first start.",
+            ("queue",),
+            bounds=DURATIONS,
+        )
+        self.task_run = Histogram("drumline_task_run_seconds", "How long executions took.", lane, bounds=DURATIONS)
+        self._by_measure = {
+            Measure.SUBMITTED: self.submitted,
+            Measure.COMPLETED: self.completed,
+            Measure.FAILED: self.failed,
+            Measure.RETRIED: self.retried,
+            Measure.CANCELLED: self.cancelled,
+            Measure.SKIPPED: self.skipped,
+        }
+
+    def _make_engine(self) -> None:
+        """Make what the engine counts, in API servers, direct workers and schedulers."""
+        self.claimed = Counter(
+            "drumline_tasks_claimed_total",
+            "Tasks that were handed to workers, as hinted at by the queue or chosen by the store.",
+            ("source",),
+        )
+        self.fallbacks = Counter(
+            "drumline_claim_fallbacks_total",
+            "Claims for which the store chose: the queue had no hints, wrong ones, or knew of better ones.",
+            ("reason",),
+        )
+        self.dead_lettered = Counter(
+            "drumline_tasks_dead_lettered_total", "Tasks that became dead letters, by the reason.", ("reason",)
+        )
+        self.dead_lettered.begin(*((reason.value,) for reason in Reason))
+        self.fenced = Counter(
+            "drumline_settlements_fenced_total", "Reports of attempts that did not hold their task any more."
+        )
+        self.batch = Histogram(
+            "drumline_batch_items", "Items that went to a backend together.", ("batch",), bounds=ITEMS
+        )
+
+    def _make_backends(self) -> None:
+        self.store = Histogram(
+            "drumline_store_seconds", "Calls to the store, waiting for a connection included.", ("line",)
+        )
+        self.store_errors = Counter("drumline_store_errors_total", "Calls to the store that failed.", ("line",))
+        self.redis = Histogram("drumline_redis_seconds", "Calls to Redis, several of which may go together.", ("line",))
+        self.redis_errors = Counter("drumline_redis_errors_total", "Failures of Redis.", ("line",))
+        self.redis_up = Gauge(
+            "drumline_redis_up", "1 while Redis answers, 0 since it failed: then the store chooses.", ("line",)
+        )
+
+    def _make_duties(self) -> None:
+        self.passes = Counter("drumline_duty_passes_total", "Passes of duties.", ("duty", "outcome"))
+        self.pass_seconds = Histogram("drumline_duty_seconds", "How long passes of duties took.", ("duty",))
+        self.reaped_sessions = Counter("drumline_sessions_reaped_total", "Sessions of workers that died.")
+        self.reaped_tasks = Counter(
+            "drumline_tasks_reaped_total",
+            "Tasks taken back: requeued, failed for good as poison, or claimed and never heard of (ghost).",
+            ("fate",),
+        )
+        self.sweep_hints = Counter("drumline_sweep_hints_total", "Hints that sweeps put into the queue.")
+        self.relayed = Counter("drumline_relay_events_total", "Events that Kafka has kept.")
+
+    def _make_stock(self) -> None:
+        """Make what schedulers take stock of, now and then: each tells the same, so take the largest."""
+        self.queue_tasks = Gauge(
+            "drumline_queue_tasks",
+            "Tasks that have not ended: pending (due later or blocked), queued (due) and processing.",
+            ("queue", "state"),
+        )
+        self.queue_oldest = Gauge(
+            "drumline_queue_oldest_due_seconds", "How long the longest-waiting task has been due.", ("queue",)
+        )
+        self.queue_paused = Gauge("drumline_queue_paused", "1 while a queue is paused.", ("queue",))
+        self.queue_slots = Gauge(
+            "drumline_queue_slots", "Tasks that the workers serving a queue can run at once.", ("queue",)
+        )
+        self.sessions = Gauge("drumline_sessions", "Workers that have a session.")
+        self.session_slots = Gauge("drumline_session_slots", "Tasks that all workers can run at once.")
+        self.dead_letters = Gauge("drumline_dead_letters", "Dead letters that nobody has resolved, up to 10,000.")
+        self.outbox_rows = Gauge(
+            "drumline_outbox_rows", "Rows of the log of changes that a consumer has not passed on.", ("consumer",)
+        )
+        self.outbox_age = Gauge(
+            "drumline_outbox_age_seconds", "How long the first of those rows has been there.", ("consumer",)
+        )
+        self.stock_taken = Gauge("drumline_stock_taken_timestamp_seconds", "When stock was last taken.")
+
+    def _make_edges(self) -> None:
+        self.http = Histogram(
+            "drumline_http_request_seconds",
+            "Requests to the API, by what was asked for.",
+            ("method", "route", "status"),
+        )
+        self.slots = Gauge("drumline_worker_slots", "Tasks that this worker can run at once.", ("state",))
+        self.attempts = Counter(
+            "drumline_worker_attempts_total", "Executions that this worker has reported.", ("outcome",)
+        )
+        self.worker_session = Gauge("drumline_worker_session_open", "1 while this worker has a session.")
+        self.unanswered = Counter(
+            "drumline_worker_unanswered_total", "Calls of this worker that the engine did not answer."
+        )
+        self.deliveries = Counter(
+            "drumline_deliveries_total", "Tries to tell somebody, by what became of them.", ("kind", "outcome")
+        )
+        self.deliveries.begin(
+            *((kind, outcome) for kind in ("webhook", "mail") for outcome in ("delivered", "put_off", "failed"))
+        )
+        self.delivery = Histogram("drumline_delivery_seconds", "How long such tries took.", ("kind",))
+        self.loop_lag = Histogram(
+            "drumline_event_loop_lag_seconds", "How much later than asked for the event loop gets to something."
+        )
+        self.activity_idle = Gauge(
+            "drumline_activity_idle_seconds",
+            "How long an activity of this process has not got anywhere.",
+            ("activity",),
+        )
+        self.build = Gauge(
+            "drumline_build_info", "1, with the version and what the process does.", ("version", "python", "role")
+        )

@@ -1,0 +1,48 @@
+"""Whether a process gets anywhere: everything that goes on in it by itself says so, again and again.
+
+An open port proves nothing. A duty that hangs, a loop that stands still or a worker that has stopped beating does not
+say anything any more, and is found by that. An outage elsewhere is no reason: whoever tries in vain and tries again has
+made progress, and starting the process anew would cure nothing.
+"""
+
+from msgspec import Struct
+
+from drumline.core.clock import Clock
+
+
+class Activity(Struct):
+    """Something that goes on: when it last said so, and how long it may be silent."""
+
+    at: float
+    within: float
+
+
+class Vitals:
+    """The signs of life of one process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._activities: dict[str, Activity] = {}
+
+    def expect(self, activity: str, *, within: float) -> None:
+        """Expect a sign of an activity every so many seconds, from now on."""
+        self._activities[activity] = Activity(self._clock.monotonic(), within)
+
+    def beat(self, activity: str) -> None:
+        """Note that an activity has got somewhere."""
+        if (known := self._activities.get(activity)) is not None:
+            known.at = self._clock.monotonic()
+
+    def end(self, activity: str) -> None:
+        """Expect nothing more of an activity."""
+        self._activities.pop(activity, None)
+
+    def idle(self) -> dict[str, float]:
+        """Return for how many seconds each activity has not been heard of."""
+        now = self._clock.monotonic()
+        return {name: max(now - activity.at, 0.0) for name, activity in self._activities.items()}
+
+    def stuck(self) -> dict[str, float]:
+        """Return the activities that have been silent for too long, and for how many seconds."""
+        idle = self.idle()
+        return {name: idle[name] for name, activity in self._activities.items() if idle[name] > activity.within}

@@ -1,0 +1,87 @@
+"""What a process shows of itself: figures and health at its monitor port, and how late its event loop is."""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+
+from drumline.core.errors import Invalid
+from drumline.core.metrics import Metrics
+from drumline.lifecycle.stages import Service
+from drumline.lifecycle.stopping import Stopping
+from drumline.observe.loop import watch_loop
+from drumline.settings import Settings
+from drumline.settings.fields import MonitorSettings
+
+if TYPE_CHECKING:
+    from drumline.observe.exposition import Exposition
+
+LONGEST_LINE = 8192
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Watch(NamedTuple):
+    """A process that is watched: the services for it, and its figures, where the package for them is there."""
+
+    services: Mapping[str, Service]
+    exposition: "Exposition | None"
+
+
+@asynccontextmanager
+async def watched(metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str) -> AsyncIterator[Watch]:
+    """Let a process be watched; its monitor port, if it has one, is open from here to the very end."""
+    exposition = exposition_of(metrics, role=role)
+    watch = Watch({"watch the event loop": partial(watch_loop, metrics)}, exposition)
+    if settings.monitor.port is None:
+        yield watch
+        return
+    if exposition is None:
+        raise Invalid("figures need prometheus-client: pip install 'drumline[worker]'", field="monitor.port")
+    from drumline.observe.monitor import Monitor  # noqa: PLC0415 - only where there is a port
+
+    monitor = Monitor(exposition, metrics.vitals, is_ready=lambda: not stopping.asked.is_set())
+    async with await _listening(monitor.serve, settings.monitor) as server:
+        log.info("monitor.listening", host=settings.monitor.host, port=server.sockets[0].getsockname()[1])
+        yield watch
+
+
+def exposition_of(metrics: Metrics, *, role: str) -> "Exposition | None":
+    """Return what writes figures down; None where the package for it is missing."""
+    try:
+        from drumline.observe.exposition import Exposition  # noqa: PLC0415 - not to be had everywhere
+    except ModuleNotFoundError as error:
+        if error.name != "prometheus_client":
+            raise
+        return None
+    return Exposition(metrics, role=role)
+
+
+def lingering(settings: Settings, stopping: Stopping) -> Service:
+    """Go on for a moment after having been asked to stop, so that load balancers notice and send nothing more."""
+
+    async def service(stop: asyncio.Event) -> None:
+        await stop.wait()
+        try:
+            async with asyncio.timeout(settings.drain_delay.total_seconds()):
+                await stopping.hurried.wait()
+        except TimeoutError:
+            return
+
+    return service
+
+
+async def _listening(serve: "asyncio.streams._ClientConnectedCallback", monitor: MonitorSettings) -> asyncio.Server:
+    try:
+        return await asyncio.start_server(serve, monitor.host, monitor.port, limit=LONGEST_LINE)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            taken = (
+                f"port {monitor.port} of {monitor.host} is taken by another program; each process needs one of its own"
+            )
+            raise Invalid(taken, field="monitor.port") from error
+        raise Invalid(f"cannot listen on {monitor.host}: {error.strerror or error}", field="monitor.host") from error
