@@ -21,6 +21,7 @@ from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.limits import DEFAULT_LIMITS
 from drumline.engine.engine import Engine
+from drumline.observe.exposition import Exposition
 from tests.api.conftest import KEY
 
 INFO = Info(version="1", longest_wait=0.01, longest_stream=0.05)
@@ -63,6 +64,7 @@ UNSAYABLE = (
     "fire times; at most",
     "must be one of modules",
     "is there twice",
+    "must be label:value",  # a figure's labels are its own
 )
 """Reasons for refusing what the document allows."""
 

@@ -151,16 +151,16 @@ class Claims:
         """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
         popped = None if request.again else await self._queue.pop(request)
         if popped is None:
-            return await self._choose(request, NO_HINTS)
+            return await self._leave_to_store(request, NO_HINTS)
         if not popped.tasks:
-            return await self._choose(request, BETTER) if popped.asks_store else Claim((), popped.next_due)
+            return await self._leave_to_store(request, BETTER) if popped.asks_store else Claim((), popped.next_due)
         claim = await self._hinted.join(msgspec.structs.replace(request, hints=popped.tasks))
         if not claim.tasks:
-            return await self._choose(request, WRONG)
+            return await self._leave_to_store(request, WRONG)
         self._metrics.claimed.add(len(claim.tasks), HINTED)
         return claim
 
-    async def _choose(self, request: ClaimRequest, why: tuple[str]) -> Claim:
+    async def _leave_to_store(self, request: ClaimRequest, why: tuple[str]) -> Claim:
         """Let the store choose."""
         self._metrics.fallbacks.add(1, why)
         claim = await self._batcher.join(request)
