@@ -85,7 +85,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     async def start() -> tuple[Engine, Server, "asyncio.Task[None]"]:
         engine = Engine(await SqliteStore.open(folder / "drumline.db"), NoQueue())
-        server = Server(create_app(engine, keys=KeyRing([KEY]), info=INFO, stop=stop), port=0)
+        write = Exposition(engine.metrics, role="api").write
+        app = create_app(engine, keys=KeyRing([KEY]), info=INFO, stop=stop, write_metrics=write)
+        server = Server(app, port=0)
         return engine, server, asyncio.create_task(server.run(stop))
 
     async def end() -> None:

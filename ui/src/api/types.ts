@@ -272,7 +272,7 @@ export type ClaimedBody = {
   fire_time?: string | null | undefined;
 };
 
-/** One part of the system. Details are for those with a key. */
+/** One part of the system. Details are for keys of the whole installation that may read figures. */
 export type Component = {
   status: "DEGRADED" | "DOWN" | "UP";
   details?: Record<string, unknown> | undefined;
@@ -490,6 +490,11 @@ export type Health = {
   components: Record<string, Component>;
 };
 
+/** What runs here. Details are for those who may read figures. */
+export type InfoBody = {
+  app: Record<string, unknown>;
+};
+
 /** One task of a bulk operation, and why nothing was done about it if that is so. */
 export type ItemBody = {
   seq: number;
@@ -659,7 +664,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -741,8 +746,28 @@ export type MeBody = {
   rate_limit: string | null;
 };
 
+/** One number of a figure. */
+export type MeasurementBody = {
+  statistic: string;
+  value: number;
+};
+
+/** A figure, summed over everything that was not asked for apart. */
+export type MetricBody = {
+  name: string;
+  description: string;
+  baseUnit: string | null;
+  measurements: MeasurementBody[];
+  availableTags: TagBody[];
+};
+
 /** What becomes of firings that were due while no scheduler was there. */
 export type Misfire = "skip" | "once" | "all";
+
+/** The figures there are. */
+export type NamesBody = {
+  names: string[];
+};
 
 export type NodeBody = {
   key: string;
@@ -801,7 +826,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -1316,6 +1341,12 @@ export type SucceededReport = {
   outcome: "succeeded";
   lease: LeaseBody;
   result?: unknown | undefined;
+};
+
+/** A label, and the values that it has. */
+export type TagBody = {
+  tag: string;
+  values: string[];
 };
 
 /** A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one. */
@@ -2096,6 +2127,30 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: Alive;
+  };
+  "GET /metrics": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "GET /actuator/metrics": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: NamesBody;
+  };
+  "GET /actuator/metrics/{name}": {
+    params: { name: string };
+    query: { tag?: string | undefined };
+    body: undefined;
+    answer: MetricBody;
+  };
+  "GET /actuator/info": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: InfoBody;
   };
   "GET /openapi.json": {
     params: Record<never, never>;
