@@ -144,12 +144,8 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "ListQuery.limit": {"maximum": limits.page, "description": "Items in one page."},
         "ListQuery.cursor": {"type": "string", "format": "uuid", "description": "`next_cursor` of the page before."},
         "ListQuery.status": {"description": "Repeat it, or separate by commas, for several."},
-        "ListQuery.queue": {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
-        "ListQuery.name": line(LONGEST_NAME),
-        "ListQuery.tag": line(LONGEST_TAG),
-        "ListQuery.idempotency_key": line(LONGEST_NAME),
-        "ListQuery.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
-        "ListQuery.job": {"type": "string", "format": "uuid", "description": "Only the tasks of this job."},
+        **_which("ListQuery"),
+        **_which("TaskQuery"),
         "ListQuery.payload": {"description": "Whether to include payloads."},
         "GetQuery.wait": {**wait, "description": "Seconds to wait for it to end."},
         "ClaimRequestBody.wait": {**wait, "description": "Seconds to wait for the first task."},
@@ -186,3 +182,19 @@ PATH_PARAMETERS: dict[str, Schema] = {
     "secret": SECRET_NAME,
 }
 """What stands in the braces of a path, by its name."""
+
+
+def _which(struct: str) -> dict[str, Schema]:
+    """Return the notes on the fields that say which tasks are meant."""
+    return {
+        f"{struct}.queue": {
+            "type": "string",
+            "maxLength": LONGEST_QUEUE,
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$",
+        },
+        f"{struct}.name": line(LONGEST_NAME),
+        f"{struct}.tag": line(LONGEST_TAG),
+        f"{struct}.idempotency_key": line(LONGEST_NAME),
+        f"{struct}.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
+        f"{struct}.job": {"type": "string", "format": "uuid", "description": "Only the tasks of this job."},
+    }

@@ -25,17 +25,16 @@ from drumline.api.shapes import (
 )
 from drumline.api.standing import note_before, standing_of
 from drumline.api.stopping import unless_stopped
+from drumline.api.task_filters import TaskQuery, filter_of
 from drumline.core.access import Caller
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Forbidden, Invalid, KeyReused
-from drumline.core.ids import TaskId, parse_job_id, parse_session_id, parse_task_id
+from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
-from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import Submitted, TaskRequest, TaskView
-from drumline.ports.store import TaskFilter
 
 SLACK = 64 * 1024
 """Bytes that a task's request may have besides its payload."""
@@ -85,16 +84,10 @@ class BatchBody(Struct, frozen=True):
     tasks: list[BatchItem]
 
 
-class ListQuery(Struct, frozen=True, forbid_unknown_fields=True):
+class ListQuery(TaskQuery, frozen=True, forbid_unknown_fields=True):
     """Which tasks to list."""
 
     status: tuple[Status, ...] = ()
-    queue: str | None = None
-    name: str | None = None
-    tag: str | None = None
-    idempotency_key: str | None = None
-    worker: str | None = None
-    job: str | None = None
     limit: Annotated[int, Meta(ge=1)] = 100
     cursor: str | None = None
     payload: bool = False
@@ -197,16 +190,7 @@ def _batch_item(answer: Submitted | DrumlineError, number: int) -> BatchItem:
 async def list_tasks(call: Call[None, ListQuery]) -> Reply:
     """Return a page of tasks, newest first."""
     query = call.query
-    which = TaskFilter(
-        tenant=call.tenant,
-        statuses=frozenset(query.status),
-        queue=None if query.queue is None else check_queue(query.queue),
-        name=None if query.name is None else check_name(query.name),
-        tag=None if query.tag is None else check_text(query.tag, field="tag", longest=LONGEST_TAG),
-        idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
-        worker=None if query.worker is None else parse_session_id(query.worker, field="worker"),
-        job=None if query.job is None else parse_job_id(query.job, field="job"),
-    )
+    which = filter_of(call, query, frozenset(query.status))
     page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
     now, hidden = call.engine.clock.now(), call.engine.redaction
     return Reply(

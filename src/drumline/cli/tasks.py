@@ -78,6 +78,26 @@ def list_tasks(
 
 
 @app.command()
+def counts(
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.", metavar="NAME")] = None,
+    name: Annotated[str | None, typer.Option("--name", "-n", help="Only this task name.", metavar="NAME")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")] = None,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Count tasks by status; a number with a + is the least that there are."""
+    from drumline.cli.client import connect
+
+    found = connect(url, api_key).get("/tasks/counts", queue=queue, name=name, tag=tag)
+    if as_json:
+        print_json(found)
+        return
+    for count in found["items"]:
+        typer.echo(f"{count['status']:<11} {count['count']:>7,}{'+' if count['is_more'] else ''}")
+
+
+@app.command()
 def get(
     id: TaskId,
     attempts: Annotated[bool, typer.Option("--attempts", help="With --json: every execution too.")] = False,

@@ -67,20 +67,20 @@ class BulkFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     queue: str | None = None
     name: str | None = None
     tag: str | None = None
+    job: str | None = None
 
     fingerprint: str | None = None
     kind: str | None = None
     reason: Reason | None = None
     since: datetime | None = None
     until: datetime | None = None
-    job: str | None = None
 
     status: tuple[Status, ...] = ()
     idempotency_key: str | None = None
     worker: str | None = None
 
 
-OF_LETTERS: Final = ("fingerprint", "kind", "reason", "since", "until", "job")
+OF_LETTERS: Final = ("fingerprint", "kind", "reason", "since", "until")
 OF_TASKS: Final = ("status", "idempotency_key", "worker")
 """The fields of a filter that only one kind of choice understands."""
 

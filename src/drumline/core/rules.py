@@ -30,6 +30,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/tasks": _SUBMIT,
         "POST /api/v1/tasks/batch": _SUBMIT,
         "GET /api/v1/tasks": _READ,
+        "GET /api/v1/tasks/counts": _READ,
         "GET /api/v1/tasks/{id}": _READ,
         "GET /api/v1/tasks/{id}/status": _READ,
         "GET /api/v1/tasks/{id}/attempts": _READ,

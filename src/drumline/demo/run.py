@@ -4,6 +4,8 @@ They talk to a server over HTTP, whether it was there before or is started by th
 """
 
 import asyncio
+import logging
+import sys
 from collections.abc import Callable
 from typing import Final
 
@@ -17,6 +19,7 @@ from drumline.lifecycle.servers import run_dev
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew
+from drumline.sdk.context import TASK_LOG
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import remote_gateway
@@ -64,11 +67,21 @@ async def run_demo_server(settings: Settings, story: Story, *, say: Say) -> None
 
 def services_of(settings: Settings, story: Story, say: Say) -> dict[str, Service]:
     """Return the workers and the feed; when the story is at its end, all of them end."""
+    _keep_terminal_quiet()
     over = asyncio.Event()
     workers = {
         f"demo worker {label}": _working(settings, label, queues, capacity, over) for label, queues, capacity in CREWS
     }
     return {"demo": _feeding(settings, story, say, over), **workers}
+
+
+def _keep_terminal_quiet() -> None:
+    """Let tasks log as they like: it is kept with them, and only trouble is for the terminal."""
+    root = logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+            handler.setLevel(max(root.level, logging.ERROR))
+    TASK_LOG.setLevel(logging.INFO)
 
 
 def _feeding(settings: Settings, story: Story, say: Say, over: asyncio.Event) -> Service:

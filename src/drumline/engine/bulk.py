@@ -202,6 +202,7 @@ def tasks_of(request: BulkRequest, *, tenant: str | None) -> TaskFilter:
         tag=None if wanted.tag is None else check_text(wanted.tag, field="filter.tag", longest=LONGEST_TAG),
         idempotency_key=None if key is None else check_key(key, field="filter.idempotency_key"),
         worker=None if worker is None else parse_session_id(worker, field="filter.worker"),
+        job=None if wanted.job is None else parse_job_id(wanted.job, field="filter.job"),
     )
 
 

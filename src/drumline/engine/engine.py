@@ -12,6 +12,7 @@ from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
 from drumline.engine.claim import Claims
 from drumline.engine.control import Control
+from drumline.engine.counts import Counts
 from drumline.engine.dead_letters import DeadLetterDesk
 from drumline.engine.deliveries import DeliveryDesk
 from drumline.engine.effects import EffectDesk
@@ -114,6 +115,7 @@ class Engine:
         )
         self.figures = Figures(store)
         self.whys = Whys(store)
+        self.counts = Counts(store, clock)
         self.feed = Feed(store)
         self.subscriptions = SubscriptionDesk(store, new_id=new_id)
         self.deliveries = DeliveryDesk(store, limits=limits)

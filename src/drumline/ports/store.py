@@ -26,6 +26,7 @@ from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted, TaskOption
 from drumline.ports.access import AccessStore
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given on, like hints
+from drumline.ports.counting import Counting
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
@@ -392,6 +393,7 @@ class Store(
     Sessions,
     Controlling,
     Querying,
+    Counting,
     Sweeping,
     Jobs,
     Schedules,

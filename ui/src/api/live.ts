@@ -1,45 +1,29 @@
 import { currentKey } from "./key";
 import { PREFIX } from "./place";
+import { type LiveEvent, type Liveness, type Source, Stream } from "./stream";
 
-/** A change that the server tells of: a CloudEvent. */
-export interface LiveEvent {
-  id: string;
-  type: string;
-  subject: string;
-  time: string;
-  data: Record<string, unknown>;
-}
+export type { LiveEvent, Liveness } from "./stream";
 
-export type Liveness =
-  | { kind: "connecting" }
-  | { kind: "live" }
-  | { kind: "polling"; every: number }
-  | { kind: "paused" }
-  | { kind: "gone"; since: number };
+/** What a tab says to the worker that all tabs share, and what it hears. */
+export type ToWorker = { kind: "join"; source: Source } | { kind: "leave" } | { kind: "beat" };
+export type FromWorker =
+  | { kind: "ready" }
+  | { kind: "state"; state: Liveness }
+  | { kind: "events"; events: LiveEvent[] };
 
 type Listener = (events: LiveEvent[]) => void;
 
-const BATCH_MS = 250;
-const POLL_MS = 5_000;
-const TRIES_BEFORE_POLLING = 3;
-const LONGEST_WAIT_MS = 15_000;
-const SILENCE_MS = 45_000;
+const BEAT_MS = 20_000;
+const READY_MS = 3_000;
 
-/**
- * One stream for the whole page. Events come in batches, at most four a second; a cut connection resumes where it was.
- * After three failures the page polls, and says so, while the stream is tried again now and then.
- */
+/** What this page hears of changes: over the connection that all tabs share, or over its own where they cannot. */
 class Live {
   private listeners = new Set<Listener>();
   private watchers = new Set<() => void>();
-  private waiting: LiveEvent[] = [];
-  private timer: ReturnType<typeof setTimeout> | null = null;
-  private poller: ReturnType<typeof setInterval> | null = null;
-  private stop: AbortController | null = null;
-  private lastId: string | null = null;
-  private failures = 0;
+  private leaving: (() => void) | null = null;
   private isPaused = false;
-  private gone: number | null = null;
+  private isBehind = false;
+  private isAlone = false;
   state: Liveness = { kind: "connecting" };
 
   subscribe(listener: Listener): () => void {
@@ -53,22 +37,25 @@ class Live {
   }
 
   start(): void {
-    if (this.stop || this.isPaused || !currentKey()) return;
-    this.stop = new AbortController();
-    void this.run(this.stop.signal);
+    if (this.leaving || this.isPaused || !currentKey()) return;
+    const source = {
+      address: `${location.origin}${PREFIX}/api/v1/events`,
+      headers: { "x-api-key": currentKey() ?? "" },
+    };
+    this.leaving = (this.isAlone ? null : this.join(source)) ?? this.listenAlone(source);
+    if (this.isBehind) this.deliver([]);
+    this.isBehind = false;
   }
 
   end(): void {
-    this.stop?.abort();
-    this.stop = null;
-    this.endPolling();
+    this.leaving?.();
+    this.leaving = null;
+    this.isBehind = true;
   }
 
   /** Start anew, as somebody else or from nothing. */
   restart(): void {
     this.end();
-    this.lastId = null;
-    this.failures = 0;
     this.become({ kind: "connecting" });
     this.start();
   }
@@ -81,97 +68,48 @@ class Live {
     } else {
       this.become({ kind: "connecting" });
       this.start();
-      this.deliver([]);
     }
   }
 
-  private async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.listen(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof Refused) {
-          this.poll();
-          return;
-        }
-      }
-      if (signal.aborted) return;
-      this.failures += 1;
-      this.gone ??= Date.now();
-      if (this.failures >= TRIES_BEFORE_POLLING) this.poll();
-      else this.become({ kind: "gone", since: this.gone });
-      await pause(Math.min(500 * 2 ** this.failures, LONGEST_WAIT_MS), signal);
-    }
+  private join(source: Source): (() => void) | null {
+    const port = sharedPort();
+    if (!port) return null;
+    const say = (message: ToWorker) => port.postMessage(message);
+    // A worker that never answers was not allowed to start: then this page listens by itself.
+    const patience = setTimeout(() => {
+      this.isAlone = true;
+      this.end();
+      this.start();
+    }, READY_MS);
+    const hear = ({ data }: MessageEvent<FromWorker>) => {
+      clearTimeout(patience);
+      if (data.kind === "state") this.become(data.state);
+      else if (data.kind === "events") this.deliver(data.events);
+    };
+    port.addEventListener("message", hear);
+    port.start();
+    say({ kind: "join", source });
+    const beats = setInterval(() => say({ kind: "beat" }), BEAT_MS);
+    return () => {
+      clearTimeout(patience);
+      clearInterval(beats);
+      port.removeEventListener("message", hear);
+      say({ kind: "leave" });
+    };
   }
 
-  private async listen(signal: AbortSignal): Promise<void> {
-    const headers: Record<string, string> = { accept: "text/event-stream", "x-api-key": currentKey() ?? "" };
-    if (this.lastId) headers["last-event-id"] = this.lastId;
-    const silence = new AbortController();
-    const response = await fetch(`${PREFIX}/api/v1/events`, {
-      headers,
-      signal: AbortSignal.any([signal, silence.signal]),
-      cache: "no-store",
+  private listenAlone(source: Source): () => void {
+    const stream = new Stream(source, {
+      onEvents: (events) => this.deliver(events),
+      onState: (state) => this.become(state),
     });
-    if (response.status === 404 || response.status === 401 || response.status === 403) throw new Refused();
-    if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
-    this.failures = 0;
-    const wasGone = this.gone !== null && !this.lastId;
-    this.gone = null;
-    this.endPolling();
-    this.become({ kind: "live" });
-    if (wasGone) this.deliver([]);
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      const guard = setTimeout(() => silence.abort(), SILENCE_MS);
-      const { value, done } = await reader.read();
-      clearTimeout(guard);
-      if (done) return;
-      const blocks = (rest + value).split("\n\n");
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) this.take(block);
-    }
-  }
-
-  private take(block: string): void {
-    let id: string | null = null;
-    let type = "";
-    const data: string[] = [];
-    for (const line of block.split("\n")) {
-      if (line.startsWith("id:")) id = line.slice(3).trim();
-      else if (line.startsWith("event:")) type = line.slice(6).trim();
-      else if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
-    }
-    if (id !== null) this.lastId = id;
-    if (type === "resync") this.deliver([]);
-    else if (data.length) this.gather(JSON.parse(data.join("\n")) as LiveEvent);
-  }
-
-  private gather(event: LiveEvent): void {
-    this.waiting.push(event);
-    this.timer ??= setTimeout(() => {
-      this.timer = null;
-      const events = this.waiting;
-      this.waiting = [];
-      this.deliver(events);
-    }, BATCH_MS);
+    stream.start();
+    return () => stream.end();
   }
 
   /** Tell everybody; no events at all means: something may have changed, look again. */
   private deliver(events: LiveEvent[]): void {
     for (const listener of this.listeners) listener(events);
-  }
-
-  private poll(): void {
-    this.become({ kind: "polling", every: POLL_MS / 1000 });
-    this.poller ??= setInterval(() => this.deliver([]), POLL_MS);
-  }
-
-  private endPolling(): void {
-    if (this.poller) clearInterval(this.poller);
-    this.poller = null;
   }
 
   private become(state: Liveness): void {
@@ -180,16 +118,17 @@ class Live {
   }
 }
 
-class Refused extends Error {}
+let shared: MessagePort | null = null;
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+function sharedPort(): MessagePort | null {
+  if (shared || typeof SharedWorker === "undefined") return shared;
+  try {
+    const worker = new SharedWorker(new URL("./live-worker.ts", import.meta.url), { type: "module", name: "drumline" });
+    shared = worker.port;
+  } catch {
+    return null; // not allowed here: each page listens by itself
+  }
+  return shared;
 }
 
 export const live = new Live();

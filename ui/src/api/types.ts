@@ -164,6 +164,7 @@ export type BulkFilter = {
   queue?: string | null | undefined;
   name?: string | null | undefined;
   tag?: string | null | undefined;
+  job?: string | null | undefined;
   fingerprint?: string | null | undefined;
   kind?: string | null | undefined;
   reason?: Reason | null | undefined;
@@ -171,7 +172,6 @@ export type BulkFilter = {
   since?: string | null | undefined;
   /** Failed before this time. */
   until?: string | null | undefined;
-  job?: string | null | undefined;
   /** Means tasks that stand so, and not failures. */
   status?: Status[] | undefined;
   idempotency_key?: string | null | undefined;
@@ -291,6 +291,18 @@ export type ConsumerBody = {
 export type ConsumerList = {
   items: ConsumerBody[];
   next_cursor?: string | null | undefined;
+};
+
+/** How many tasks have a status; at least so many where `is_more`. */
+export type CountBody = {
+  status: Status;
+  count: number;
+  is_more: boolean;
+};
+
+/** The counts of all statuses. */
+export type CountList = {
+  items: CountBody[];
 };
 
 /** How many tasks of a job stand where. `running` is null in lists, where it is not counted. */
@@ -1524,7 +1536,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { status?: Status[] | undefined; queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
     body: undefined;
     answer: TaskList;
   };
@@ -1905,6 +1917,12 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: WhyBody;
+  };
+  "GET /api/v1/tasks/counts": {
+    params: Record<never, never>;
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined };
+    body: undefined;
+    answer: CountList;
   };
   "GET /api/v1/events": {
     params: Record<never, never>;

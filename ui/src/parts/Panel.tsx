@@ -24,12 +24,15 @@ export function Panel({ title, aside, children, flush = false, label }: Props) {
   );
 }
 
+/** A name and its value; a wide one has a line of its own. */
+export type Fact = [name: string, value: ReactNode, width?: "wide"];
+
 /** Names and values, side by side. */
-export function Facts({ of }: { of: [string, ReactNode][] }) {
+export function Facts({ of }: { of: Fact[] }) {
   return (
     <dl className={css.facts}>
-      {of.map(([name, value]) => (
-        <div key={name}>
+      {of.map(([name, value, width]) => (
+        <div key={name} data-width={width}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

@@ -4,10 +4,11 @@ import css from "./Help.module.css";
 import { PLACES } from "./places";
 
 const KEYS: [string, string][] = [
+  ["Ctrl K", "go anywhere, do anything"],
   ["/", "search"],
   ["j  k", "next, previous row"],
   ["o", "open the row"],
-  ["x", "select the row"],
+  ["x  X", "select the row, all rows up to it"],
   ["a", "all that match"],
   ["r", "retry"],
   ["c", "cancel"],

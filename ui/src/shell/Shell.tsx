@@ -1,5 +1,5 @@
 import { Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { currentKey, onKeyChange } from "@/api/key";
 import { usePreferences } from "@/preferences";
 import { Login } from "@/screens/Login";
@@ -9,15 +9,20 @@ import css from "./Shell.module.css";
 import { useShortcuts } from "./shortcuts";
 import { TopBar } from "./TopBar";
 
+const Palette = lazy(() => import("./Palette").then((found) => ({ default: found.Palette })));
+
 /** What stands around every screen. */
 export function Shell() {
   const key = useSyncExternalStore(onKeyChange, currentKey);
   const { rail } = usePreferences();
   const [isHelping, setHelping] = useState(false);
   const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
-  useShortcuts({ help: () => setHelping(true) });
+  const help = useCallback(() => setHelping(true), []);
+  const palette = useCallback(() => setPaletteOpen(true), []);
+  useShortcuts({ help, palette });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new screen closes the menu
   useEffect(() => setMenuOpen(false), [path]);
   if (key === null) return <Login />;
@@ -28,11 +33,16 @@ export function Shell() {
       </button>
       <Rail />
       <div className={css.stage}>
-        <TopBar onHelp={() => setHelping(true)} onMenu={() => setMenuOpen(!isMenuOpen)} isMenuOpen={isMenuOpen} />
+        <TopBar onHelp={help} onPalette={palette} onMenu={() => setMenuOpen(!isMenuOpen)} isMenuOpen={isMenuOpen} />
         <main ref={main} id="main" tabIndex={-1} className={css.main}>
           <Outlet />
         </main>
       </div>
+      {isPaletteOpen && (
+        <Suspense>
+          <Palette onClose={() => setPaletteOpen(false)} onHelp={help} />
+        </Suspense>
+      )}
       {isHelping && <Help onClose={() => setHelping(false)} />}
     </div>
   );

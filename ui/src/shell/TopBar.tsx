@@ -1,5 +1,6 @@
-import { CircleQuestionMark, Clock, LogOut, Menu, Monitor, Moon, Sun } from "lucide-react";
+import { CircleQuestionMark, Clock, Command, LogOut, Menu, Monitor, Moon, Sun } from "lucide-react";
 import { forgetKey } from "@/api/key";
+import { useMe } from "@/api/me";
 import { IconButton } from "@/parts/Button";
 import { localZone } from "@/parts/time";
 import { prefer, type Theme, usePreferences } from "@/preferences";
@@ -15,18 +16,25 @@ const THEMES: Record<Theme, [typeof Sun, Theme, string]> = {
 
 interface Props {
   onHelp: () => void;
+  onPalette: () => void;
   onMenu: () => void;
   isMenuOpen: boolean;
 }
 
-export function TopBar({ onHelp, onMenu, isMenuOpen }: Props) {
+export function TopBar({ onHelp, onPalette, onMenu, isMenuOpen }: Props) {
   const { theme, zone } = usePreferences();
+  const me = useMe();
   const [ThemeIcon, next, label] = THEMES[theme];
   return (
     <header className={css.bar}>
       <IconButton className={css.menu ?? ""} icon={Menu} label="Menu" aria-expanded={isMenuOpen} onClick={onMenu} />
       <SearchBox />
       <div className={css.tools}>
+        {me && me.tenant !== "*" && (
+          <span className={css.tenant} title={`What you see is of the tenant ${me.tenant}`}>
+            {me.tenant}
+          </span>
+        )}
         <LiveIndicator />
         <button
           type="button"
@@ -37,6 +45,7 @@ export function TopBar({ onHelp, onMenu, isMenuOpen }: Props) {
           <Clock size={14} aria-hidden="true" />
           <span>{zone === "utc" ? "UTC" : localZone()}</span>
         </button>
+        <IconButton icon={Command} label="Go to, or do (Ctrl K)" onClick={onPalette} />
         <IconButton icon={ThemeIcon} label={label} onClick={() => prefer({ theme: next })} />
         <IconButton icon={CircleQuestionMark} label="Keyboard shortcuts (?)" onClick={onHelp} />
         <IconButton icon={LogOut} label="Log out" onClick={forgetKey} />

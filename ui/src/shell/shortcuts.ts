@@ -11,6 +11,7 @@ export type Shortcut =
   | "up"
   | "open"
   | "select"
+  | "selectRange"
   | "all"
   | "retry"
   | "cancel"
@@ -23,6 +24,7 @@ export const KEYS: Record<string, Shortcut> = {
   k: "up",
   o: "open",
   x: "select",
+  X: "selectRange",
   a: "all",
   r: "retry",
   c: "cancel",
@@ -45,11 +47,16 @@ export function useShortcut(shortcut: Shortcut, act: () => void): void {
 }
 
 /** The keys that work everywhere. They never fire while somebody types, and can be turned off. */
-export function useShortcuts({ help }: { help: () => void }): void {
+export function useShortcuts({ help, palette }: { help: () => void; palette: () => void }): void {
   const navigate = useNavigate();
   useEffect(() => {
     let isGoing = false;
     function onKey(event: KeyboardEvent) {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        palette();
+        return;
+      }
       if (!currentPreferences().shortcuts || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
       if (isGoing) {
         isGoing = false;
@@ -77,7 +84,7 @@ export function useShortcuts({ help }: { help: () => void }): void {
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [navigate, help]);
+  }, [navigate, help, palette]);
 }
 
 function isTyping(event: KeyboardEvent): boolean {

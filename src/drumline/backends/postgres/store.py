@@ -5,12 +5,12 @@ from typing import Self
 from drumline.backends.postgres.auditing import Auditing
 from drumline.backends.postgres.bulk import Bulks
 from drumline.backends.postgres.claiming import Claiming
+from drumline.backends.postgres.counting import Counting
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.delivering import Delivering
 from drumline.backends.postgres.firing import Firing
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
-from drumline.backends.postgres.listing import Listing
 from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.progress import ProgressNotes
 from drumline.backends.postgres.querying_jobs import QueryingJobs
@@ -38,7 +38,7 @@ class PostgresStore(
     Bulks,
     SubmittingJobs,
     QueryingJobs,
-    Listing,
+    Counting,
     Sweeping,
     Housekeeping,
     Subscribing,

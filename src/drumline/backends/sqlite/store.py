@@ -7,6 +7,7 @@ from typing import Self
 from drumline.backends.sqlite.auditing import Auditing
 from drumline.backends.sqlite.bulk import Bulks
 from drumline.backends.sqlite.claiming import Claiming
+from drumline.backends.sqlite.counting import Counting
 from drumline.backends.sqlite.database import Database
 from drumline.backends.sqlite.delivering import Delivering
 from drumline.backends.sqlite.firing import Firing
@@ -41,6 +42,7 @@ class SqliteStore(
     SubmittingJobs,
     QueryingJobs,
     Querying,
+    Counting,
     Sweeping,
     Housekeeping,
     Delivering,

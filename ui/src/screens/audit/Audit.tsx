@@ -64,10 +64,10 @@ export function Audit() {
                   </button>
                 </th>
                 <td>
-                  <code>{row.target}</code>
+                  <code className={css.target}>{row.target.replace(/^\/api\/v1/, "")}</code>
                 </td>
                 <td>{row.phase}</td>
-                <td>{row.reason ?? row.problem ?? ""}</td>
+                <td className={css.why}>{row.reason ?? row.problem ?? ""}</td>
               </tr>
             ))}
           </Table>

@@ -79,7 +79,7 @@ export function Group() {
             ["Last", <Time key="last" at={found.last_at} />],
             ["Tasks", <Tags key="names" of={found.names} />],
             ["Queues", <Tags key="queues" of={found.queues} />],
-            ["In common", <code key="message">{found.message}</code>],
+            ["In common", <code key="message">{found.message}</code>, "wide"],
           ]}
         />
       </Panel>
@@ -118,6 +118,34 @@ export function Group() {
   );
 }
 
+const COLUMNS_OF_TIME = 24;
+
+/** When the failures happened: the time between the first and the last of them in equal parts. */
+function Moments({ failures }: { failures: FailureBody[] }) {
+  const times = failures.map((failure) => new Date(failure.failed_at).getTime());
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  if (!(last > first)) return null;
+  const counts = new Array<number>(COLUMNS_OF_TIME).fill(0);
+  for (const time of times) {
+    const place = Math.min(COLUMNS_OF_TIME - 1, Math.floor(((time - first) / (last - first)) * COLUMNS_OF_TIME));
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  const most = Math.max(...counts);
+  return (
+    <div className={css.moments}>
+      <div role="img" aria-label={`${failures.length} failures over time`}>
+        {counts.map((count, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+          <i key={place} style={{ height: `${(100 * count) / most}%` }} title={`${count}`} />
+        ))}
+      </div>
+      <p>
+        <Time at={new Date(first).toISOString()} /> <Time at={new Date(last).toISOString()} />
+      </p>
+    </div>
+  );
+}
+
 /** Where the failures are: by queue and by task. */
 function Distribution({ failures, isWhole }: { failures: FailureBody[]; isWhole: boolean }) {
   const counts = new Map<string, number>();
@@ -127,7 +155,7 @@ function Distribution({ failures, isWhole }: { failures: FailureBody[]; isWhole:
   }
   const rows = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
   return (
-    <Panel title={isWhole ? "Where they are" : `Where the last ${failures.length} are`}>
+    <Panel title={isWhole ? "Where and when" : `Where and when: the last ${failures.length}`}>
       <ul className={css.bars}>
         {rows.map(([place, count]) => (
           <li key={place}>
@@ -137,6 +165,7 @@ function Distribution({ failures, isWhole }: { failures: FailureBody[]; isWhole:
           </li>
         ))}
       </ul>
+      <Moments failures={failures} />
     </Panel>
   );
 }

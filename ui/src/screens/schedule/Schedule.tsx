@@ -8,7 +8,7 @@ import { useRefreshOn } from "@/api/queries";
 import type { RunBody, ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
-import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
 import { Empty, Loading, sentence, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
@@ -47,7 +47,7 @@ export function Schedule() {
       </Panel>
       <div className={css.two}>
         <Panel title="Next">
-          <Fires of={(found.next_fires ?? []).slice(0, 8)} zone={found.timezone} />
+          <Fires of={(found.next_fires ?? []).slice(0, 8)} zone={found.timezone} isPaused={found.state === "paused"} />
         </Panel>
         <Panel title="Planned">
           <Calendar fires={found.next_fires ?? []} />
@@ -157,8 +157,8 @@ function Head({ schedule }: { schedule: ScheduleBody }) {
   );
 }
 
-function factsOf(schedule: ScheduleBody): [string, React.ReactNode][] {
-  const facts: [string, React.ReactNode][] = [
+function factsOf(schedule: ScheduleBody): Fact[] {
+  const facts: Fact[] = [
     ["Fires", sentence(schedule.words)],
     ["State", schedule.reason ? `${schedule.state}: ${schedule.reason}` : schedule.state],
     ["Submits", schedule.job ? `the job ${schedule.job.name}` : (schedule.task?.name ?? "–")],

@@ -52,10 +52,10 @@ export function Settings() {
           <Facts
             of={[
               ["Name", me.name],
-              ["Tenant", me.tenant],
+              ["Tenant", me.tenant === "*" ? "all of them" : me.tenant],
               ["Role", me.role],
               ["Rate limit", me.rate_limit ?? "none"],
-              ["May", <Tags key="may" of={me.permissions} />],
+              ["May", <Tags key="may" of={me.permissions} />, "wide"],
             ]}
           />
         </Panel>
@@ -71,7 +71,7 @@ export function Settings() {
               <tr key={name}>
                 <th scope="row">{name}</th>
                 <td>{component.status}</td>
-                <td className={css.details}>{component.details ? JSON.stringify(component.details) : ""}</td>
+                <td className={css.details}>{detailsOf(component.details)}</td>
               </tr>
             ))}
           </Table>
@@ -79,4 +79,20 @@ export function Settings() {
       </Panel>
     </div>
   );
+}
+
+/** What a part says of itself: "database SQLite, version 3.40.1". */
+function detailsOf(details: unknown): string {
+  if (typeof details !== "object" || details === null) return "";
+  return Object.entries(details)
+    .map(([name, value]) => `${name} ${SIZES.has(name) ? bytes(Number(value)) : String(value)}`)
+    .join(", ");
+}
+
+const SIZES = new Set(["total", "free", "threshold"]);
+
+function bytes(count: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
+  return `${(count / 2 ** (10 * power)).toFixed(power > 2 ? 1 : 0)} ${units[power]}`;
 }

@@ -1,25 +1,44 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { Ban, RotateCcw, X } from "lucide-react";
+import { Ban, FastForward, RotateCcw, X } from "lucide-react";
 import { useCallback, useState } from "react";
-import { call } from "@/api/client";
-import type { TaskBody } from "@/api/types";
+import type { BulkBody, TaskBody } from "@/api/types";
 import { Button, IconButton } from "@/parts/Button";
-import { Sheet } from "@/parts/Sheet";
-import { say } from "@/parts/toasts";
 import { useShortcut } from "@/shell/shortcuts";
+import { type Act, BulkSheet, type Chosen } from "./BulkSheet";
 import css from "./SelectionBar.module.css";
 
-type Act = "retry" | "cancel";
+const FITTING: Record<Act, ReadonlySet<string>> = {
+  retry: new Set(["FAILED", "CANCELLED", "SKIPPED"]),
+  cancel: new Set(["PENDING", "QUEUED", "PROCESSING"]),
+  reschedule: new Set(["PENDING", "QUEUED"]),
+};
 
-const ENDED = new Set(["FAILED", "CANCELLED", "SKIPPED"]);
-const LIVE = new Set(["PENDING", "QUEUED", "PROCESSING"]);
+interface Props {
+  /** The selected rows, or nothing if all that match are meant. */
+  tasks: TaskBody[] | null;
+  chosen: Chosen;
+  /** How many match, in words. */
+  matching: string;
+  onAll: () => void;
+  onNone: () => void;
+  onBegun: (bulk: BulkBody) => void;
+}
 
 /** What can be done with the selected tasks. The set is the one that was selected, whatever happens meanwhile. */
-export function SelectionBar({ tasks, onDone }: { tasks: TaskBody[]; onDone: () => void }) {
+export function SelectionBar({ tasks, chosen, matching, onAll, onNone, onBegun }: Props) {
   const [act, setAct] = useState<Act | null>(null);
-  const fitting: Record<Act, TaskBody[]> = {
-    retry: tasks.filter((task) => ENDED.has(task.status)),
-    cancel: tasks.filter((task) => LIVE.has(task.status)),
+  const fitting = (which: Act) => tasks?.filter((task) => FITTING[which].has(task.status)) ?? null;
+  const button = (which: Act, word: string, icon: typeof Ban) => {
+    const found = fitting(which);
+    return (
+      <Button
+        icon={icon}
+        tone={which === "cancel" ? "danger" : "plain"}
+        disabled={found?.length === 0}
+        onClick={() => setAct(which)}
+      >
+        {word} {found ? found.length || "" : "all"}
+      </Button>
+    );
   };
   useShortcut(
     "retry",
@@ -29,78 +48,30 @@ export function SelectionBar({ tasks, onDone }: { tasks: TaskBody[]; onDone: () 
     "cancel",
     useCallback(() => setAct("cancel"), []),
   );
+  const found = act && fitting(act);
   return (
     <div className={css.bar} role="toolbar" aria-label="Selected tasks">
-      <strong>{tasks.length.toLocaleString("en")} selected</strong>
-      <Button icon={RotateCcw} disabled={fitting.retry.length === 0} onClick={() => setAct("retry")}>
-        Retry {fitting.retry.length || ""}
-      </Button>
-      <Button icon={Ban} tone="danger" disabled={fitting.cancel.length === 0} onClick={() => setAct("cancel")}>
-        Cancel {fitting.cancel.length || ""}
-      </Button>
-      <IconButton icon={X} label="Select nothing" onClick={onDone} />
-      {act && fitting[act].length > 0 && (
-        <Confirm act={act} tasks={fitting[act]} onClose={() => setAct(null)} onDone={onDone} />
+      <strong>{tasks ? `${tasks.length.toLocaleString("en")} selected` : `All ${matching} that match`}</strong>
+      {button("retry", "Retry", RotateCcw)}
+      {button("reschedule", "Run now", FastForward)}
+      {button("cancel", "Cancel", Ban)}
+      {tasks && (
+        <Button tone="quiet" onClick={onAll}>
+          Select all {matching} that match
+        </Button>
+      )}
+      <IconButton icon={X} label="Select nothing" onClick={onNone} />
+      {act && (found === null || found.length > 0) && (
+        <BulkSheet
+          act={act}
+          chosen={found ? { ids: found.map((task) => task.id) } : chosen}
+          onClose={() => setAct(null)}
+          onBegun={(bulk) => {
+            setAct(null);
+            onBegun(bulk);
+          }}
+        />
       )}
     </div>
-  );
-}
-
-interface ConfirmProps {
-  act: Act;
-  tasks: TaskBody[];
-  onClose: () => void;
-  onDone: () => void;
-}
-
-function Confirm({ act, tasks, onClose, onDone }: ConfirmProps) {
-  const client = useQueryClient();
-  const [done, setDone] = useState<number | null>(null);
-  const word = act === "retry" ? "Retry" : "Cancel";
-
-  async function go() {
-    let failed = 0;
-    for (const [place, task] of tasks.entries()) {
-      setDone(place);
-      try {
-        if (act === "retry") await call("POST /api/v1/tasks/{id}/retry", { params: { id: task.id } });
-        else await call("POST /api/v1/tasks/{id}/cancel", { params: { id: task.id } });
-      } catch {
-        failed += 1;
-      }
-    }
-    say(
-      `${word}: ${tasks.length - failed} of ${tasks.length} done${failed ? `, ${failed} had moved on` : ""}`,
-      failed ? "problem" : "done",
-    );
-    await client.invalidateQueries({ queryKey: ["tasks"] });
-    onClose();
-    onDone();
-  }
-
-  return (
-    <Sheet
-      title={`${word} ${tasks.length} task${tasks.length === 1 ? "" : "s"}?`}
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose} disabled={done !== null}>
-            Leave them
-          </Button>
-          <Button tone={act === "cancel" ? "danger" : "primary"} busy={done !== null} onClick={() => void go()}>
-            {done === null ? `${word} ${tasks.length}` : `${done} of ${tasks.length}`}
-          </Button>
-        </>
-      }
-    >
-      <ul className={css.samples}>
-        {tasks.slice(0, 5).map((task) => (
-          <li key={task.id}>
-            {task.name} <code>{task.id}</code>
-          </li>
-        ))}
-        {tasks.length > 5 && <li>and {tasks.length - 5} more</li>}
-      </ul>
-    </Sheet>
   );
 }

@@ -1,24 +1,25 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { ArrowUp, Plus } from "lucide-react";
-import { useCallback, useMemo, useState } from "react";
+import { ArrowUp, Plus, X } from "lucide-react";
+import { useCallback, useState } from "react";
+import { useMay } from "@/api/me";
 import type { TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
-import { copy } from "@/parts/Copy";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
 import { Empty, Loading, Trouble } from "@/parts/States";
-import { Status } from "@/parts/Status";
+import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
-import { say } from "@/parts/toasts";
-import type { TaskSearch } from "@/search";
-import { useShortcut } from "@/shell/shortcuts";
-import { useTasks } from "./data";
+import { type TaskSearch, WORDS } from "@/search";
+import { BulkStrip } from "./BulkStrip";
+import { useCounts, useTasks } from "./data";
 import { FirstTask } from "./FirstTask";
 import { SelectionBar } from "./SelectionBar";
 import { SubmitSheet } from "./SubmitSheet";
+import { useSelection } from "./selection";
 import css from "./Tasks.module.css";
+import { Views } from "./Views";
 
 const STATUSES = ["", "pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
 
@@ -51,69 +52,24 @@ export function Tasks() {
   const { at: _at, ...search } = useSearch({ from: "/tasks" });
   const navigate = useNavigate();
   const { pages, items, fresh, refresh } = useTasks(search);
-  const [current, setCurrent] = useState(-1);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [anchor, setAnchor] = useState<string | null>(null);
+  const counts = useCounts(search);
   const [isSubmitting, setSubmitting] = useState(false);
-
+  const [begun, setBegun] = useState<string | null>(null);
   const open = useCallback(
     (task: TaskBody) => void navigate({ to: "/tasks/$id", params: { id: task.id } }),
     [navigate],
   );
-  const select = useCallback(
-    (id: string, isRange: boolean) => {
-      setSelected((before) => {
-        const next = new Set(before);
-        const [from, to] = [items.findIndex((task) => task.id === anchor), items.findIndex((task) => task.id === id)];
-        if (isRange && from >= 0) {
-          for (const task of items.slice(Math.min(from, to), Math.max(from, to) + 1)) next.add(task.id);
-        } else if (!next.delete(id)) next.add(id);
-        return next;
-      });
-      setAnchor(id);
-    },
-    [items, anchor],
-  );
-  const here = items[current];
-  useShortcut(
-    "down",
-    useCallback(() => setCurrent((place) => Math.min(place + 1, items.length - 1)), [items.length]),
-  );
-  useShortcut(
-    "up",
-    useCallback(() => setCurrent((place) => Math.max(place - 1, 0)), []),
-  );
-  useShortcut(
-    "open",
-    useCallback(() => here && open(here), [here, open]),
-  );
-  useShortcut(
-    "select",
-    useCallback(() => here && select(here.id, false), [here, select]),
-  );
-  useShortcut(
-    "all",
-    useCallback(() => setSelected(new Set(items.map((task) => task.id))), [items]),
-  );
-  useShortcut(
-    "copyId",
-    useCallback(() => {
-      if (here) void copy(here.id).then((isDone) => isDone && say("Copied the id"));
-    }, [here]),
-  );
+  const { current, setCurrent, selected, select, isAll, setAll, none } = useSelection(items, open);
+  const maySubmit = useMay("tasks:submit");
 
-  const isNarrowed = Object.keys(search).length > 0;
   const onEnd = useCallback(() => {
     if (pages.hasNextPage && !pages.isFetchingNextPage) void pages.fetchNextPage();
   }, [pages]);
-  const tabs = useMemo(
-    () =>
-      STATUSES.map((status) => ({
-        id: status,
-        label: status ? status.charAt(0).toUpperCase() + status.slice(1) : "All",
-      })),
-    [],
-  );
+  const tabs = STATUSES.map((status) => ({
+    id: status,
+    label: status ? statusWord(status.toUpperCase()) : "All",
+    count: status ? counts[status] : undefined,
+  }));
   return (
     <div className={css.screen}>
       <ScreenHead title="Tasks">
@@ -122,26 +78,44 @@ export function Tasks() {
             {fresh >= 100 ? "100+" : fresh} new
           </Button>
         )}
-        <Button icon={Plus} onClick={() => setSubmitting(true)}>
-          Submit
-        </Button>
+        <Views search={search} />
+        {maySubmit && (
+          <Button icon={Plus} onClick={() => setSubmitting(true)}>
+            Submit
+          </Button>
+        )}
       </ScreenHead>
       <Tabs
         label="Status"
         tabs={tabs}
         current={search.status ?? ""}
-        onChange={(status) => void navigate({ to: "/tasks", search: narrowed(search, status) })}
+        onChange={(status) => {
+          none();
+          void navigate({ to: "/tasks", search: narrowed(search, status) });
+        }}
       />
-      {selected.size > 0 && (
-        <SelectionBar tasks={items.filter((task) => selected.has(task.id))} onDone={() => setSelected(new Set())} />
+      <Filters search={search} />
+      {(selected.size > 0 || isAll) && (
+        <SelectionBar
+          tasks={isAll ? null : items.filter((task) => selected.has(task.id))}
+          chosen={{ search }}
+          matching={search.status ? (counts[search.status] ?? "") : ""}
+          onAll={() => setAll(true)}
+          onNone={none}
+          onBegun={(bulk) => {
+            none();
+            setBegun(bulk.id);
+          }}
+        />
       )}
+      {begun && <BulkStrip id={begun} onClose={() => setBegun(null)} />}
       <div className={css.list}>
         {pages.isPending ? (
           <Loading rows={12} />
-        ) : pages.isError ? (
+        ) : pages.isError && items.length === 0 ? (
           <Trouble error={pages.error} onRetry={() => void pages.refetch()} />
         ) : items.length === 0 ? (
-          isNarrowed ? (
+          Object.keys(search).length > 0 ? (
             <Empty title="No task matches">
               <Link to="/tasks">All tasks</Link>
             </Empty>
@@ -157,7 +131,7 @@ export function Tasks() {
             onOpen={open}
             current={current}
             onCurrent={setCurrent}
-            selected={selected}
+            selected={isAll ? ALL : selected}
             onSelect={select}
             onEnd={onEnd}
             more={pages.isFetchingNextPage ? <Loading rows={3} /> : null}
@@ -166,6 +140,32 @@ export function Tasks() {
       </div>
       {isSubmitting && <SubmitSheet onClose={() => setSubmitting(false)} />}
     </div>
+  );
+}
+
+/** A set with everything in it: all that match. */
+const ALL = { has: () => true } as unknown as ReadonlySet<string>;
+
+/** What the list is narrowed by besides the status, each with a way out. */
+function Filters({ search }: { search: TaskSearch }) {
+  const words = WORDS.filter((word) => word !== "status" && search[word]);
+  if (words.length === 0) return null;
+  return (
+    <ul className={css.filters} aria-label="Narrowed by">
+      {words.map((word) => {
+        const { [word]: value, ...rest } = search;
+        return (
+          <li key={word}>
+            <span>
+              {word}: <strong>{value}</strong>
+            </span>
+            <Link to="/tasks" search={rest} aria-label={`No longer by ${word}`} title="Remove">
+              <X size={13} aria-hidden="true" />
+            </Link>
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

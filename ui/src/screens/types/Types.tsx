@@ -49,7 +49,9 @@ export function Types() {
                   )
                 }
               >
-                <p className={css.doc}>{type.doc || "Its workers say nothing more about it."}</p>
+                <p className={css.doc} title={type.doc}>
+                  {type.doc.split(/\n\s*\n/)[0] || "Its workers say nothing more about it."}
+                </p>
                 <p className={css.line}>
                   {type.workers} worker{type.workers === 1 ? "" : "s"}
                   {type.queues.length > 0 && `, of the queues ${type.queues.join(", ")}`}

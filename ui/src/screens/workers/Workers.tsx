@@ -88,6 +88,7 @@ function Worker({ worker }: { worker: WorkerBody }) {
         <p className={css.line}>
           <code>{worker.id}</code> · {worker.host} · version {worker.version}
         </p>
+        <p className={css.line}>{worker.queues.length > 0 ? `Queues: ${worker.queues.join(", ")}` : "All queues"}</p>
         <Tags of={worker.types} />
       </div>
     </Panel>

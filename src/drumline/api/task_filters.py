@@ -1,0 +1,36 @@
+"""Which tasks a request means."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from drumline.api.operation import Call
+from drumline.core.ids import parse_job_id, parse_session_id
+from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
+from drumline.core.state import Status
+from drumline.ports.store import TaskFilter
+
+
+class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which tasks; what is absent does not narrow."""
+
+    queue: str | None = None
+    name: str | None = None
+    tag: str | None = None
+    idempotency_key: str | None = None
+    worker: str | None = None
+    job: str | None = None
+
+
+def filter_of(call: Call[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:
+    """Return which tasks a query means, or raise `Invalid` naming the field at fault."""
+    return TaskFilter(
+        tenant=call.tenant,
+        statuses=statuses,
+        queue=None if query.queue is None else check_queue(query.queue),
+        name=None if query.name is None else check_name(query.name),
+        tag=None if query.tag is None else check_text(query.tag, field="tag", longest=LONGEST_TAG),
+        idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
+        worker=None if query.worker is None else parse_session_id(query.worker, field="worker"),
+        job=None if query.job is None else parse_job_id(query.job, field="job"),
+    )

@@ -1,0 +1,62 @@
+"""How many tasks stand where: exact while they are few, "so many and more" when they are not."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from drumline.core.clock import Clock
+from drumline.core.state import Status
+from drumline.ports.counting import Count, Counting
+from drumline.ports.store import Querying, TaskFilter
+
+MOST: Final = 10_000
+"""How many tasks of a status are counted."""
+MOST_LOOKED_AT: Final = 40_000
+"""How many are looked at where only some of them are meant."""
+MOST_LISTED: Final = 1_000
+"""How many are counted by listing them, for filters that no index counts by."""
+
+
+class Source(Counting, Querying, Protocol):
+    """What counting needs of a store."""
+
+
+class Counts:
+    """Counting tasks, for people who want to know whether it is worth looking."""
+
+    def __init__(self, store: Source, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def count(self, which: TaskFilter) -> Mapping[Status, Count]:
+        """Return how many tasks of a filter have each status; which statuses it names does not matter."""
+        if any(value is not None for value in (which.tag, which.idempotency_key, which.worker, which.job)):
+            return await self._listed(which)
+        is_narrowed = any(value is not None for value in (which.tenant, which.queue, which.name))
+        counts = await self._store.count_tasks(
+            limit=MOST_LOOKED_AT if is_narrowed else MOST + 1,
+            tenant=which.tenant,
+            queue=which.queue,
+            name=which.name,
+        )
+        return {status: _bounded(count) for status, count in counts.items()}
+
+    async def _listed(self, which: TaskFilter) -> Mapping[Status, Count]:
+        everything = TaskFilter(
+            tenant=which.tenant,
+            queue=which.queue,
+            name=which.name,
+            tag=which.tag,
+            idempotency_key=which.idempotency_key,
+            worker=which.worker,
+            job=which.job,
+        )
+        views = await self._store.list_tasks(everything, limit=MOST_LISTED + 1)
+        now = self._clock.now()
+        found = Counter(view.status(now) for view in views[:MOST_LISTED])
+        is_more = len(views) > MOST_LISTED
+        return {status: Count(found[status], is_more) for status in Status}
+
+
+def _bounded(count: Count) -> Count:
+    return Count(MOST, is_more=True) if count.count > MOST else count

@@ -1,0 +1,231 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Blocks, CalendarClock, GitFork, ListChecks, type LucideIcon, Rows3, Search, Wrench } from "lucide-react";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { call } from "@/api/client";
+import { live } from "@/api/live";
+import { currentPreferences, prefer } from "@/preferences";
+import { parseSearch, type TaskSearch } from "@/search";
+import css from "./Palette.module.css";
+import { PLACES } from "./places";
+
+interface Entry {
+  id: string;
+  icon: LucideIcon;
+  text: string;
+  hint: string;
+  go: () => void;
+}
+
+const MOST = 40;
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Everything by name: places, queues, types, schedules, jobs, and what can be switched. */
+export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState("");
+  const [place, setPlace] = useState(0);
+  const entries = useEntries(text, onHelp);
+  const current = entries[Math.min(place, entries.length - 1)];
+  useEffect(() => {
+    if (dialog.current && !dialog.current.open) dialog.current.showModal();
+  }, []);
+  useEffect(() => {
+    document.getElementById(`palette-${current?.id}`)?.scrollIntoView({ block: "nearest" });
+  }, [current?.id]);
+
+  function choose(entry: Entry | undefined) {
+    if (!entry) return;
+    onClose();
+    entry.go();
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step) setPlace((Math.min(place, entries.length - 1) + step + entries.length) % Math.max(1, entries.length));
+    else if (event.key === "Enter") choose(current);
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    <dialog
+      ref={dialog}
+      className={css.palette}
+      aria-label="Go to, or do"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+      onKeyDown={onKeyDown}
+    >
+      <div className={css.field}>
+        <Search size={16} aria-hidden="true" />
+        <input
+          role="combobox"
+          aria-label="Go to, or do"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={current ? `palette-${current.id}` : undefined}
+          placeholder="A place, a queue, a task type, a job, an id …"
+          value={text}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => {
+            setText(event.target.value);
+            setPlace(0);
+          }}
+        />
+        <kbd>Esc</kbd>
+      </div>
+      <div id="palette-list" role="listbox" aria-label="What there is" className={css.list}>
+        {entries.map((entry) => (
+          <div
+            key={entry.id}
+            id={`palette-${entry.id}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={entry === current}
+            onMouseMove={() => setPlace(entries.indexOf(entry))}
+            onClick={() => choose(entry)}
+            onKeyDown={onKeyDown}
+          >
+            <entry.icon size={15} aria-hidden="true" />
+            <span>{entry.text}</span>
+            <small>{entry.hint}</small>
+          </div>
+        ))}
+        {entries.length === 0 && <p>Nothing has this name.</p>}
+      </div>
+    </dialog>
+  );
+}
+
+function useEntries(text: string, onHelp: () => void): Entry[] {
+  const things = useThings();
+  const navigate = useNavigate();
+  return useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    const words = wanted.split(/\s+/).filter(Boolean);
+    const entries = [...fixed(navigate, onHelp), ...things];
+    const found = entries.filter((entry) => {
+      const name = `${entry.text} ${entry.hint}`.toLowerCase();
+      return words.every((word) => name.includes(word));
+    });
+    return [...typed(text.trim(), navigate), ...found].slice(0, MOST);
+  }, [text, things, navigate, onHelp]);
+}
+
+/** What the text itself may mean: an id, or a search. */
+function typed(text: string, navigate: ReturnType<typeof useNavigate>): Entry[] {
+  if (ID.test(text)) {
+    const id = text.toLowerCase();
+    return [
+      {
+        id: "task",
+        icon: ListChecks,
+        text: "Open this task",
+        hint: id,
+        go: () => void navigate({ to: "/tasks/$id", params: { id } }),
+      },
+      {
+        id: "job",
+        icon: GitFork,
+        text: "Open this job",
+        hint: id,
+        go: () => void navigate({ to: "/jobs/$id", params: { id } }),
+      },
+    ];
+  }
+  const { search, notes } = parseSearch(text);
+  if (!text.includes(":") || notes.length > 0) return [];
+  return [
+    { id: "search", icon: Search, text: "Search tasks", hint: text, go: () => void navigate({ to: "/tasks", search }) },
+  ];
+}
+
+function fixed(navigate: ReturnType<typeof useNavigate>, onHelp: () => void): Entry[] {
+  const tasks = (id: string, words: string, search: TaskSearch): Entry => ({
+    id,
+    icon: ListChecks,
+    text: words,
+    hint: "tasks",
+    go: () => void navigate({ to: "/tasks", search }),
+  });
+  const act = (id: string, words: string, go: () => void): Entry => ({ id, icon: Wrench, text: words, hint: "do", go });
+  return [
+    ...PLACES.map((one) => ({
+      id: `place${one.to.replace("/", "-")}`,
+      icon: one.icon,
+      text: one.label,
+      hint: `g ${one.key}`,
+      go: () => void navigate({ to: one.to }),
+    })),
+    tasks("failed", "Failed tasks", { status: "failed" }),
+    tasks("running", "Running tasks", { status: "processing" }),
+    act("pause", live.state.kind === "paused" ? "Go on with live changes" : "Hold live changes still", () =>
+      live.togglePause(),
+    ),
+    act("zone", "Switch between UTC and local time", () =>
+      prefer({ zone: currentPreferences().zone === "utc" ? "local" : "utc" }),
+    ),
+    act("light", "Theme: light", () => prefer({ theme: "light" })),
+    act("dark", "Theme: dark", () => prefer({ theme: "dark" })),
+    act("system", "Theme: as the system", () => prefer({ theme: "system" })),
+    act("help", "Keyboard shortcuts", onHelp),
+  ];
+}
+
+/** What there is on the server, by name. A key that may not see something simply does not find it. */
+function useThings(): Entry[] {
+  const navigate = useNavigate();
+  const options = { staleTime: 30_000, retry: false };
+  const queues = useQuery({ queryKey: ["queues"], queryFn: () => call("GET /api/v1/queues", {}), ...options }).data;
+  const types = useQuery({ queryKey: ["types"], queryFn: () => call("GET /api/v1/types", {}), ...options }).data;
+  const schedules = useQuery({
+    queryKey: ["schedules", "palette"],
+    queryFn: () => call("GET /api/v1/schedules", { query: { limit: 200 } }),
+    ...options,
+  }).data;
+  const jobs = useQuery({
+    queryKey: ["jobs", "palette"],
+    queryFn: () => call("GET /api/v1/jobs", { query: { limit: 50 } }),
+    ...options,
+  }).data;
+  return useMemo(
+    () => [
+      ...(queues?.items ?? []).map((queue, place) => ({
+        id: `queue-${place}`,
+        icon: Rows3,
+        text: queue.name,
+        hint: "tasks of the queue",
+        go: () => void navigate({ to: "/tasks", search: { queue: queue.name } }),
+      })),
+      ...(types?.items ?? []).map((type, place) => ({
+        id: `type-${place}`,
+        icon: Blocks,
+        text: type.name,
+        hint: "tasks of the type",
+        go: () => void navigate({ to: "/tasks", search: { name: type.name } }),
+      })),
+      ...(schedules?.items ?? []).map((schedule, place) => ({
+        id: `schedule-${place}`,
+        icon: CalendarClock,
+        text: schedule.name,
+        hint: "schedule",
+        go: () => void navigate({ to: "/schedules/$id", params: { id: schedule.id } }),
+      })),
+      ...(jobs?.items ?? []).map((job, place) => ({
+        id: `job-${place}`,
+        icon: GitFork,
+        text: job.name,
+        hint: `job, ${job.status.toLowerCase()}`,
+        go: () => void navigate({ to: "/jobs/$id", params: { id: job.id } }),
+      })),
+    ],
+    [queues, types, schedules, jobs, navigate],
+  );
+}
