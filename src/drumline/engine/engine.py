@@ -115,7 +115,6 @@ class Engine:
         )
         self.figures = Figures(store)
         self.whys = Whys(store)
-        self.counts = Counts(store, clock)
         self.feed = Feed(store)
         self.subscriptions = SubscriptionDesk(store, new_id=new_id)
         self.deliveries = DeliveryDesk(store, limits=limits)
@@ -132,6 +131,11 @@ class Engine:
         self.submissions.secrets = job_submissions.secrets = self.secrets
         self.schedules.secrets = self.dead_letters.secrets = self.secrets
         self.measure(Metrics(clock))
+
+    @property
+    def counts(self) -> Counts:
+        """Counting tasks."""
+        return Counts(self.store, self.clock)
 
     @property
     def board(self) -> StatusBoard:
