@@ -1,28 +1,25 @@
 """Writes the reference pages that are made from code, or with --check tells which are out of date."""
 
-import ast
 import inspect
 import sys
-import textwrap
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-import msgspec
 import typer
 from event_pages import event_schema, events_page
 from metric_pages import metrics_page
-from msgspec import Struct
 from path_pages import http_page
 from ui_types import types_file
 
 from drumline.cli.exits import ExitCode
 from drumline.cli.main import app
 from drumline.core.duration import format_duration
-from drumline.settings.fields import Secret, Settings
-from drumline.settings.sources import COMMON_NAMES, Leaf, leaves_of
+from drumline.settings.docs import field_docs, type_words
+from drumline.settings.environment import COMMON_NAMES
+from drumline.settings.fields import Settings
+from drumline.settings.leaves import Leaf, leaves_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -35,9 +32,11 @@ SETTINGS_INTRODUCTION = """\
 
 <!-- Made by `make docs` from src/drumline/settings/fields.py: change it there. -->
 
-Nothing has to be set. What is set is read once, when a process starts: the settings file, over it the environment,
-over both the flags. The file is `drumline.yaml` in the working directory, or what `--config` or `DRUMLINE_CONFIG`
-names:
+Nothing has to be set. The settings file is read first, over it the environment, over both the flags. The file is
+`drumline.yaml` in the working directory, or what `--config` or `DRUMLINE_CONFIG` names: a file, `ssm:/path/` in the
+Parameter Store of AWS, or several separated by commas, of which the later wins. What is marked *live* changes in
+running processes, and can also be set for the whole fleet, over everything else:
+[Configuration](../how-to/configuration.md).
 
 ```yaml
 port: 9000
@@ -111,46 +110,12 @@ def settings_page() -> str:
     return "".join(parts)
 
 
-def field_docs(struct: type[Struct], room: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the docstring of every field, and of every struct inside."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
-    body = tree.body if isinstance(tree, ast.ClassDef) else []
-    texts = {
-        field.target.id: " ".join(doc.value.value.split())
-        for field, doc in pairwise(body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(doc, ast.Expr)
-        and isinstance(doc.value, ast.Constant)
-        and isinstance(doc.value.value, str)
-    }
-    for info in msgspec.structs.fields(struct):
-        if isinstance(info.type, type) and issubclass(info.type, Struct):
-            yield info.name, inspect.getdoc(info.type) or ""
-            yield from field_docs(info.type, f"{info.name}.")
-        else:
-            if info.name not in texts:
-                sys.exit(f"{struct.__name__}.{info.name} has no docstring")
-            yield room + info.name, texts[info.name]
-
-
 def _setting(leaf: Leaf, doc: str) -> str:
     others = [name for name, path in COMMON_NAMES.items() if path == leaf.path]
     variables = ", ".join(f"`{name}`" for name in (leaf.variable, *others))
     meaning = doc.replace("|", "\\|")
-    return f"| `{leaf.path}` | {variables} | {_type(leaf.type)} | {_default(leaf.default)} | {meaning} |"
-
-
-def _type(type_: Any) -> str:
-    if isinstance(type_, type) and not get_args(type_):
-        names = {timedelta: "duration", Secret: "secret", str: "text", int: "number", bool: "yes or no", Path: "path"}
-        return names.get(type_, "number")
-    arguments = get_args(type_)
-    if type(None) in arguments:
-        return " or ".join(_type(part) for part in arguments if part is not type(None))
-    if all(isinstance(part, str) for part in arguments):
-        return " or ".join(f"`{part}`" for part in arguments)
-    return "list" if arguments[-1] is Ellipsis else _type(arguments[0])
+    kind = type_words(leaf.type) + (", live" if leaf.is_live else "")
+    return f"| `{leaf.path}` | {variables} | {kind} | {_default(leaf.default)} | {meaning} |"
 
 
 def _default(value: object) -> str:

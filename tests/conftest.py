@@ -1,3 +1,3 @@
 """What every test may use."""
 
-pytest_plugins = ["tests.harness.fixtures"]
+pytest_plugins = ["tests.harness.fixtures", "tests.harness.parameters"]

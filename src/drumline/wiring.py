@@ -6,7 +6,7 @@ Backends are imported when they are asked for, so that nobody needs the driver o
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,12 +17,15 @@ from drumline.core.metrics import Metrics
 from drumline.core.redaction import Redaction
 from drumline.engine.engine import Engine
 from drumline.ports.bus import Bus, Channel
-from drumline.ports.gateway import Gateway
 from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import Place
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.policy import policy_of
 from drumline.settings.secret_key import box_of
+from drumline.settings.sources import check_runtime
+
+if TYPE_CHECKING:
+    from drumline.backends.remote import RemoteGateway
 
 SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
@@ -46,6 +49,7 @@ async def wire(settings: Settings, metrics: Metrics | None = None) -> Wired:
     wired.engine.measure(metrics)
     wired.engine.access.attach(policy=policy)
     wired.engine.conceal(box=box, redaction=Redaction(settings.redact.fields))
+    wired.engine.configuration.check = check_runtime
     return wired
 
 
@@ -126,7 +130,7 @@ def open_bus(settings: Settings) -> Bus | None:
 
 
 @asynccontextmanager
-async def remote_gateway(settings: Settings) -> AsyncIterator[Gateway]:
+async def remote_gateway(settings: Settings) -> "AsyncIterator[RemoteGateway]":
     """Give a worker the way to an engine behind HTTP."""
     with _explained("worker", "a remote worker"):
         from drumline.backends.remote import RemoteGateway  # noqa: PLC0415

@@ -183,6 +183,7 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
     bodies: dict[str, Any] = {
         "RescheduleRequest": {"priority": 5},
         "TenantChange": {"queued": 1},
+        "ChangeSessionRequest": {"queues": ["taken"], "capacity": 1},
         "SettleRequest": {"reports": []},
         "ProgressRequest": {"notes": []},
         "SecretRequest": {"value": "beta's own"},

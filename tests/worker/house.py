@@ -48,12 +48,22 @@ class Line:
         return await self._gateway.open_session(spec)
 
     async def claim(
-        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+        self,
+        session: SessionId,
+        *,
+        limit: int,
+        wait: float,
+        held: Mapping[str, int] = NOTHING_HELD,
+        queues: tuple[str, ...] | None = None,
     ) -> Sequence[ClaimedTask]:
         self._check()
-        tasks = await self._gateway.claim(session, limit=limit, wait=wait, held=held)
+        tasks = await self._gateway.claim(session, limit=limit, wait=wait, held=held, queues=queues)
         self.claimed.append(len(tasks))
         return tasks
+
+    async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        self._check()
+        await self._gateway.change_session(session, queues=queues, capacity=capacity)
 
     async def beat(self, beat: Beat) -> BeatReply:
         self._check()

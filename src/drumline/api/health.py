@@ -13,6 +13,7 @@ from drumline.api.metrics import may_see
 from drumline.api.operation import Call, Info, NoQuery, Operation, Reply, Tag
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unavailable
+from drumline.engine.configuration import Standing
 from drumline.ports.bus import CONSUMER
 from drumline.ports.store import Store
 
@@ -49,20 +50,23 @@ class Alive(Struct, frozen=True):
 
 async def health(call: Call[None, NoQuery]) -> Reply:
     """Tell how each part is; 503 when tasks cannot be stored."""
-    db, redis, kafka, disk, workers = await asyncio.gather(
+    db, redis, kafka, disk, workers, config = await asyncio.gather(
         _component(call.engine.store.check(), "db"),
         _component(call.engine.queue.check(), "redis"),
         _component(_kafka(call.engine.store), "kafka"),
         _component(_disk(call.desk.info), "diskSpace"),
         _component(_workers(call.engine.store), "workers"),
+        _component(_config(call.engine.configuration.standing), "config"),
     )
-    components = {"db": db, "redis": redis, "kafka": kafka, "diskSpace": disk, "workers": workers}
+    components = {
+        "db": db, "redis": redis, "kafka": kafka, "diskSpace": disk, "workers": workers, "config": config,
+    }  # fmt: skip
     named = {name: component for name, component in components.items() if component is not None}
     away = {name for name, component in named.items() if component.status != "UP"}
     # Redis only holds hints, what Kafka has not got yet waits in the store, and what nobody runs waits there too:
     # without them everything is accepted.
     status: Literal["UP", "DEGRADED", "DOWN"] = (
-        "UP" if not away else "DEGRADED" if away <= {"redis", "kafka", "workers"} else "DOWN"
+        "UP" if not away else "DEGRADED" if away <= {"redis", "kafka", "workers", "config"} else "DOWN"
     )
     if not may_see(call):
         named = {name: Component(component.status) for name, component in named.items()}
@@ -125,6 +129,14 @@ async def _workers(store: Store) -> dict[str, Any] | None:
         "busy": sum(session.held for session in sessions),
         "is_degraded": is_lonely,
     }
+
+
+async def _config(standing: Standing | None) -> dict[str, Any] | None:
+    """Return how this process stands to its configuration; a refused one leaves it at the one before."""
+    if standing is None:
+        return None
+    details = {"version": standing.version, "needs_restart": list(standing.restart)}
+    return details if standing.refused is None else details | {"refused": standing.refused, "is_degraded": True}
 
 
 async def _disk(info: Info) -> dict[str, Any]:

@@ -57,7 +57,10 @@ def job_notes(limits: Limits, tasks: dict[str, Schema]) -> dict[str, Schema]:
             "propertyNames": line(LONGEST_KEY),
             "description": "The tasks by key. What they need must be there, and there must be no cycle.",
         },
-        "JobRequest.retries": {**_RETRIES, "description": "For tasks that say nothing else."},
+        "JobRequest.retries": {
+            "anyOf": [_RETRIES, {"type": "null"}],
+            "description": "For tasks that say nothing else.",
+        },
         "JobRequest.backoff": {**tasks["TaskRequest.backoff"], "description": "For tasks that say nothing else."},
         "JobRequest.notify": tasks["TaskRequest.notify"],
         "JobRequest.tags": tasks["TaskRequest.tags"],

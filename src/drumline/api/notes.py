@@ -102,9 +102,8 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "TaskRequest.delay": duration("Run it so much later than now; not together with run_at."),
         "TaskRequest.run_at": moment("Run it at this time; not together with delay."),
         "TaskRequest.retries": {
-            "minimum": 0,
-            "maximum": MOST_RETRIES,
-            "description": "How often to try again after a failure.",
+            "anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_RETRIES}, {"type": "null"}],
+            "description": "How often to try again after a failure; what the installation is set to, 3, unless said.",
         },
         "TaskRequest.backoff": {
             "anyOf": [

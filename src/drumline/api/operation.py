@@ -50,6 +50,7 @@ class Tag(StrEnum):
     TENANTS = "tenants"
     SECRETS = "secrets"
     AUDIT = "audit log"
+    CONFIG = "configuration"
     PROTOCOL = "worker protocol"
     SHORT = "short paths"
     HEALTH = "health"

@@ -7,6 +7,8 @@ What a worker anywhere needs, in any language, with nothing but an address and a
 import sys
 from typing import Any
 
+import msgspec
+
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
 from drumline.api.problems import to_problem
@@ -14,6 +16,7 @@ from drumline.api.stopping import unless_stopped
 from drumline.api.wire import (
     BeatBody,
     BeatRequest,
+    ChangeSessionRequest,
     ClaimBody,
     ClaimRequestBody,
     LogRequest,
@@ -27,6 +30,7 @@ from drumline.api.wire import (
     SettledBody,
     SettleRequest,
     SucceededReport,
+    WorkerConfigBody,
     claimed_body,
     lease_of,
     nonce_of,
@@ -49,6 +53,8 @@ LONGEST_WORD = 255
 MOST_TYPES = 10_000
 MOST_CHUNKS = 1_000
 MOST_TENANTS = 1_000
+FOR_WORKERS = ("worker.", "log.", "tune.report_batch")
+"""The part of the runtime configuration that a worker goes by itself; the rest is done by the servers."""
 LARGEST_SESSION = 8 * 1024 * 1024
 _SESSIONS = "/api/v1/worker/sessions"
 
@@ -63,12 +69,11 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
     for field, word in (("host", body.host), ("version", body.version), ("label", body.label)):
         if word:
             check_text(word, field=field, longest=LONGEST_WORD)
-    queues = tuple(check_queue(queue, field=f"queues[{number}]") for number, queue in enumerate(body.queues))
     spec = SessionSpec(
         host=body.host,
         pid=body.pid,
         version=body.version,
-        queues=call.by.narrow_queues(queues),
+        queues=_allowed_queues(body.queues, call.by),
         types=_allowed_types(body.types, call.by),
         capacity=body.capacity,
         tenant=call.tenant,
@@ -83,6 +88,8 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     session = _session(call)
     spec = await _own_spec(call, session)
     wanted = call.body
+    if wanted.queues is not None:
+        spec = msgspec.structs.replace(spec, queues=_allowed_queues(wanted.queues, call.by))
     wait = call.wait(wanted.wait)
     nonce = None if wanted.claim_id is None else nonce_of(wanted.claim_id, field="claim_id")
     if wanted.again and nonce is None:
@@ -102,6 +109,22 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     return Reply(encode(ClaimBody([claimed_body(task) for task in tasks])))
 
 
+async def change_session(call: Call[ChangeSessionRequest, NoQuery]) -> Reply:
+    """Note what a worker serves from now on; its claims say it by themselves."""
+    session = _session(call)
+    await _own_spec(call, session)
+    queues = _allowed_queues(call.body.queues, call.by)
+    await call.desk.gateway.change_session(session, queues=queues, capacity=call.body.capacity)
+    return Reply(b"", 204)
+
+
+async def worker_config(call: Call[None, NoQuery]) -> Reply:
+    """Return what the runtime configuration says about workers."""
+    config = await call.engine.configuration.get()
+    settings = {key: value for key, value in config.settings.items() if key.startswith(FOR_WORKERS)}
+    return Reply(encode(WorkerConfigBody(version=config.version, settings=settings)))
+
+
 async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
     """Note a sign of life, and tell what was lost and what should stop."""
     held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
@@ -111,7 +134,14 @@ async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
     reply = await call.desk.gateway.beat(Beat(session=session, held=held))
-    body = BeatBody(is_open=reply.is_open, lost=reply.lost, cancelled=reply.cancelled, should_drain=reply.should_drain)
+    standing = call.engine.configuration.standing
+    body = BeatBody(
+        is_open=reply.is_open,
+        lost=reply.lost,
+        cancelled=reply.cancelled,
+        should_drain=reply.should_drain,
+        config=0 if standing is None else standing.version,
+    )
     return Reply(encode(body))
 
 
@@ -193,6 +223,12 @@ async def close_session(call: Call[None, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
+def _allowed_queues(queues: tuple[str, ...], by: Caller) -> tuple[str, ...]:
+    """Return queues that a worker wants to serve, or raise what is wrong with them or with its key."""
+    checked = tuple(check_queue(queue, field=f"queues[{number}]") for number, queue in enumerate(queues))
+    return by.narrow_queues(checked)
+
+
 def _session(call: Call[Any, Any]) -> SessionId:
     return parse_session_id(call.params["session"], field="session")
 
@@ -269,6 +305,14 @@ OPERATIONS = (
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",
         body=OpenRequest, largest=lambda _limits: LARGEST_SESSION, answer=OpenBody, status=201,
+    ),
+    Operation(
+        method="PATCH", path=_SESSIONS + "/{session}", handler=change_session, tag=Tag.PROTOCOL,
+        summary="Serve other queues, or have another capacity", body=ChangeSessionRequest, status=204,
+    ),
+    Operation(
+        method="GET", path="/api/v1/worker/config", handler=worker_config, tag=Tag.PROTOCOL,
+        summary="Look at what the runtime configuration says about workers", answer=WorkerConfigBody,
     ),
     Operation(
         method="DELETE", path=_SESSIONS + "/{session}", handler=close_session, tag=Tag.PROTOCOL,

@@ -1,7 +1,7 @@
 """The worker protocol's words in JSON. 64-bit numbers are hex text, so that JavaScript can carry them."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -79,6 +79,8 @@ class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     claim_id: HexText | None = None
     again: bool = False
     held: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
+    queues: tuple[str, ...] | None = None
+    """From which queues, where that differs from what the session was opened with; none in the list means all."""
 
 
 class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -124,6 +126,20 @@ class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
     held: list[LeaseBody] = []
 
 
+class ChangeSessionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a worker serves from now on."""
+
+    queues: tuple[str, ...] = ()
+    capacity: Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class WorkerConfigBody(Struct, frozen=True, kw_only=True):
+    """What the runtime configuration says about workers, by key, and its version."""
+
+    version: int
+    settings: dict[str, Any]
+
+
 class BeatBody(Struct, frozen=True, kw_only=True):
     """What the server knows better: leases lost, tasks to stop, whether to take no more."""
 
@@ -131,6 +147,8 @@ class BeatBody(Struct, frozen=True, kw_only=True):
     lost: tuple[TaskIdText, ...]
     cancelled: tuple[TaskIdText, ...]
     should_drain: bool
+    config: int = 0
+    """The version of the runtime configuration; when it rises, look at `/api/v1/worker/config`."""
 
 
 class SucceededReport(Struct, frozen=True, tag="succeeded", tag_field="outcome", forbid_unknown_fields=True):

@@ -102,7 +102,7 @@ class Stopped(NamedTuple):
 
 def plan_firings(rows: Sequence[DueRow], order: FireOrder, now: Instant) -> list[Due]:
     """Decide about schedules, in their order, until that makes as many runs as one transaction should have."""
-    maker = Maker(order.new_id, order.limits)
+    maker = Maker(order.new_id, order.limits, order.retry)
     plans: list[Due] = []
     room = order.limit * RUNS_AT_ONCE
     for row in rows:
@@ -126,13 +126,13 @@ def _decided(row: DueRow, order: FireOrder, now: Instant) -> Firing:
 
 def plan_starts(rows: Iterable[WaitingRow], order: FireOrder, now: Instant) -> list[Planned]:
     """Return runs that have waited, as they start now."""
-    maker = Maker(order.new_id, order.limits)
+    maker = Maker(order.new_id, order.limits, order.retry)
     return [_planned(row, Run(Instant(row.fire_time), KINDS[row.kind], RunState.STARTED), maker, now) for row in rows]
 
 
 def plan_runs(row: WaitingRow, runs: Iterable[NewRun], order: FireOrder, now: Instant) -> list[Planned]:
     """Return runs that somebody asks for, of the schedule in `row`."""
-    maker = Maker(order.new_id, order.limits)
+    maker = Maker(order.new_id, order.limits, order.retry)
     planned = []
     for run in runs:
         state = RunState.STARTED if run.start_at is None else RunState.WAITING

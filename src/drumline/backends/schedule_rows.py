@@ -18,6 +18,7 @@ from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import NewJob
 from drumline.core.limits import Limits
 from drumline.core.recurring import Policy
+from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleView, Target, Turn
 from drumline.core.task import NewTask, accept
 from drumline.core.timetable import Rule
@@ -117,13 +118,16 @@ class Maker(NamedTuple):
 
     new_id: Callable[[], TaskId]
     limits: Limits
+    retry: RetryDefaults
 
     def make(self, target: str, *, schedule: str, tenant: str, fire_time: Instant) -> NewTask | NewJob:
         """Return the task or job of one firing, or raise `Invalid` if it is not accepted any more."""
-        made = (_pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__)(target, tenant)
+        made = (_pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__)(target, tenant, self.retry)
         if isinstance(made, NewTask):
             return replace(made, id=self.new_id(), options=_marked(made.options, schedule, fire_time))
-        job = accept_job(made, id=JobId(self.new_id()), new_id=self.new_id, tenant=tenant, limits=self.limits)
+        job = accept_job(
+            made, id=JobId(self.new_id()), new_id=self.new_id, tenant=tenant, limits=self.limits, retry=self.retry
+        )
         tasks = tuple(
             replace(each, task=replace(each.task, options=_marked(each.task.options, schedule, fire_time)))
             for each in job.tasks
@@ -138,13 +142,15 @@ def _marked(options: bytes | None, schedule: str, fire_time: Instant) -> bytes:
 
 
 @lru_cache(maxsize=16_384)
-def _pattern(target: str, tenant: str) -> Any:
+def _pattern(target: str, tenant: str, retry: RetryDefaults) -> Any:
     """Return the task that a target makes, but for its id; or the job as it was asked for.
 
     Its size was checked when it was stored: a limit that was lowered since does not stop what was accepted.
     """
     wanted = decode(target, Target)
-    return wanted.job if wanted.task is None else accept(wanted.task, id=_NO_ID, tenant=tenant, limits=_ANY_SIZE)
+    if wanted.task is None:
+        return wanted.job
+    return accept(wanted.task, id=_NO_ID, tenant=tenant, limits=_ANY_SIZE, retry=retry)
 
 
 @lru_cache(maxsize=16_384)

@@ -11,6 +11,7 @@ from drumline._version import __version__
 from drumline.cli import (
     audit,
     bulk,
+    config,
     deliveries,
     events,
     failures,
@@ -71,6 +72,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(secrets.app, name="secrets")
 app.add_typer(audit.app, name="audit")
+app.add_typer(config.app, name="config")
 app.command("api")(servers.api)
 app.command("scheduler")(servers.scheduler)
 app.command("worker")(servers.worker)

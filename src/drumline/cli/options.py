@@ -17,7 +17,8 @@ Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. [
 Key = Annotated[str | None, typer.Option("--api-key", help="The key to use. [env: DRUMLINE_API_KEY]", metavar="KEY")]
 
 Config = Annotated[
-    Path | None, typer.Option("--config", help="The settings file. [env: DRUMLINE_CONFIG]", metavar="FILE")
+    str | None,
+    typer.Option("--config", help="The settings file, or ssm:/path/. [env: DRUMLINE_CONFIG]", metavar="FILE"),
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="The data folder. [env: DRUMLINE_DATA]", metavar="FOLDER")]
 Host = Annotated[

@@ -11,7 +11,7 @@ from drumline.cli.options import Apps, Concurrency, Config, Data, Host, Key, Log
 from drumline.cli.output import say
 
 if TYPE_CHECKING:
-    from drumline.settings import Settings
+    from drumline.settings import Settings, Sources
 
 
 def dev(
@@ -26,7 +26,7 @@ def dev(
     log_level: LogLevel = None,
 ) -> None:
     """Run everything in one process: API, scheduler, notifier and worker."""
-    settings = _load(
+    settings, sources = _load(
         config, host=host, port=port, data=data, concurrency=concurrency, queues=queues, log_level=log_level
     )
     if reload:
@@ -36,33 +36,33 @@ def dev(
         return
     from drumline.lifecycle.servers import run_dev
 
-    run_process(settings, run_dev(settings, apps or [], say=typer.echo))
+    run_process(settings, run_dev(settings, apps or [], say=typer.echo, sources=sources))
 
 
 def api(
     host: Host = None, port: Port = None, data: Data = None, config: Config = None, log_level: LogLevel = None
 ) -> None:
     """Run an API server."""
-    settings = _load(config, host=host, port=port, data=data, log_level=log_level)
+    settings, sources = _load(config, host=host, port=port, data=data, log_level=log_level)
     from drumline.lifecycle.servers import run_api
 
-    run_process(settings, run_api(settings, say=say))
+    run_process(settings, run_api(settings, say=say, sources=sources))
 
 
 def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Run the scheduler's duties; any number of schedulers may run."""
-    settings = _load(config, data=data, log_level=log_level)
+    settings, sources = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_scheduler
 
-    run_process(settings, run_scheduler(settings))
+    run_process(settings, run_scheduler(settings, sources))
 
 
 def notifier(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Run a notifier, which calls webhooks and sends mail; any number of notifiers may run."""
-    settings = _load(config, data=data, log_level=log_level)
+    settings, sources = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.notifying import run_notifier
 
-    run_process(settings, run_notifier(settings))
+    run_process(settings, run_notifier(settings, sources))
 
 
 def worker(
@@ -82,17 +82,17 @@ def worker(
 
     With --url it needs nothing but that address and a key; without, it works on the store itself.
     """
-    settings = _load(
+    settings, sources = _load(
         config, url=url, api_key=api_key, data=data, concurrency=concurrency, queues=queues, log_level=log_level
     )
     from drumline.lifecycle.processes import run_worker
 
-    run_process(settings, run_worker(settings, apps or []))
+    run_process(settings, run_worker(settings, apps or [], sources))
 
 
 def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Bring the store's schema to this version. Safe to run at any time, any number of times."""
-    settings = _load(config, data=data, log_level=log_level)
+    settings, _ = _load(config, data=data, log_level=log_level)
     from drumline.lifecycle.processes import run_migrate
 
     run_process(settings, run_migrate(settings))
@@ -100,7 +100,7 @@ def migrate(data: Data = None, config: Config = None, log_level: LogLevel = None
 
 
 def _load(
-    config: Path | None,
+    config: str | None,
     *,
     url: str | None = None,
     api_key: str | None = None,
@@ -110,8 +110,9 @@ def _load(
     concurrency: int | None = None,
     queues: list[str] | None = None,
     log_level: str | None = None,
-) -> "Settings":
-    from drumline.settings import load_settings
+) -> "tuple[Settings, Sources]":
+    """Return the settings, and where they come from, to look there again."""
+    from drumline.settings import Sources
 
     flags = {
         "url": url,
@@ -123,7 +124,8 @@ def _load(
         "worker.queues": queues or None,
         "log.level": log_level,
     }
-    return load_settings(os.environ, flags=flags, config=config)
+    sources = Sources(os.environ, flags=flags, config=config)
+    return sources.load().settings, sources
 
 
 def run_process(settings: "Settings", process: Coroutine[Any, Any, None]) -> None:

@@ -15,6 +15,7 @@ from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, Ne
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
 from drumline.core.references import LITERAL_MARK, MARK, SECRET_MARK, fill_in, find_references
+from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
 from drumline.core.task import (
     DEFAULT_TENANT,
     EMPTY_PAYLOAD,
@@ -39,6 +40,7 @@ def accept_job(
     new_id: Callable[[], TaskId],
     tenant: str = DEFAULT_TENANT,
     limits: Limits = DEFAULT_LIMITS,
+    retry: RetryDefaults = DEFAULT_RETRY,
 ) -> NewJob:
     """Return the request as a job that can be stored, or raise `Invalid` naming the field at fault.
 
@@ -48,14 +50,14 @@ def accept_job(
         raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
     check_graph({key: task.needs for key, task in request.tasks.items()}, most=limits.job_tasks)
     ids = {check_text(key, field="tasks", longest=LONGEST_KEY): new_id() for key in request.tasks}
-    plain = _TasksOf(request, id, tenant, limits)
+    plain = _TasksOf(request, id, tenant, limits, retry)
     idempotency_key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
     return NewJob(
         id=id,
         tenant=tenant,
         name=check_name(request.name),
         owner=None if request.owner is None else check_text(request.owner, field="owner", longest=LONGEST_NAME),
-        options=_options_of(request),
+        options=_options_of(request, retry),
         depends_on=_jobs_needed(request.depends_on),
         idempotency_key=None if idempotency_key is None else check_key(idempotency_key),
         fingerprint=None if idempotency_key is None else _fingerprint(request),
@@ -74,7 +76,8 @@ def accept_job(
 class _TasksOf:
     """Accepts the tasks of one job."""
 
-    def __init__(self, request: JobRequest, job: JobId, tenant: str, limits: Limits) -> None:
+    def __init__(self, request: JobRequest, job: JobId, tenant: str, limits: Limits, retry: RetryDefaults) -> None:
+        self._retry = retry
         self._request = request
         self._job = job
         self._tenant = tenant
@@ -83,7 +86,7 @@ class _TasksOf:
     def accept(self, key: str, task: JobTaskRequest, id: TaskId) -> NewTask:
         """Return one task of the job, or raise `Invalid` naming the field by the task's key."""
         try:
-            plain = accept(self._plain(key, task), id=id, tenant=self._tenant, limits=self._limits)
+            plain = accept(self._plain(key, task), id=id, tenant=self._tenant, limits=self._limits, retry=self._retry)
             taken = self._taken(plain.payload, task.needs)
             options = replace(decode_options(plain.options), job=self._job, key=key, takes=taken)
             payload = plain.payload
@@ -138,7 +141,7 @@ def _payload_of(task: JobTaskRequest) -> Raw:
     return Raw(encode({"shell" if isinstance(task.command, str) else "command": task.command}))
 
 
-def _options_of(request: JobRequest) -> JobOptions:
+def _options_of(request: JobRequest, retry: RetryDefaults) -> JobOptions:
     plain = options_of(
         TaskRequest(
             name=request.name,
@@ -146,7 +149,8 @@ def _options_of(request: JobRequest) -> JobOptions:
             backoff=request.backoff,
             tags=request.tags,
             notify=request.notify,
-        )
+        ),
+        retry,
     )
     return JobOptions(retries=plain.retries, backoff=plain.backoff, tags=plain.tags, notify=plain.notify)
 

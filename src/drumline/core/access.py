@@ -58,6 +58,8 @@ class Permission(StrEnum):
     KEYS_MANAGE = "keys:manage"
     TENANTS_READ = "tenants:read"
     TENANTS_MANAGE = "tenants:manage"
+    CONFIG_READ = "config:read"
+    CONFIG_WRITE = "config:write"
 
 
 _LOOKING: Final = frozenset(
@@ -71,6 +73,7 @@ _LOOKING: Final = frozenset(
         Permission.METRICS_READ,
         Permission.SYSTEM_READ,
         Permission.TENANTS_READ,
+        Permission.CONFIG_READ,
     }
 )
 _OPERATING: Final = frozenset(
@@ -84,6 +87,7 @@ _OPERATING: Final = frozenset(
         Permission.SECRETS_READ,
         Permission.SECRETS_WRITE,
         Permission.AUDIT_READ,
+        Permission.CONFIG_WRITE,
     }
 )
 
@@ -100,7 +104,9 @@ ROLES: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
 )
 """What each role may do."""
 
-INSTALLATION: Final = frozenset({Permission.SYSTEM_READ, Permission.TENANTS_MANAGE})
+INSTALLATION: Final = frozenset(
+    {Permission.SYSTEM_READ, Permission.TENANTS_MANAGE, Permission.CONFIG_READ, Permission.CONFIG_WRITE}
+)
 """What only a key for every tenant may do, whatever its role."""
 
 

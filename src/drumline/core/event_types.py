@@ -60,6 +60,7 @@ FACTS: Final[Mapping[str, str]] = MappingProxyType(
         "drumline.key.enabled": "A disabled API key opens again.",
         "drumline.key.revoked": "An API key opens nothing any more.",
         "drumline.key.rotated": "An API key was made to replace another.",
+        "drumline.config.changed": "Somebody changed the runtime configuration.",
     }
 )
 """Changes of everything else: their data is an object with what is worth telling."""

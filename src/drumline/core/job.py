@@ -15,9 +15,9 @@ from msgspec import Raw, Struct, field
 from drumline.core.clock import Instant
 from drumline.core.ids import JobId, TaskId
 from drumline.core.recurring import JobSchedule
-from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, Backoff
 from drumline.core.state import State, Status, status_of
-from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES, EMPTY_PAYLOAD, NewTask, NotifyTarget
+from drumline.core.task import DEFAULT_QUEUE, EMPTY_PAYLOAD, NewTask, NotifyTarget
 
 
 class RunIf(StrEnum):
@@ -79,7 +79,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     name: str
     owner: str | None = None
     tasks: dict[str, JobTaskRequest]
-    retries: int = DEFAULT_RETRIES
+    retries: int | None = None
     backoff: Backoff | float | None = None
     notify: tuple[NotifyTarget, ...] = ()
     depends_on: tuple[str, ...] = ()

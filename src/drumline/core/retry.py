@@ -8,6 +8,7 @@ from msgspec import Struct
 from drumline.core.errors import Invalid
 
 MOST_RETRIES = 1000
+DEFAULT_RETRIES = 3
 
 
 class Backoff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -54,3 +55,13 @@ class Backoff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 
 DEFAULT_BACKOFF = Backoff()
+
+
+class RetryDefaults(Struct, frozen=True, kw_only=True):
+    """What holds for tasks that say nothing of retries."""
+
+    retries: int = DEFAULT_RETRIES
+    backoff: Backoff = DEFAULT_BACKOFF
+
+
+DEFAULT_RETRY = RetryDefaults()

@@ -110,6 +110,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/deliveries": Rule(Permission.SUBSCRIPTIONS_READ),
         "GET /api/v1/deliveries/{id}": Rule(Permission.SUBSCRIPTIONS_READ),
         "POST /api/v1/deliveries/{id}/resend": Rule(Permission.SUBSCRIPTIONS_WRITE, "delivery.resend"),
+        # The configuration of the whole fleet.
+        "GET /api/v1/config": Rule(Permission.CONFIG_READ),
+        "PATCH /api/v1/config": Rule(Permission.CONFIG_WRITE, "config.change"),
+        "GET /api/v1/config/history": Rule(Permission.CONFIG_READ),
         # What workers themselves say.
         "POST /api/v1/worker/sessions": _WORK,
         "POST /api/v1/worker/sessions/{session}/claim": _WORK,
@@ -119,7 +123,9 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/worker/sessions/{session}/progress": _WORK,
         "POST /api/v1/worker/sessions/{session}/secrets": _WORK,
         "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": _WORK,
+        "PATCH /api/v1/worker/sessions/{session}": _WORK,
         "DELETE /api/v1/worker/sessions/{session}": _WORK,
+        "GET /api/v1/worker/config": _WORK,
         # Keys, tenants, audit.
         "GET /api/v1/me": Rule(None),
         "POST /api/v1/keys": Rule(Permission.KEYS_MANAGE, "key.create"),

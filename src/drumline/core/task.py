@@ -21,13 +21,19 @@ from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_key, check_name, check_queue, check_tags
 from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import parse_priority
-from drumline.core.retry import DEFAULT_BACKOFF, MOST_RETRIES, Backoff
+from drumline.core.retry import (
+    DEFAULT_BACKOFF,
+    DEFAULT_RETRIES,
+    DEFAULT_RETRY,
+    MOST_RETRIES,
+    Backoff,
+    RetryDefaults,
+)
 from drumline.core.state import State, Status, status_of
 from drumline.core.target import target_of
 
 DEFAULT_QUEUE = "default"
 DEFAULT_TENANT = "default"
-DEFAULT_RETRIES = 3
 MOST_TARGETS = 20
 
 EMPTY_PAYLOAD = Raw(b"{}")
@@ -50,7 +56,8 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     priority: int | str = 0
     delay: float | str | None = None
     run_at: datetime | None = None
-    retries: int = DEFAULT_RETRIES
+    retries: int | None = None
+    """None is what the installation is set to, and so is a `backoff` of None."""
     backoff: Backoff | float | None = None
     timeout: float | str | None = None
     idempotency_key: str | None = None
@@ -161,6 +168,7 @@ def accept(
     id: TaskId,
     tenant: str = DEFAULT_TENANT,
     limits: Limits = DEFAULT_LIMITS,
+    retry: RetryDefaults = DEFAULT_RETRY,
 ) -> NewTask:
     """Return the request as a task that can be stored, or raise `Invalid` naming the field at fault."""
     if request.delay is not None and request.run_at is not None:
@@ -174,7 +182,7 @@ def accept(
         id=id,
         lane=_lane(tenant, request.queue, request.name, request.priority),
         payload=payload,
-        options=None if _has_default_options(request) else encode_options(options_of(request)),
+        options=None if _has_default_options(request, retry) else encode_options(options_of(request, retry)),
         run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
         delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
         idempotency_key=None if key is None else check_key(key),
@@ -188,10 +196,11 @@ def _lane(tenant: str, queue: str, name: str, priority: int | str) -> Lane:
     return Lane(tenant, check_queue(queue), check_name(name), parse_priority(priority))
 
 
-def _has_default_options(request: TaskRequest) -> bool:
+def _has_default_options(request: TaskRequest, retry: RetryDefaults) -> bool:
     """Tell whether there is nothing to check or store of a request's options: by far the most common case."""
     return (
-        request.retries == DEFAULT_RETRIES
+        request.retries is None
+        and retry is DEFAULT_RETRY
         and request.backoff is None
         and request.timeout is None
         and not request.tags
@@ -209,20 +218,21 @@ def decode_options(stored: bytes | str | None) -> TaskOptions:
     return DEFAULT_OPTIONS if stored is None else decode(stored, TaskOptions)
 
 
-def options_of(request: TaskRequest) -> TaskOptions:
+def options_of(request: TaskRequest, retry: RetryDefaults = DEFAULT_RETRY) -> TaskOptions:
     """Return what a request says of retries, time and people to tell, or raise `Invalid` naming the field at fault."""
-    if not 0 <= request.retries <= MOST_RETRIES:
+    retries = retry.retries if request.retries is None else request.retries
+    if not 0 <= retries <= MOST_RETRIES:
         raise Invalid(f"must be from 0 to {MOST_RETRIES}", field="retries")
     backoff = request.backoff
     if backoff is None:
-        backoff = DEFAULT_BACKOFF
+        backoff = retry.backoff
     elif not isinstance(backoff, Backoff):
         backoff = Backoff(base=backoff)
     timeout = None if request.timeout is None else millis(parse_duration(request.timeout, field="timeout"))
     if timeout == 0:
         raise Invalid("must be more than zero", field="timeout")
     return TaskOptions(
-        retries=request.retries,
+        retries=retries,
         backoff=backoff.check(),
         timeout_ms=timeout,
         tags=check_tags(request.tags),
@@ -240,8 +250,10 @@ def _checked_targets(targets: tuple[NotifyTarget, ...]) -> tuple[NotifyTarget, .
 
 def _fingerprint(request: TaskRequest) -> bytes:
     """Digest what the caller asked for; key order and white space inside the payload do not matter."""
+    # As it was when the default could not be changed: a key outlives an upgrade.
+    retries = DEFAULT_RETRIES if request.retries is None else request.retries
     plain = (
         request.name, decode(bytes(request.payload), object), request.queue, parse_priority(request.priority),
-        request.delay, request.run_at, request.retries, request.backoff, request.timeout, request.tags, request.notify,
+        request.delay, request.run_at, retries, request.backoff, request.timeout, request.tags, request.notify,
     )  # fmt: skip
     return sha256(encode_canonical(plain)).digest()

@@ -23,6 +23,7 @@ class Cause(StrEnum):
     SCHEDULED = "scheduled"
     BACKING_OFF = "backing_off"
     QUEUE_PAUSED = "queue_paused"
+    NAME_PAUSED = "name_paused"
     NO_WORKER = "no_worker"
     WORKERS_BUSY = "workers_busy"
     BEHIND = "behind"
@@ -49,6 +50,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     sessions: tuple[SessionView, ...] = ()
     pause: str | None = None
     """Why its queue is paused: empty if nobody said, None if it is not."""
+    is_name_paused: bool = False
+    """Whether the configuration says that tasks of its name wait."""
     ahead: int = 0
     waits_for: tuple[str, ...] = ()
     """The keys of the tasks of its job that it waits for."""
@@ -89,11 +92,15 @@ def _time(task: TaskView, around: Surroundings) -> list[Reason]:
 
 
 def _pause(task: TaskView, around: Surroundings) -> list[Reason]:
-    if around.pause is None:
-        return []
-    why = f": {around.pause}" if around.pause else ""
-    queue = task.lane.queue
-    return [Reason(cause=Cause.QUEUE_PAUSED, text=f"the queue {queue} is paused{why}", names=(queue,))]
+    reasons = []
+    if around.pause is not None:
+        why = f": {around.pause}" if around.pause else ""
+        queue = task.lane.queue
+        reasons.append(Reason(cause=Cause.QUEUE_PAUSED, text=f"the queue {queue} is paused{why}", names=(queue,)))
+    if around.is_name_paused:
+        text = f"the configuration pauses tasks named {task.lane.name} (pauses.names)"
+        reasons.append(Reason(cause=Cause.NAME_PAUSED, text=text, names=(task.lane.name,)))
+    return reasons
 
 
 def _workers(task: TaskView, around: Surroundings) -> list[Reason]:

@@ -13,6 +13,7 @@ from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
+from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.offer import Offers
 from drumline.engine.shares import Shares
 from drumline.ports.queue import Queue
@@ -60,11 +61,14 @@ class Claims:
         self._clock = clock
         self._new_nonce = new_nonce
         self._hinted: Batcher[ClaimRequest, Claim] = Batcher(
-            store.claim, name="hinted claims", largest=50, parallel=FLIGHTS
+            store.claim, name="hinted claims", largest=DEFAULT_TUNING.claim_batch, parallel=FLIGHTS
         )
         # Apart from the others, and few at a time: when the queue is away, claimers meet at the same tasks.
-        self._batcher: Batcher[ClaimRequest, Claim] = Batcher(store.claim, name="claims", largest=50, parallel=FLIGHTS)
+        self._batcher: Batcher[ClaimRequest, Claim] = Batcher(
+            store.claim, name="claims", largest=DEFAULT_TUNING.claim_batch, parallel=FLIGHTS
+        )
         self.measure(Metrics(clock))
+        self._paused: frozenset[str] = frozenset()
         self._left: set[asyncio.Future[Claim]] = set()
         self._returns: set[asyncio.Task[None]] = set()
 
@@ -74,6 +78,13 @@ class Claims:
         metrics.claimed.begin(HINTED, CHOSEN)
         metrics.fallbacks.begin(NO_HINTS, WRONG, BETTER)
         self._hinted.meter = self._batcher.meter = metrics.batch.of("claims")
+
+    def tune(self, tuning: Tuning) -> None:
+        """Go by other sizes and pauses from now on."""
+        self._paused = tuning.paused_names
+        self._waiters.poll = tuning.poll
+        for batcher in (self._hinted, self._batcher):
+            batcher.resize(tuning.claim_batch)
 
     async def claim(
         self,
@@ -95,7 +106,7 @@ class Claims:
             nonce=self._new_nonce() if nonce is None else nonce,
             limit=limit,
             queues=spec.queues,
-            names=spec.names,
+            names=self._handed_out(spec.names),
             tenant=spec.tenant,
             again=again and nonce is not None,
         )
@@ -113,7 +124,7 @@ class Claims:
                     until = self._until(claim)
                     early = early + 1 if until <= 0 else 0
                     await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
-                request = msgspec.structs.replace(request, again=False)
+                request = msgspec.structs.replace(request, again=False, names=self._handed_out(spec.names))
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Take a worker's word for how many tasks of each tenant it has: its next claims are fair by it."""
@@ -126,6 +137,12 @@ class Claims:
             await asyncio.sleep(0)  # their callbacks begin the returns
         if self._returns:
             await asyncio.wait(set(self._returns))
+
+    def _handed_out(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names without those that are paused."""
+        if not self._paused:
+            return names
+        return tuple(name for name in names if name not in self._paused)
 
     async def _join(self, request: ClaimRequest) -> Claim:
         """Claim; if the claimer leaves before its answer comes, give back what it was given."""

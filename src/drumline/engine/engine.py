@@ -8,9 +8,11 @@ from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
+from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
 from drumline.engine.claim import Claims
+from drumline.engine.configuration import ConfigDesk
 from drumline.engine.control import Control
 from drumline.engine.counts import Counts
 from drumline.engine.dead_letters import DeadLetterDesk
@@ -46,6 +48,9 @@ from drumline.ports.store import Hint, Store
 class Engine:
     """All that can be done with tasks, on any backend."""
 
+    tuning: Tuning = DEFAULT_TUNING
+    """How it works, as last told by `tune`."""
+
     def __init__(
         self,
         store: Store,
@@ -59,8 +64,7 @@ class Engine:
         clock = clock or SystemClock()
         # Ids need not be secret, only distinct: a fast generator with a seed from the system is right.
         random = Random(SystemRandom().getrandbits(256))  # noqa: S311
-        self.store = store
-        self.queue = queue
+        self.store, self.queue = store, queue
         self.clock = clock
         self.limits = limits
         self.access = Access(store, clock)
@@ -114,6 +118,7 @@ class Engine:
             limits=limits,
         )
         self.figures = Figures(store)
+        self.configuration = ConfigDesk(store)
         self.whys = Whys(store)
         self.feed = Feed(store)
         self.subscriptions = SubscriptionDesk(store, new_id=new_id)
@@ -157,6 +162,15 @@ class Engine:
         self.metrics = metrics
         for service in (self.submissions, self.claims, self.settlements):
             service.measure(metrics)
+
+    def tune(self, tuning: Tuning) -> None:
+        """Work otherwise from now on; whatever is under way goes on as it was begun."""
+        self.tuning = tuning
+        self.submissions.tune(tuning)
+        self.claims.tune(tuning)
+        self.jobs.tune(tuning)
+        self.firings.tune(tuning)
+        self.whys.paused_names = tuning.paused_names
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""

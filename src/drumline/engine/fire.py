@@ -6,7 +6,9 @@ from typing import Final
 from drumline.core.firing import Absence
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.limits import Limits
+from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.state import State
+from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.noting import Noting
 from drumline.ports.hint import Effects, Hint
@@ -30,6 +32,11 @@ class Firings:
         self._effects = effects
         self._new_id = new_id
         self._limits = limits
+        self._retry = DEFAULT_RETRY
+
+    def tune(self, tuning: Tuning) -> None:
+        """Go by other defaults from now on."""
+        self._retry = tuning.retry
 
     async def watch(self) -> Watch:
         """Tell what there is to fire, and when."""
@@ -52,7 +59,7 @@ class Firings:
         return self._told(await self._store.add_runs(schedule, runs, self._order(len(runs))))
 
     def _order(self, limit: int, absence: Absence | None = None) -> FireOrder:
-        return FireOrder(limit=limit, new_id=self._new_id, absence=absence, limits=self._limits)
+        return FireOrder(limit=limit, new_id=self._new_id, absence=absence, limits=self._limits, retry=self._retry)
 
     def _told(self, fired: Fired) -> Fired:
         """Note and offer what was made. It is committed: what is lost here is found by the sweep."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from drumline.core.errors import Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
@@ -25,7 +27,13 @@ class LocalGateway:
         return await self._engine.sessions.open(spec)
 
     async def claim(
-        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+        self,
+        session: SessionId,
+        *,
+        limit: int,
+        wait: float,
+        held: Mapping[str, int] = NOTHING_HELD,
+        queues: tuple[str, ...] | None = None,
     ) -> Sequence[ClaimedTask]:
         """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
         try:
@@ -33,7 +41,13 @@ class LocalGateway:
         except NotFound:
             return ()
         self._engine.claims.note_held(session, held)
+        if queues is not None:
+            spec = msgspec.structs.replace(spec, queues=queues)
         return await self._engine.claims.claim(session, spec, limit=limit, wait=wait)
+
+    async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        """Say what the worker serves from now on."""
+        await self._engine.sessions.change(session, queues=queues, capacity=capacity)
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""

@@ -10,6 +10,7 @@ from drumline.core.ids import JobId, parse_job_id, parse_task_id
 from drumline.core.job import ENDED, JobRequest, JobView, NodeView
 from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT
+from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.endings import Endings
 from drumline.engine.query import LOOK_EVERY, Page
@@ -44,6 +45,10 @@ class JobDesk:
         self._endings = endings
         self._clock = clock
         self._limits = limits
+
+    def tune(self, tuning: Tuning) -> None:
+        """Go by other defaults from now on."""
+        self._submissions.tune(tuning)
 
     async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not; an answer means that it is durable."""

@@ -52,6 +52,11 @@ class SessionDesk:
             self._specs.pop(beat.session, None)
         return reply
 
+    async def change(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        """Note what a worker serves from now on; other servers go by what its claims say."""
+        self._specs.pop(session, None)
+        await self._store.change_session(session, queues=queues, capacity=capacity)
+
     async def close(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
         self._specs.pop(session, None)

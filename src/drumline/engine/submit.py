@@ -9,14 +9,13 @@ from drumline.core.limits import Limits
 from drumline.core.metrics import Metrics
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
+from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.offer import Offers
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.ports.store import Hint, Submitting
 from drumline.sdk.batcher import Batcher, Weights
 
-LARGEST: Final = 500
-"""Tasks in one transaction: more would cost each of them no less, and two at once keep both sides busy."""
 E = TypeVar("E", bound=DrumlineError | None)
 
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
@@ -44,10 +43,11 @@ class Submissions:
         self._new_id = new_id
         self._limits = limits
         self._quotas = quotas
+        self._retry = DEFAULT_TUNING.retry
         self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
             self._flush,
             name="submissions",
-            largest=LARGEST,
+            largest=DEFAULT_TUNING.submit_batch,
             parallel=parallel,
             weights=Weights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
@@ -56,9 +56,14 @@ class Submissions:
         """Count in these figures; to be called before use."""
         self._batcher.meter = metrics.batch.of("submissions")
 
+    def tune(self, tuning: Tuning) -> None:
+        """Go by other defaults and sizes from now on."""
+        self._retry = tuning.retry
+        self._batcher.resize(tuning.submit_batch)
+
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
         """Store one task, or raise the reason why not."""
-        task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
+        task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits, retry=self._retry)
         if has_secrets(task.payload):
             await self.secrets.check([Wanted(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
@@ -117,7 +122,7 @@ class Submissions:
         if isinstance(request, DrumlineError):
             return _placed(request, number)
         try:
-            return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits)
+            return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits, retry=self._retry)
         except Invalid as error:
             return _placed(error, number)
 

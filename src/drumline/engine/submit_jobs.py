@@ -9,8 +9,10 @@ from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, NewJob
 from drumline.core.limits import Limits
+from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_TENANT
+from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.noting import Noting
 from drumline.engine.quotas import QuotaDesk
@@ -47,9 +49,14 @@ class JobSubmissions:
         self._new_id = new_id
         self._limits = limits
         self._quotas = quotas
+        self._retry = DEFAULT_RETRY
         self._batcher: Batcher[NewJob, SubmittedJob | KeyReused | Invalid] = Batcher(
             self._flush, name="jobs", largest=100, weights=Weights(_weight_of, MOST_BYTES_WAITING)
         )
+
+    def tune(self, tuning: Tuning) -> None:
+        """Go by other defaults from now on."""
+        self._retry = tuning.retry
 
     async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not."""
@@ -76,8 +83,10 @@ class JobSubmissions:
         ids = iter([self._new_id() for _ in request.tasks])
         job = JobId(self._new_id())
 
+        retry = self._retry
+
         def check() -> NewJob:
-            return accept_job(request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits)
+            return accept_job(request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits, retry=retry)
 
         return check() if len(request.tasks) < LARGE else await asyncio.to_thread(check)
 

@@ -21,6 +21,8 @@ class Whys:
 
     def __init__(self, store: Looked) -> None:
         self._store = store
+        self.paused_names: frozenset[str] = frozenset()
+        """Task names that the configuration pauses."""
 
     async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[Reason, ...]:
         """Return why a task is not running, the weightiest reason first, or raise `NotFound`."""
@@ -39,6 +41,7 @@ class Whys:
             now=now,
             sessions=tuple(await self._store.sessions()),
             pause=await self._pause(view.lane),
+            is_name_paused=view.lane.name in self.paused_names,
             ahead=await self._store.count_ahead(view, limit=MOST_AHEAD),
         )
 

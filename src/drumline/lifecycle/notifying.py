@@ -9,6 +9,7 @@ from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.ids import IdSource
 from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
+from drumline.lifecycle.live import following
 from drumline.lifecycle.mailing import mail_server
 from drumline.lifecycle.processes import opened
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -24,12 +25,12 @@ from drumline.notifier.recording import Recorder
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.outbound.webhook import WebhookSender
 from drumline.scheduler.duty import Rounds
-from drumline.settings import Settings
+from drumline.settings import Settings, Sources
 
 
-async def run_notifier(settings: Settings) -> None:
+async def run_notifier(settings: Settings, sources: Sources | None = None) -> None:
     """Run a notifier alone; any number of them may run."""
-    async with opened(settings) as wired:
+    async with opened(settings) as wired, following(wired.engine, settings, sources):
         services = notifier_services(wired.engine, settings, is_embedded=False)
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="notifier") as watch:

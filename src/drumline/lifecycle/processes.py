@@ -20,6 +20,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
 from drumline.lifecycle.lending import lend
+from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live
 from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -29,6 +30,7 @@ from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.fire import Firer
+from drumline.scheduler.pauses import PauseKeeper
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.prune_events import EventPruner
 from drumline.scheduler.reap import Reaper
@@ -38,7 +40,7 @@ from drumline.scheduler.stock import Stocktaker
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
-from drumline.settings import Settings
+from drumline.settings import Settings, Sources
 from drumline.wiring import Wired, remote_gateway, wire
 
 STORE_SECONDS = 60.0
@@ -73,15 +75,15 @@ def spare_collector() -> None:
     gc.set_threshold(COLLECT_AFTER, 10, 10)
 
 
-async def run_scheduler(settings: Settings) -> None:
+async def run_scheduler(settings: Settings, sources: Sources | None = None) -> None:
     """Run the duties alone."""
-    async with opened(settings) as wired:
+    async with opened(settings) as wired, following(wired.engine, settings, sources):
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="scheduler") as watch:
                 await run_in_stages([Stage(duties_of(wired, settings)), Stage(watch.services)], stopping)
 
 
-async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
+async def run_worker(settings: Settings, targets: Sequence[str], sources: Sources | None = None) -> None:
     """Run a worker alone: through the API if the settings name a server, else on the engine's own backends."""
     apps = load_apps(targets)
     kinds = built_in_kinds(settings, is_embedded=False)
@@ -90,13 +92,18 @@ async def run_worker(settings: Settings, targets: Sequence[str]) -> None:
         transport = HttpTransport(str(settings.url), api_key=settings.api_key)
         await _check_key(transport, settings)
         lend(apps, transport, settings)
-        async with remote_gateway(settings) as gateway:
-            metrics = Metrics()
+        async with (
+            remote_gateway(settings) as gateway,
+            kept_live(Live(settings, sources, RemoteRuntime(gateway))) as live,
+        ):
             besides: dict[str, Service] = {"schedules": register_schedules(apps, transport)}
-            await _run_crew(Crew(gateway, apps, worker_settings(settings), kinds, metrics), besides, settings)
+            crew = Crew(gateway, apps, worker_settings(live.settings), kinds, Metrics())
+            live.follow(crew.change)
+            await _run_crew(crew, besides, settings)
         return
-    async with opened(settings) as wired:
-        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(settings), kinds, wired.engine.metrics)
+    async with opened(settings) as wired, following(wired.engine, settings, sources) as live:
+        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(live.settings), kinds, wired.engine.metrics)
+        live.follow(crew.change)
         own = EngineTransport(wired.engine, asyncio.get_running_loop())
         lend(apps, own, settings)
         await _run_crew(crew, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)}, settings)
@@ -183,6 +190,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Statistician(engine.store, metrics=engine.metrics),
         Stocktaker(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
+        PauseKeeper(engine.store, engine.control, queues=lambda: engine.tuning.paused_queues),
     ]
     if wired.sweeper is not None:
         duties.append(wired.sweeper)

@@ -24,6 +24,7 @@ from drumline.lifecycle.apps import load_apps
 from drumline.lifecycle.banner import Ready, banner
 from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
 from drumline.lifecycle.lending import lend
+from drumline.lifecycle.live import following
 from drumline.lifecycle.notifying import notifier_services
 from drumline.lifecycle.processes import duties_of, hear, opened
 from drumline.lifecycle.registering import register_schedules
@@ -34,7 +35,7 @@ from drumline.lifecycle.watching import lingering, watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
-from drumline.settings import Settings
+from drumline.settings import Settings, Sources
 from drumline.settings.fields import KEY_FILE
 
 Say = Callable[[str], None]
@@ -44,19 +45,26 @@ Besides = Callable[[str, str], dict[str, Service]]
 
 
 async def run_dev(
-    settings: Settings, targets: Sequence[str], *, say: Say, besides: Besides = lambda _url, _key: {}
+    settings: Settings,
+    targets: Sequence[str],
+    *,
+    say: Say,
+    besides: Besides = lambda _url, _key: {},
+    sources: Sources | None = None,
 ) -> None:
     """Run API, scheduler duties, a notifier and a worker in this process; what is besides them stops first."""
     apps = load_apps(targets)
     make_data_folder(settings.data)
     key = _server_key(settings)
-    async with opened(settings) as wired:
+    async with opened(settings) as wired, AsyncExitStack() as around:
         engine = wired.engine
         await engine.store.migrate()
+        live = await around.enter_async_context(following(engine, settings, sources))
         stop_api = asyncio.Event()
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
-        crew = Crew(LocalGateway(engine), apps, worker_settings(settings), kinds, engine.metrics)
+        crew = Crew(LocalGateway(engine), apps, worker_settings(live.settings), kinds, engine.metrics)
+        live.follow(crew.change)
         own = EngineTransport(engine, asyncio.get_running_loop())
         lend(apps, own, settings)
         async with AsyncExitStack() as stack:
@@ -83,10 +91,10 @@ async def run_dev(
             await run_in_stages(stages, stopping)
 
 
-async def run_api(settings: Settings, *, say: Say) -> None:
+async def run_api(settings: Settings, *, say: Say, sources: Sources | None = None) -> None:
     """Run the API alone."""
     key = _server_key(settings)
-    async with opened(settings) as wired:
+    async with opened(settings) as wired, following(wired.engine, settings, sources):
         engine = wired.engine
         stop_api = asyncio.Event()
         async with AsyncExitStack() as stack:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from drumline.core.errors import Invalid
 from drumline.core.metrics import Metrics
@@ -10,9 +11,13 @@ from drumline.lifecycle.mailing import mail_server
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.ports.gateway import Gateway
 from drumline.settings import Settings
+from drumline.settings.queues import parse_queues
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.worker import Worker
+
+MOST_THREADS: Final = 100_000
+"""There are as many as there are tasks in them: the capacity, which may change, bounds those."""
 
 
 class Crew:
@@ -38,13 +43,20 @@ class Crew:
         """Work until told to stop, or drained by an operator."""
         await self._worker.run(stop, hurry)
 
+    def change(self, settings: Settings) -> None:
+        """Go by other settings, as far as they may change while tasks run."""
+        self._worker.change(worker_settings(settings))
+
 
 def worker_settings(settings: Settings) -> WorkerSettings:
     """Return what the settings say about a worker."""
+    weights = parse_queues(settings.worker.queues)
     return WorkerSettings(
         capacity=settings.worker.concurrency,
-        threads=settings.worker.concurrency,
-        queues=settings.worker.queues,
+        threads=MOST_THREADS,
+        queues=tuple(weights),
+        weights=weights,
+        report_batch=settings.tune.report_batch,
         label=settings.worker.label,
         grace=settings.worker.grace.total_seconds(),
         limits=settings.limits,

@@ -17,6 +17,7 @@ import structlog
 
 from drumline.core.masking import masked
 from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
+from drumline.observe.level import drop_unimportant, set_level
 
 Format = Literal["auto", "text", "json"]
 MARGIN: Final = "    | "
@@ -26,7 +27,6 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction = DEFAULT_REDACTION) -> None:
     """Write events of at least `level` to standard error."""
-    number = logging.getLevelNamesMapping()[level.upper()]
     as_text = format == "text" or (format == "auto" and sys.stderr.isatty())
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -36,8 +36,9 @@ def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction 
     form = (one_line, _text_renderer()) if as_text else (_rename, _json_renderer())
     last: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, concealer(redaction), *form]
     structlog.configure(
-        processors=[*shared, *last],
-        wrapper_class=structlog.make_filtering_bound_logger(number),
+        # The level may change while loggers are in use, so it is looked at for each event.
+        processors=[drop_unimportant, *shared, *last],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.NOTSET),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
@@ -48,10 +49,8 @@ def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction 
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
-    logging.basicConfig(level=number, handlers=[handler], force=True)
-    # What libraries do all day is not news; what goes wrong is.
-    for noisy in ("uvicorn", "httpx", "httpcore", "asyncio"):
-        logging.getLogger(noisy).setLevel(max(number, logging.WARNING))
+    logging.basicConfig(handlers=[handler], force=True)
+    set_level(level)
 
 
 def concealer(redaction: Redaction) -> structlog.typing.Processor:

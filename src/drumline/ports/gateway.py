@@ -39,12 +39,23 @@ class Gateway(Protocol):
         ...
 
     async def claim(
-        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+        self,
+        session: SessionId,
+        *,
+        limit: int,
+        wait: float,
+        held: Mapping[str, int] = NOTHING_HELD,
+        queues: tuple[str, ...] | None = None,
     ) -> Sequence[ClaimedTask]:
         """Return up to `limit` tasks, waiting up to `wait` seconds for the first; nothing if the session is closed.
 
         `held` is how many tasks of each tenant the worker has: who has much in flight comes after who has little.
+        `queues` says from which, where that differs from what the session was opened with; empty means all.
         """
+        ...
+
+    async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        """Say what the worker serves from now on, for those who look at it; a session that is closed stays so."""
         ...
 
     async def beat(self, beat: Beat) -> BeatReply:

@@ -16,6 +16,7 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.recurring import Policy
+from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
 from drumline.core.schedule import NewSchedule, Origin, RunKind, RunView, ScheduleState, ScheduleView, Target, Turn
 from drumline.core.task import NewTask
 from drumline.core.timetable import Rule
@@ -75,6 +76,7 @@ class FireOrder(Struct, frozen=True, kw_only=True):
     new_id: Callable[[], TaskId]
     absence: Absence | None = None
     limits: Limits = DEFAULT_LIMITS
+    retry: RetryDefaults = DEFAULT_RETRY
 
 
 class Fired(Struct, frozen=True, kw_only=True):

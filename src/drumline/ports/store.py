@@ -33,6 +33,7 @@ from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it bel
 from drumline.ports.jobs import Jobs
 from drumline.ports.notifications import Notifications
 from drumline.ports.outbox import Outbox
+from drumline.ports.runtime_config import RuntimeConfigs
 from drumline.ports.schedules import Schedules
 from drumline.ports.secrets import SecretKeeping
 from drumline.ports.stats import Stats
@@ -238,6 +239,10 @@ class Sessions(Protocol):
         """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
         ...
 
+    async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
+        """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
+        ...
+
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
         ...
@@ -404,6 +409,7 @@ class Store(
     Notifications,
     AccessStore,
     SecretKeeping,
+    RuntimeConfigs,
     Stats,
     Protocol,
 ):

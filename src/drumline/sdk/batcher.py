@@ -128,6 +128,10 @@ class Batcher(Generic[In, Out]):
         self._weight = 0
         self._flights: set[asyncio.Task[None]] = set()
 
+    def resize(self, largest: int) -> None:
+        """Send larger or smaller batches from now on."""
+        self._largest = largest
+
     async def join(self, item: In) -> Out:
         """Send one item with its neighbours."""
         return await self.joined(item)

@@ -22,7 +22,7 @@ from drumline.core.fold import Vertex
 from drumline.core.job import JobRequest, JobTaskRequest, RunIf
 from drumline.core.mermaid import mermaid
 from drumline.core.retry import Backoff
-from drumline.core.task import DEFAULT_RETRIES, NotifyTarget, TaskRequest
+from drumline.core.task import NotifyTarget, TaskRequest
 from drumline.core.wording import suggestion
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.handle import decode_any
@@ -116,7 +116,7 @@ class Dag:
             name=self.name,
             owner=options.get("owner"),
             tasks=dict(self._tasks),
-            retries=options.get("retries", DEFAULT_RETRIES),
+            retries=options.get("retries"),
             backoff=options.get("backoff"),
             notify=tuple(options.get("notify", ())),
             depends_on=tuple(needed),
@@ -258,8 +258,7 @@ class Adder:
             priority=request.priority,
             delay=request.delay,
             run_at=request.run_at,
-            # The default is no word of the task's own: the job's holds.
-            retries=None if request.retries == DEFAULT_RETRIES else request.retries,
+            retries=request.retries,
             backoff=request.backoff,
             timeout=request.timeout,
             tags=request.tags,

@@ -18,7 +18,7 @@ from drumline.core.errors import Invalid
 from drumline.core.names import check_name
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import TaskType
-from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES
+from drumline.core.task import DEFAULT_QUEUE
 from drumline.sdk.arguments import ENCODER, Arguments, decode_hook, resolve_hints
 from drumline.sdk.context import Context
 from drumline.sdk.signals import Permanent, Signal
@@ -37,7 +37,8 @@ class Defaults(Struct, frozen=True, kw_only=True):
 
     queue: str = DEFAULT_QUEUE
     priority: int = 0
-    retries: int = DEFAULT_RETRIES
+    retries: int | None = None
+    """None leaves it to the installation, which tries three times more unless it is set otherwise."""
     backoff: Backoff = DEFAULT_BACKOFF
     timeout: timedelta | None = None
     tags: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from drumline.core.duration import Duration, parse_duration
 from drumline.core.ids import TaskId
 from drumline.core.priority import parse_priority
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
-from drumline.core.task import DEFAULT_QUEUE, DEFAULT_RETRIES, NotifyTarget, TaskRequest, accept
+from drumline.core.task import DEFAULT_QUEUE, NotifyTarget, TaskRequest, accept
 from drumline.core.wording import suggestion
 from drumline.sdk.definition import Defaults, Mode
 
@@ -115,9 +115,9 @@ def apply(request: TaskRequest, options: Options) -> TaskRequest:
     return msgspec.structs.replace(request, **changes)
 
 
-def _retries_of(settings: TaskSettings) -> int:
+def _retries_of(settings: TaskSettings) -> int | None:
     if "max_attempts" not in settings:
-        return settings.get("retries", DEFAULT_RETRIES)
+        return settings.get("retries")
     if "retries" in settings:
         raise TypeError("give either retries or max_attempts (retries plus one), not both")
     return settings["max_attempts"] - 1

@@ -1,10 +1,20 @@
-"""Settings: one frozen struct, read once, handed down.
+"""Settings: one frozen struct, handed down.
 
-`fields.py` says what can be set, `sources.py` reads it: file < environment < flags. Only the command line calls
-`load_settings`; no other module reads the environment.
+`fields.py` says what can be set, `leaves.py` how a value is read, `sources.py` from where and which wins. Only the
+command line makes `Sources`; no other module reads the environment. What may change while a process runs is `LIVE` in
+`leaves.py`; `lifecycle/watching.py` takes it over.
 """
 
 from drumline.settings.fields import LogSettings, Secret, Settings, SmtpSettings, WorkerSettings
-from drumline.settings.sources import load_settings
+from drumline.settings.sources import Loaded, Sources, load_settings
 
-__all__ = ["LogSettings", "Secret", "Settings", "SmtpSettings", "WorkerSettings", "load_settings"]
+__all__ = [
+    "Loaded",
+    "LogSettings",
+    "Secret",
+    "Settings",
+    "SmtpSettings",
+    "Sources",
+    "WorkerSettings",
+    "load_settings",
+]

@@ -8,9 +8,11 @@ from msgspec import Meta, Struct, field
 
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.redaction import DEFAULT_FIELDS
+from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, MOST_RETRIES
 
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Count = Annotated[int, Meta(ge=1, le=100_000)]
+Batch = Annotated[int, Meta(ge=1, le=10_000)]
 
 SQLITE_FILE = "drumline.db"
 KEY_FILE = "api-key"
@@ -34,11 +36,60 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     concurrency: Count = 64
     """How many tasks it runs at once."""
     queues: tuple[str, ...] = ()
-    """The queues it serves; none named means all of them."""
+    """The queues it serves; none named means all of them. `mail=3` gives a queue three times the room of `reports`
+    while both have tasks; nothing stays idle for it."""
     grace: timedelta = timedelta(seconds=30)
     """How long running tasks may go on after the worker was asked to stop; then they are given back."""
     label: str = ""
     """A name for people, shown in the list of workers."""
+
+
+class PauseSettings(Struct, frozen=True, kw_only=True):
+    """What is not handed out for the time being, for every tenant. What runs goes on."""
+
+    queues: tuple[str, ...] = ()
+    """Queues whose tasks wait. The schedulers pause them, and resume them once they are not named any more."""
+    names: tuple[str, ...] = ()
+    """Task names whose tasks wait."""
+
+
+class TaskSettings(Struct, frozen=True, kw_only=True):
+    """What holds for tasks that say nothing else, from when it is set."""
+
+    retries: Annotated[int, Meta(ge=0, le=MOST_RETRIES)] = DEFAULT_RETRIES
+    """How often a task is tried again."""
+    backoff_base: Annotated[float, Meta(ge=0, le=31_622_400)] = DEFAULT_BACKOFF.base
+    """Seconds before the first retry."""
+    backoff_factor: Annotated[float, Meta(ge=1, le=100)] = DEFAULT_BACKOFF.factor
+    """How many times as long each further one waits."""
+    backoff_cap: Annotated[float, Meta(ge=0, le=31_622_400)] = DEFAULT_BACKOFF.cap
+    """Seconds that a retry waits at most."""
+    backoff_jitter: Annotated[float, Meta(ge=0, le=1)] = DEFAULT_BACKOFF.jitter
+    """The share of each wait that is left to chance."""
+
+
+class TuneSettings(Struct, frozen=True, kw_only=True):
+    """How the engine works. The defaults were measured to be right nearly everywhere."""
+
+    poll: timedelta = timedelta(seconds=1)
+    """How often somebody who waits for tasks looks for them although nobody called: the net under the wake-ups."""
+    submit_batch: Batch = 500
+    """Tasks that are stored in one transaction at most."""
+    claim_batch: Batch = 50
+    """Claims of workers that are answered by one statement at most."""
+    report_batch: Batch = 500
+    """Reports that a worker sends together at most."""
+
+
+class WatchSettings(Struct, frozen=True, kw_only=True):
+    """How soon a running process sees that its configuration has changed; 0 never looks."""
+
+    file_every: timedelta = timedelta(seconds=1)
+    """How often it looks at the settings file."""
+    parameters_every: timedelta = timedelta(seconds=3)
+    """How often it asks the Parameter Store. AWS answers some 40 such questions a second for a whole account."""
+    runtime_every: timedelta = timedelta(seconds=1)
+    """How often it looks for a new runtime configuration in the store."""
 
 
 class SmtpSettings(Struct, frozen=True, kw_only=True):
@@ -216,6 +267,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     poison_after: Count = 3
     """How many workers a task may take down with it before it is failed for good."""
     worker: WorkerSettings = field(default_factory=WorkerSettings)
+    pauses: PauseSettings = field(default_factory=PauseSettings)
+    tasks: TaskSettings = field(default_factory=TaskSettings)
+    tune: TuneSettings = field(default_factory=TuneSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
     events: EventSettings = field(default_factory=EventSettings)
     bus: BusSettings = field(default_factory=BusSettings)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from drumline.core.ids import SessionId
@@ -10,6 +10,7 @@ from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.worker.holdings import Holdings
 from drumline.worker.link import Link
+from drumline.worker.turns import Turns
 
 ANSWER_SECONDS: Final = 10.0
 """How much longer than its own wait a claim may take."""
@@ -34,6 +35,15 @@ class Claims:
         self._holdings = holdings
         self._start = start
         self._wait = wait
+        self._queues: tuple[str, ...] | None = None
+        self._turns: Turns | None = None
+
+    def serve(self, weights: Mapping[str, int], *, opened_with: tuple[str, ...]) -> None:
+        """Claim from these queues, by their weights; the session was opened with some."""
+        turns = Turns(weights)
+        self._turns = None if turns.are_even else turns
+        # What the session says already need not be said again, and a server of yesterday would not understand it.
+        self._queues = None if tuple(weights) == opened_with else tuple(weights)
 
     async def run(self, session: SessionId) -> None:
         """Claim and start tasks until cancelled."""
@@ -46,15 +56,36 @@ class Claims:
     async def pass_once(self, session: SessionId) -> int:
         """Claim once what there is room for; return how many tasks were started."""
         limit = await self._holdings.room()
+        if self._turns is None:
+            return len(await self._claim(session, limit, wait=self._wait, queues=self._queues) or ())
+        return await self._claim_by_weight(session, limit, self._turns)
+
+    async def _claim_by_weight(self, session: SessionId, room: int, turns: Turns) -> int:
+        """Ask each queue for its share; if none has anything, wait for the first task of any."""
+        started = 0
+        for queue, count in turns.share(room):
+            tasks = await self._claim(session, count, wait=0.0, queues=(queue,))
+            if tasks is None:
+                return started
+            turns.took(queue, count, len(tasks))
+            started += len(tasks)
+        if started:
+            return started
+        return len(await self._claim(session, room, wait=self._wait, queues=self._queues) or ())
+
+    async def _claim(
+        self, session: SessionId, limit: int, *, wait: float, queues: tuple[str, ...] | None
+    ) -> Sequence[ClaimedTask] | None:
+        """Claim and start tasks, and return them; None if nobody answered."""
         try:
-            async with asyncio.timeout(self._wait + ANSWER_SECONDS):
+            async with asyncio.timeout(wait + ANSWER_SECONDS):
                 tasks = await self._gateway.claim(
-                    session, limit=limit, wait=self._wait, held=self._holdings.by_tenant()
+                    session, limit=limit, wait=wait, held=self._holdings.by_tenant(), queues=queues
                 )
         except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
             await asyncio.sleep(self._link.failed(error))
-            return 0
+            return None
         self._link.answered()
         for task in tasks:
             self._start(task, session)
-        return len(tasks)
+        return tasks

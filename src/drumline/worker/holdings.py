@@ -50,6 +50,11 @@ class Holdings:
         """How many attempts are executed now."""
         return self._executing
 
+    def resize(self, capacity: int) -> None:
+        """Have more slots from now on, or fewer: what runs in those that are gone ends by itself."""
+        self._capacity = capacity
+        self._look()
+
     def leases(self, session: SessionId) -> tuple[Lease, ...]:
         """Return what is held in a session."""
         return tuple(lease for lease, attempt in self._held.items() if attempt.session == session)

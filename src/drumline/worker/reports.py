@@ -37,6 +37,10 @@ class Reports:
         )
         self._batcher.meter = metrics.batch.of("reports")
 
+    def resize(self, largest: int) -> None:
+        """Send more or fewer reports together from now on."""
+        self._batcher.resize(largest)
+
     async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
         """Return the task's state after the outcome was recorded, or `Fenced` if the lease was not current."""
         return await self._batcher.join(Report(lease, outcome))

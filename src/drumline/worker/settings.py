@@ -1,6 +1,7 @@
 """How a worker behaves: one frozen struct. Durations are seconds."""
 
 import os
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -19,6 +20,10 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     """CPU-bound functions run at once, each in a child process."""
     queues: tuple[str, ...] = ()
     """The queues to serve; empty means all."""
+    weights: Mapping[str, int] = {}
+    """How much of the room some of them get, where not all get the same; the others have a weight of 1."""
+    report_batch: int = 500
+    """Reports sent together at most."""
     tenant: str | None = None
     label: str = ""
     grace: float = 30.0

@@ -59,6 +59,8 @@ class Worker:
         self._claims = Claims(
             gateway, self._desk.link, self._desk.holdings, start=self._start, wait=self._settings.claim_wait
         )
+        self._changed = asyncio.Event()
+        self._opened_with: tuple[str, ...] = ()
         self.session: SessionId | None = None
         """The open session, for people and tests."""
 
@@ -98,6 +100,16 @@ class Worker:
         self._metrics.slots.replace({("busy",): busy, ("free",): max(self._desk.holdings.free, 0)})
         self._metrics.worker_session.set(self.session is not None)
 
+    def change(self, settings: WorkerSettings) -> None:
+        """Go by other settings: capacity, queues and their weights, grace and the size of reports change at once.
+
+        What runs goes on, in a slot or queue that the worker has no more, too; the rest holds from the next start.
+        """
+        self._settings = settings
+        self._desk.holdings.resize(settings.capacity)
+        self._desk.reports.resize(settings.report_batch)
+        self._changed.set()
+
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
         """Serve one session to its end; tell whether the worker is done."""
         session = await self._open(stop)
@@ -107,9 +119,17 @@ class Worker:
         beats = Beats(self._gateway, self._desk.link, self._desk.holdings, self._settings, clock=self._clock)
         async with asyncio.TaskGroup() as group:
             beating = group.create_task(beats.run(session), name="beats")
-            claiming = group.create_task(self._claims.run(session), name="claims")
-            await any_of(stop, beats.lost, beats.asked_to_drain)
-            claiming.cancel()
+            is_over = False
+            while not is_over:
+                self._serve_queues()
+                claiming = group.create_task(self._claims.run(session), name="claims")
+                await any_of(stop, beats.lost, beats.asked_to_drain, self._changed)
+                # A claim that waits would wait for what was served before.
+                claiming.cancel()
+                is_over = stop.is_set() or beats.lost.is_set() or beats.asked_to_drain.is_set()
+                if not is_over:
+                    self._changed.clear()
+                    await self._tell_change(session)
             if not beats.lost.is_set():
                 await self._drain(hurry, beats.lost)
             beating.cancel()
@@ -123,15 +143,30 @@ class Worker:
         """Open a session, however long that takes; None if the worker is told to stop before."""
         while not stop.is_set():
             try:
+                spec = self._spec()
                 async with asyncio.timeout(OPEN_SECONDS):
-                    session = await self._gateway.open_session(self._spec())
+                    session = await self._gateway.open_session(spec)
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
                 await any_of(stop, within=self._desk.link.failed(error))
             else:
                 self._desk.link.answered()
+                self._opened_with = spec.queues
                 _log.info("session.opened: %s", session_text(session))
                 return session
         return None
+
+    def _serve_queues(self) -> None:
+        weights = {queue: self._settings.weights.get(queue, 1) for queue in self._settings.queues}
+        self._claims.serve(weights, opened_with=self._opened_with)
+
+    async def _tell_change(self, session: SessionId) -> None:
+        """Say what is served now, for those who look; nothing depends on it."""
+        settings = self._settings
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._gateway.change_session(session, queues=settings.queues, capacity=settings.capacity)
+        except Exception as error:  # noqa: BLE001 - an outage, or a server of yesterday: claims say it anyway
+            _log.warning("session.change_not_told: %s: %s", session_text(session), error)
 
     def _spec(self) -> SessionSpec:
         return SessionSpec(

@@ -131,6 +131,7 @@ export type BeatBody = {
   lost: string[];
   cancelled: string[];
   should_drain: boolean;
+  config?: number | undefined;
 };
 
 /** Every lease that the worker believes it holds: from the claim's answer until its settlement is answered. */
@@ -222,7 +223,7 @@ export type CancelRequest = {
 };
 
 /** The kinds of reasons. Words for programs: they stay what they are. */
-export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "no_worker" | "workers_busy" | "behind" | "next";
+export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "no_worker" | "workers_busy" | "behind" | "next";
 
 /** A chain: how far it is sound, and what is wrong with it, if anything. */
 export type ChainBody = {
@@ -231,6 +232,12 @@ export type ChainBody = {
   rows: number;
   head: string;
   fault: FaultBody | null;
+};
+
+/** What a worker serves from now on. */
+export type ChangeSessionRequest = {
+  queues?: string[] | undefined;
+  capacity: number;
 };
 
 /** A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0. */
@@ -253,6 +260,7 @@ export type ClaimRequestBody = {
   claim_id?: string | null | undefined;
   again?: boolean | undefined;
   held?: Record<string, number> | undefined;
+  queues?: string[] | null | undefined;
 };
 
 /** A task to run once. What is absent has its default: priority 0, no timeout, 3 retries, and so on. */
@@ -276,6 +284,29 @@ export type ClaimedBody = {
 export type Component = {
   status: "DEGRADED" | "DOWN" | "UP";
   details?: Record<string, unknown> | undefined;
+};
+
+/** A version of the runtime configuration; 0 is that nothing was ever set. */
+export type ConfigBody = {
+  version: number;
+  settings: Record<string, unknown>;
+  changed_at: string | null;
+  changed_by: string | null;
+  reason: string | null;
+};
+
+/** Keys to set and keys to unset, all or none. */
+export type ConfigChange = {
+  set?: Record<string, unknown> | undefined;
+  unset?: string[] | undefined;
+  version?: number | null | undefined;
+  reason?: string | null | undefined;
+};
+
+/** Versions, newest first. */
+export type ConfigHistory = {
+  items: ConfigBody[];
+  next_cursor: string | null;
 };
 
 /** One who passes events on, and how far it has come. */
@@ -448,8 +479,8 @@ export type FlowRequest = {
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
-  /** How often to try again after a failure. */
-  retries?: number | undefined;
+  /** How often to try again after a failure; what the installation is set to, 3, unless said. */
+  retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
   /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
@@ -561,7 +592,7 @@ export type JobRequest = {
   /** The tasks by key. What they need must be there, and there must be no cycle. */
   tasks: Record<string, JobTaskRequest>;
   /** For tasks that say nothing else. */
-  retries?: number | undefined;
+  retries?: number | null | undefined;
   /** For tasks that say nothing else. */
   backoff?: Backoff | number | null | undefined;
   /** Whom to tell when it ends. */
@@ -676,7 +707,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -838,7 +869,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -1411,8 +1442,8 @@ export type TaskRequest = {
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
-  /** How often to try again after a failure. */
-  retries?: number | undefined;
+  /** How often to try again after a failure; what the installation is set to, 3, unless said. */
+  retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
   /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
@@ -1521,6 +1552,12 @@ export type WorkerBody = {
   closed_at: string | null;
 };
 
+/** What the runtime configuration says about workers, by key, and its version. */
+export type WorkerConfigBody = {
+  version: number;
+  settings: Record<string, unknown>;
+};
+
 /** The workers there are. */
 export type WorkerList = {
   items: WorkerBody[];
@@ -1624,11 +1661,23 @@ export interface Operations {
     body: OpenRequest;
     answer: OpenBody;
   };
+  "PATCH /api/v1/worker/sessions/{session}": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: ChangeSessionRequest;
+    answer: undefined;
+  };
   "DELETE /api/v1/worker/sessions/{session}": {
     params: { session: string };
     query: Record<never, never>;
     body: undefined;
     answer: undefined;
+  };
+  "GET /api/v1/worker/config": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: WorkerConfigBody;
   };
   "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": {
     params: { session: string; task: string; name: string };
@@ -2127,6 +2176,24 @@ export interface Operations {
     query: { expect?: string | undefined };
     body: undefined;
     answer: VerifyBody;
+  };
+  "GET /api/v1/config": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: ConfigBody;
+  };
+  "PATCH /api/v1/config": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: ConfigChange;
+    answer: ConfigBody;
+  };
+  "GET /api/v1/config/history": {
+    params: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: ConfigHistory;
   };
   "GET /actuator/health": {
     params: Record<never, never>;

@@ -85,6 +85,11 @@ class Sessions(JobFollowing):
             for beat in beats
         ]
 
+    async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
+        """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
+        given = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
+        await self._database.fetch(Line.DESK, "change_session", repeat=True, **given)
+
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
 

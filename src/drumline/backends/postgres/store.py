@@ -14,6 +14,7 @@ from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.progress import ProgressNotes
 from drumline.backends.postgres.querying_jobs import QueryingJobs
+from drumline.backends.postgres.runtime_config import RuntimeConfigs
 from drumline.backends.postgres.secrets import Secrets
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
@@ -47,6 +48,7 @@ class PostgresStore(
     Tenants,
     Auditing,
     Secrets,
+    RuntimeConfigs,
     Stats,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""

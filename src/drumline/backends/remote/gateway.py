@@ -17,6 +17,7 @@ from drumline.backends.remote.words import (
     Revealed,
     SettledAnswer,
     SettledWords,
+    WorkerConfig,
     lease_words,
     progress_words,
     report_words,
@@ -27,6 +28,7 @@ from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
+from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
@@ -64,6 +66,8 @@ class RemoteGateway:
         """The session opened last: reports and logs travel under its name, their leases say whose they are."""
         self._wants_held = False
         """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
+        self.config_version = 0
+        """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
         """The claims whose answers were lost: the next claim of the session asks for those first."""
 
@@ -85,7 +89,13 @@ class RemoteGateway:
         return self._session
 
     async def claim(
-        self, session: SessionId, *, limit: int, wait: float, held: Mapping[str, int] = NOTHING_HELD
+        self,
+        session: SessionId,
+        *,
+        limit: int,
+        wait: float,
+        held: Mapping[str, int] = NOTHING_HELD,
+        queues: tuple[str, ...] | None = None,
     ) -> Sequence[ClaimedTask]:
         """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
         lost = self._unanswered.get(session)
@@ -99,6 +109,8 @@ class RemoteGateway:
         }
         if held and self._wants_held:  # an older server would not know the word
             said["held"] = dict(held)
+        if queues is not None:
+            said["queues"] = queues
         self._unanswered[session] = claim_id
         try:
             claimed = await self._ask(
@@ -113,7 +125,22 @@ class RemoteGateway:
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""
         said = {"held": [lease_words(lease) for lease in beat.held]}
-        return (await self._ask("POST", self._path(beat.session, "beat"), Beaten, said)).reply()
+        beaten = await self._ask("POST", self._path(beat.session, "beat"), Beaten, said)
+        self.config_version = max(self.config_version, beaten.config)
+        return beaten.reply()
+
+    async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        """Say what the worker serves from now on."""
+        await self._ask("PATCH", self._path(session), None, {"queues": queues, "capacity": capacity})
+
+    async def runtime_config(self) -> RuntimeConfig:
+        """Return what the runtime configuration says about workers; nothing if the server has none yet."""
+        try:
+            found = await self._ask("GET", "/api/v1/worker/config", WorkerConfig)
+        except NotFound:
+            return NO_CONFIG
+        self.config_version = max(self.config_version, found.version)
+        return RuntimeConfig(version=found.version, settings=found.settings)
 
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
         """Report ends of attempts."""

@@ -10,10 +10,10 @@ from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.progress import ProgressNote
-from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, Backoff
 from drumline.core.session import BeatReply
 from drumline.core.state import State
-from drumline.core.task import DEFAULT_RETRIES, DEFAULT_TENANT, ClaimedTask, TaskOptions
+from drumline.core.task import DEFAULT_TENANT, ClaimedTask, TaskOptions
 from drumline.sdk.problems import Problem
 
 
@@ -83,6 +83,7 @@ class Beaten(Struct, frozen=True):
     lost: tuple[TaskId, ...] = ()
     cancelled: tuple[TaskId, ...] = ()
     should_drain: bool = False
+    config: int = 0
 
     def reply(self) -> BeatReply:
         """Return the answer as a worker knows it."""
@@ -96,6 +97,13 @@ class Revealed(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Revealed(***)"
+
+
+class WorkerConfig(Struct, frozen=True):
+    """What the runtime configuration says about workers."""
+
+    version: int
+    settings: dict[str, Any]
 
 
 class SettledWords(Struct, frozen=True):

@@ -42,6 +42,11 @@ class Sessions(JobFollowing):
         """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
         return await self._database.write(lambda connection: [self._beat(connection, beat) for beat in beats])
 
+    async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
+        """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
+        given = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
+        await self._change("change_session", given)
+
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
         if not await self._database.write(lambda connection: self._drain(connection, session)):

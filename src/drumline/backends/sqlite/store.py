@@ -18,6 +18,7 @@ from drumline.backends.sqlite.outputs import Outputs
 from drumline.backends.sqlite.progress import ProgressNotes
 from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
+from drumline.backends.sqlite.runtime_config import RuntimeConfigs
 from drumline.backends.sqlite.secrets import Secrets
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
@@ -50,6 +51,7 @@ class SqliteStore(
     Tenants,
     Auditing,
     Secrets,
+    RuntimeConfigs,
     Stats,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""

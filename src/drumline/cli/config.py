@@ -1,0 +1,233 @@
+"""Commands about configuration: what is set and where, whether it can be, what there is to set, and the fleet's own."""
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.exits import ExitCode
+from drumline.cli.options import Config, Fields, Json, Jsonl, Key, Reason, Url, Wide
+from drumline.cli.output import Form, print_json, print_list, say
+from drumline.cli.tables import Column
+
+if TYPE_CHECKING:
+    from drumline.settings import Sources
+
+app = typer.Typer(help="Look at, check and change the configuration.", no_args_is_help=True, rich_markup_mode=None)
+
+Version = Annotated[
+    int | None, typer.Option("--version", help="Only if this is the newest version.", metavar="N", min=0)
+]
+
+VERSIONS = (
+    Column("VERSION", lambda item: item["version"], rank=9),
+    Column("CHANGED", lambda item: item["changed_at"], rank=7, is_time=True),
+    Column("BY", lambda item: item["changed_by"], rank=6, least=8),
+    Column("REASON", lambda item: item["reason"], rank=4, least=10),
+    Column(
+        "SETTINGS",
+        lambda item: "  ".join(f"{key}={_shown(value)}" for key, value in sorted(item["settings"].items())),
+        rank=8,
+        least=20,
+    ),
+)
+SHOWN = (
+    Column("KEY", lambda item: item["key"], rank=9),
+    Column("VALUE", lambda item: _shown(item["value"]), rank=8, least=12),
+    Column("ORIGIN", lambda item: item["origin"], rank=7, least=16),
+    Column("LIVE", lambda item: "yes" if item["live"] else "", rank=3),
+)
+
+
+@app.command()
+def show(
+    every: Annotated[bool, typer.Option("--all", help="Show defaults too.")] = False,
+    fleet: Annotated[bool, typer.Option("--fleet", help="Ask the server for the fleet's configuration too.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    fields: Fields = None,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Show what is set here, and where each value comes from. Secrets are hidden."""
+    from drumline.settings.leaves import LEAVES, plain_value, value_at
+    from drumline.settings.sources import DEFAULT
+
+    runtime: dict[str, Any] | None = None
+    if fleet:
+        from drumline.cli.client import connect
+
+        runtime = connect(url, api_key).get("/config")["settings"]
+    loaded = _sources(config).load(runtime)
+    items = [
+        {
+            "key": leaf.path,
+            "value": plain_value(value_at(loaded.settings, leaf.path)),
+            "origin": loaded.origins.get(leaf.path, DEFAULT),
+            "live": leaf.is_live,
+        }
+        for leaf in LEAVES.values()
+        if every or leaf.path in loaded.origins
+    ]
+    print_list(items, SHOWN, Form(as_json, as_jsonl, wide, fields), nothing="Nothing is set: every value is a default.")
+
+
+@app.command()
+def check(config: Config = None, as_json: Json = False) -> None:
+    """Check everything that is set here, without starting anything."""
+    found = [error.message for error in _sources(config).problems()]
+    if as_json:
+        print_json({"valid": not found, "problems": found})
+    else:
+        for problem in found:
+            say(f"Error: {problem}")
+    if found:
+        raise typer.Exit(ExitCode.USAGE)
+    if not as_json:
+        typer.echo("The configuration is valid.")
+
+
+@app.command()
+def docs(
+    key: Annotated[str | None, typer.Argument(help="A setting or a part of its name.", metavar="[KEY]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain what can be set."""
+    from drumline.core.errors import NotFound
+    from drumline.core.wording import suggestion
+    from drumline.settings.docs import field_docs, type_words
+    from drumline.settings.fields import Settings
+    from drumline.settings.leaves import LEAVES, plain_value
+
+    texts = dict(field_docs(Settings))
+    found = [
+        {
+            "key": leaf.path,
+            "variable": leaf.variable,
+            "type": type_words(leaf.type).replace("`", ""),
+            "default": plain_value(leaf.default),
+            "live": leaf.is_live,
+            "meaning": texts[leaf.path],
+        }
+        for leaf in LEAVES.values()
+        if key is None or key in leaf.path
+    ]
+    if not found:
+        raise NotFound(f"there is no setting {key}{suggestion(str(key), LEAVES)}", field="key")
+    if as_json:
+        print_json(found)
+        return
+    for item in found:
+        live = ", live" if item["live"] else ""
+        typer.echo(f"{item['key']}  ({item['type']}{live}; default {_shown(item['default']) or 'none'})")
+        typer.echo(f"  {item['meaning']}\n  {item['variable']}\n")
+
+
+@app.command("set")
+def set_values(
+    pairs: Annotated[
+        list[str],
+        typer.Argument(help="Such as worker.concurrency=20.", metavar="KEY=VALUE...", show_default=False),
+    ],
+    reason: Reason = None,
+    version: Version = None,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Set something for the whole fleet, while it runs; it wins over what the processes were given.
+
+    KEY@LABEL sets it for workers with that label only.
+    """
+    from drumline.core.errors import Invalid
+
+    wanted: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign:
+            raise Invalid(f"{pair} must be KEY=VALUE", field="set")
+        wanted[key.strip()] = text.strip()
+    _change({"set": wanted}, version, reason, url, api_key, as_json=as_json)
+
+
+@app.command("unset")
+def unset_values(
+    keys: Annotated[list[str], typer.Argument(help="What to unset.", metavar="KEY...", show_default=False)],
+    reason: Reason = None,
+    version: Version = None,
+    as_json: Json = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """Take back what was set for the whole fleet; what the processes were given holds again."""
+    _change({"unset": keys}, version, reason, url, api_key, as_json=as_json)
+
+
+@app.command()
+def get(as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+    """Show what is set for the whole fleet."""
+    from drumline.cli.client import connect
+
+    _print(connect(url, api_key).get("/config"), as_json=as_json)
+
+
+@app.command()
+def history(
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions.", min=1)] = 20,
+    as_json: Json = False,
+    as_jsonl: Jsonl = False,
+    fields: Fields = None,
+    wide: Wide = False,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
+    """List the versions of what was set for the whole fleet: when, by whom, why."""
+    from drumline.cli.client import connect
+
+    versions = list(connect(url, api_key).pages("/config/history", limit=limit))
+    print_list(versions, VERSIONS, Form(as_json, as_jsonl, wide, fields), nothing="Nothing was ever set.")
+
+
+def _change(
+    wanted: dict[str, Any],
+    version: int | None,
+    reason: str | None,
+    url: str | None,
+    api_key: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    from drumline.cli.client import connect
+
+    body = wanted | {"version": version, "reason": reason}
+    _print(connect(url, api_key, reason=reason).patch("/config", body), as_json=as_json)
+
+
+def _print(config: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(config)
+        return
+    say(f"Version {config['version']}.")
+    for key, value in sorted(config["settings"].items()):
+        typer.echo(f"{key}={_shown(value)}")
+
+
+def _sources(config: str | None) -> "Sources":
+    from drumline.settings import Sources
+
+    return Sources(os.environ, config=config)
+
+
+def _shown(value: object) -> str:
+    """Return a value as people write it."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)

@@ -1,0 +1,267 @@
+"""Live settings: what changes outside is taken over by a running process, or refused as a whole.
+
+Looked at are the settings file, the Parameter Store and the runtime configuration in the store, each as often as the
+settings say. What has changed is read and checked in full; only then does anybody hear of it. A configuration that
+cannot be is refused: it is logged, shown in health, and the one before it holds until there is another.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import structlog
+from msgspec.structs import replace
+
+from drumline.core.errors import DrumlineError
+from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
+from drumline.engine.configuration import Standing
+from drumline.engine.engine import Engine
+from drumline.observe.level import set_level
+from drumline.settings import Loaded, Settings, Sources
+from drumline.settings.leaves import LEAVES, built, plain_value, read_value, value_at
+from drumline.settings.parameters import SCHEME
+from drumline.settings.policy import policy_of
+from drumline.settings.sources import Source, from_runtime
+from drumline.settings.tuning import tuning_of
+
+if TYPE_CHECKING:
+    from drumline.backends.remote import RemoteGateway
+
+RUNTIME: Final = "runtime configuration"
+LOOK_SECONDS: Final = 30.0
+"""How long one look may take."""
+FIRST_SECONDS: Final = 5.0
+"""How long a process that starts waits for the runtime configuration."""
+
+Follower = Callable[[Settings], None]
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Runtime(Protocol):
+    """Where the runtime configuration is to be had: the store, or the servers of a remote worker."""
+
+    async def version(self) -> int:
+        """Return the number of the newest version."""
+        ...
+
+    async def get(self) -> RuntimeConfig:
+        """Return the newest version."""
+        ...
+
+
+class RemoteRuntime:
+    """The runtime configuration as the servers of a remote worker tell it: beats bring the number of its version."""
+
+    def __init__(self, gateway: "RemoteGateway") -> None:
+        self._gateway = gateway
+
+    async def version(self) -> int:
+        """Return the number that was last told."""
+        return self._gateway.config_version
+
+    async def get(self) -> RuntimeConfig:
+        """Return the newest version."""
+        return await self._gateway.runtime_config()
+
+
+class Readable(Protocol):
+    """What settings are read from; `settings.Sources` is one."""
+
+    outside: tuple[Source, ...]
+
+    def load(self, runtime: Mapping[str, object] | None = None) -> Loaded:
+        """Return the settings, or raise `Invalid`."""
+        ...
+
+
+class Fixed:
+    """Settings that somebody gave as they are: only the runtime configuration can change them."""
+
+    outside: tuple[Source, ...] = ()
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def load(self, runtime: Mapping[str, object] | None = None) -> Loaded:
+        """Return them with the runtime configuration over them."""
+        given = from_runtime(runtime or {}, label=self._settings.worker.label)
+        values = {path: value_at(self._settings, path) for path in LEAVES}
+        values |= {path: read_value(LEAVES[path], value) for path, value in given.items()}
+        return Loaded(built(values), {path: value.source for path, value in given.items()})
+
+
+class _Looked:
+    """One thing that is looked at from time to time."""
+
+    def __init__(self, name: str, every: float, look: Callable[[], Any]) -> None:
+        self.name = name
+        self.every = every
+        self.look = look
+        self.stamp: object = None
+        self.due = 0.0
+        self.is_away = False
+
+
+class Live:
+    """The settings of this process as they are now, and those who go by them."""
+
+    def __init__(self, settings: Settings, sources: Readable | None, runtime: Runtime) -> None:
+        self.settings = settings
+        self.standing = Standing()
+        self._first = settings
+        self._sources = sources or Fixed(settings)
+        self._runtime = runtime
+        self._config = NO_CONFIG
+        self._followers: list[Follower] = []
+        self._tellers: list[Callable[[Standing], None]] = []
+        self._looked = self._all_looked()
+
+    def follow(self, follower: Follower) -> None:
+        """Have `follower` told of each change from now on."""
+        self._followers.append(follower)
+
+    def tell(self, teller: Callable[[Standing], None]) -> None:
+        """Have `teller` told how this process stands to its configuration, now and whenever that changes."""
+        self._tellers.append(teller)
+        teller(self.standing)
+
+    async def begin(self) -> None:
+        """Take what there is; a runtime configuration that nobody can tell now is taken over later."""
+        loop = asyncio.get_running_loop()
+        for looked in self._looked:
+            try:
+                async with asyncio.timeout(FIRST_SECONDS):
+                    looked.stamp = await looked.look()
+                    if looked.name == RUNTIME:
+                        self._config = await self._runtime.get()
+            except (DrumlineError, TimeoutError, OSError) as error:
+                self._away(looked, error)
+            looked.due = loop.time() + looked.every
+        await self._reload()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look until told to stop."""
+        loop = asyncio.get_running_loop()
+        while self._looked and not stop.is_set():
+            pause = max(min(looked.due for looked in self._looked) - loop.time(), 0.001)
+            try:
+                async with asyncio.timeout(pause):
+                    await stop.wait()
+            except TimeoutError:
+                await self.pass_once()
+
+    async def pass_once(self) -> bool:
+        """Look at what is due, and take over what has changed; tell whether anything has."""
+        now = asyncio.get_running_loop().time()
+        changed = False
+        for looked in self._looked:
+            if looked.due <= now:
+                looked.due = now + looked.every
+                changed = await self._look(looked) or changed
+        if changed:
+            await self._reload()
+        return changed
+
+    async def _look(self, looked: _Looked) -> bool:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                stamp = await looked.look()
+                if stamp != looked.stamp and looked.name == RUNTIME:
+                    self._config = await self._runtime.get()
+        except (DrumlineError, TimeoutError, OSError) as error:
+            self._away(looked, error)
+            return False
+        if looked.is_away:
+            looked.is_away = False
+            log.info("settings.reachable", source=looked.name)
+        is_changed: bool = stamp != looked.stamp
+        looked.stamp = stamp
+        return is_changed
+
+    def _away(self, looked: _Looked, error: Exception) -> None:
+        # What was known holds. An outage is news once.
+        if not looked.is_away:
+            looked.is_away = True
+            log.warning("settings.unreachable", source=looked.name, error=str(error) or type(error).__name__)
+
+    async def _reload(self) -> None:
+        try:
+            loaded = await asyncio.to_thread(self._sources.load, self._config.settings)
+            policy_of(loaded.settings.access)
+        except DrumlineError as error:
+            self._refuse(error.message)
+            return
+        wanted = {path: value_at(loaded.settings, path) for path in LEAVES}
+        restart = tuple(path for path, value in wanted.items() if not LEAVES[path].is_live and value != self._at(path))
+        if restart and restart != self.standing.restart:
+            log.warning("settings.need_restart", settings=list(restart))
+        kept = {path: value if LEAVES[path].is_live else self._at(path) for path, value in wanted.items()}
+        self._take_over(built(kept))
+        self._stand(Standing(version=self._config.version, restart=restart))
+
+    def _refuse(self, reason: str) -> None:
+        log.error("settings.refused", reason=reason)
+        self._stand(replace(self.standing, refused=reason))
+
+    def _at(self, path: str) -> object:
+        return value_at(self._first, path)
+
+    def _take_over(self, new: Settings) -> None:
+        old = self.settings
+        changes = {
+            path: f"{plain_value(value_at(old, path))} -> {plain_value(value_at(new, path))}"
+            for path in LEAVES
+            if value_at(old, path) != value_at(new, path)
+        }
+        if not changes:
+            return
+        self.settings = new
+        for follower in self._followers:
+            follower(new)
+        log.info("settings.changed", changes=changes, version=self._config.version)
+
+    def _stand(self, standing: Standing) -> None:
+        self.standing = standing
+        for teller in self._tellers:
+            teller(standing)
+
+    def _all_looked(self) -> list[_Looked]:
+        watch = self.settings.watch
+        looked = [_Looked(RUNTIME, watch.runtime_every.total_seconds(), self._runtime.version)]
+        for source in self._sources.outside:
+            every = watch.parameters_every if source.name.startswith(SCHEME) else watch.file_every
+            looked.append(_Looked(source.name, every.total_seconds(), _in_thread(source.stamp)))
+        return [each for each in looked if each.every]
+
+
+def _in_thread(look: Callable[[], object]) -> Callable[[], Any]:
+    return lambda: asyncio.to_thread(look)
+
+
+@asynccontextmanager
+async def following(engine: Engine, settings: Settings, sources: Sources | None) -> AsyncIterator[Live]:
+    """Give the live settings of a process with an engine, which goes by them; those who serve in it may follow too."""
+    live = Live(settings, sources, engine.configuration)
+    live.follow(lambda new: engine.tune(tuning_of(new)))
+    live.follow(lambda new: engine.access.attach(policy=policy_of(new.access)))
+    engine.tune(tuning_of(settings))
+    live.tell(lambda standing: setattr(engine.configuration, "standing", standing))
+    async with kept_live(live):
+        yield live
+
+
+@asynccontextmanager
+async def kept_live(live: Live) -> AsyncIterator[Live]:
+    """Keep settings live while inside."""
+    live.follow(lambda new: set_level(new.log.level))
+    await live.begin()
+    stop = asyncio.Event()
+    watching = asyncio.create_task(live.run(stop), name="live settings")
+    try:
+        yield live
+    finally:
+        stop.set()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)

@@ -1,0 +1,69 @@
+"""Pauses: keep the queues paused that the configuration names, and resume them once it does not any more.
+
+They are paused as an operator would pause them, so everybody who asks finds them paused, and why. A queue that an
+operator has paused stays the operator's.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from drumline.core.task import DEFAULT_TENANT
+from drumline.engine.control import Control
+from drumline.ports.store import Store
+
+REASON: Final = "paused by the configuration (pauses.queues)"
+ANSWER_SECONDS: Final = 10.0
+TENANTS_AT_ONCE: Final = 1000
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class PauseKeeper:
+    """Makes what is paused what should be."""
+
+    name = "pauses"
+
+    def __init__(
+        self, store: Store, control: Control, *, queues: Callable[[], frozenset[str]], every: float = 1.0
+    ) -> None:
+        self.every = every
+        self._store = store
+        self._control = control
+        self._queues = queues
+        self._kept: frozenset[str] | None = None
+        """What was last named; nothing before the first pass, when nobody knows what others left behind."""
+
+    async def pass_once(self) -> int:
+        """Pause and resume what is to be; return how many queues that were."""
+        wanted = self._queues()
+        changed = 0
+        if wanted != self._kept:
+            changed += await self._resume_others(wanted)
+        if wanted:
+            changed += await self._pause(wanted)
+        self._kept = wanted
+        return changed
+
+    async def _pause(self, wanted: frozenset[str]) -> int:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            paused = set(await self._store.paused_queues())
+            tenants = [tenant.name for tenant in await self._store.list_tenants(limit=TENANTS_AT_ONCE)]
+        missing = sorted({(tenant, queue) for tenant in (DEFAULT_TENANT, *tenants) for queue in wanted} - paused)
+        for tenant, queue in missing:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._control.pause_queue(queue, tenant=tenant, reason=REASON)
+            log.info("queue.paused", tenant=tenant, queue=queue, reason=REASON)
+        return len(missing)
+
+    async def _resume_others(self, wanted: frozenset[str]) -> int:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            ours = [view for view in await self._store.queues() if view.is_paused and view.reason == REASON]
+        over = [view for view in ours if view.name not in wanted]
+        for view in over:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._control.resume_queue(view.name, tenant=view.tenant)
+            log.info("queue.resumed", tenant=view.tenant, queue=view.name)
+        return len(over)
