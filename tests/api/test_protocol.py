@@ -130,7 +130,7 @@ async def test_a_beat_tells_what_was_lost_and_what_should_stop(http: httpx.Async
 
     reply = await bob.do("beat", held=held)
 
-    assert reply == {"is_open": True, "lost": [lost], "cancelled": [stopped], "should_drain": True}
+    assert reply == {"is_open": True, "lost": [lost], "cancelled": [stopped], "should_drain": True, "config": 0}
 
 
 async def test_a_beat_of_a_session_that_is_gone_says_so(http: httpx.AsyncClient) -> None:

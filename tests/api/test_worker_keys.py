@@ -85,7 +85,7 @@ async def test_another_tenants_session_is_not_there(http: httpx.AsyncClient, acm
     filed = await beta("PUT", f"{path}/artifacts/{task}/evil.txt")
 
     problem(stolen, 404, "not_found", "session")
-    assert beat.json() == {"is_open": False, "lost": [task], "cancelled": [], "should_drain": False}
+    assert beat.json() == {"is_open": False, "lost": [task], "cancelled": [], "should_drain": False, "config": 0}
     assert (left.status_code, logged.status_code) == (204, 204)
     assert filed.status_code == 404
     still = (await acme("POST", f"{path}/beat", held=[claimed["lease"]])).json()
