@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 UI := src/drumline/_ui/index.html
 ARGS ?=
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -19,8 +20,8 @@ run: $(VENV)/.installed-run $(UI)  ## Start Drumline on this machine: API, sched
 dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
-test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself.
-	$(PYTEST) $(ARGS)
+test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=2 at once).
+	$(PYTEST) --numprocesses $(JOBS) --dist loadgroup $(ARGS)
 
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
 	$(PYTEST) -m "not services and not faults" $(ARGS)

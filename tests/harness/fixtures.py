@@ -1,7 +1,8 @@
 """The fixtures that hand real components to tests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator
+import os
+from collections.abc import AsyncIterator, Awaitable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import TypeVar
@@ -31,17 +32,31 @@ WHERE
     AND state IS DISTINCT FROM 'idle' -- those hold no locks, and a pooler would hand out the dead one first
 """
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'drumline' AND tablename NOT IN ('migration', 'event_log')"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+"""Which of the processes that share the tests this is: each has services, or names on a given one, of its own."""
 _numbers = count(1)
 
 SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server", "redis_url", "kafka_server"})
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a real component, so that the fast run can leave it out."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Mark what needs a real component, so that the fast run can leave it out; what kills goes first, one by one."""
     for item in items:
         if SERVICES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.services)
+        if item.get_closest_marker("faults"):
+            item.add_marker(pytest.mark.xdist_group("faults"))
+    yield
+    items.sort(key=lambda item: item.get_closest_marker("faults") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Make what a test printed fit to be sent to the process that reports: halves of surrogate pairs are not."""
+    report = yield
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +98,7 @@ async def postgres_url(migrated_postgres_url: str) -> str:
 @pytest.fixture
 async def empty_postgres_url(postgres_server_url: str) -> AsyncIterator[str]:
     """A database of the test's own, without a schema."""
-    name = f"drumline_test_{next(_numbers)}"
+    name = f"drumline_test_{WORKER}_{next(_numbers)}"
     await _execute(postgres_server_url, f"CREATE DATABASE {name} TEMPLATE template0")
     yield on_database(postgres_server_url, name)
     await _execute(postgres_server_url, f"DROP DATABASE {name} WITH (FORCE)")
@@ -159,7 +174,7 @@ def through(url: str) -> Proxy:
 
 
 async def _make_migrated(server_url: str) -> str:
-    name = "drumline_test"
+    name = f"drumline_test_{WORKER}"
     await _execute(server_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     await _execute(server_url, f"CREATE DATABASE {name} TEMPLATE template0")
     store = await PostgresStore.open(on_database(server_url, name))
