@@ -21,7 +21,7 @@ dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sourc
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
 test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=2 at once).
-	$(PYTEST) --numprocesses $(JOBS) --dist loadgroup $(ARGS)
+	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
 	$(PYTEST) -m "not services and not faults" $(ARGS)

@@ -41,12 +41,10 @@ SERVICES = frozenset({"postgres_server_url", "durable_postgres", "redis_server",
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Mark what needs a real component, so that the fast run can leave it out; what kills goes first, one by one."""
+    """Mark what needs a real component, so that the fast run can leave it out; what kills goes first."""
     for item in items:
         if SERVICES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.services)
-        if item.get_closest_marker("faults"):
-            item.add_marker(pytest.mark.xdist_group("faults"))
     yield
     items.sort(key=lambda item: item.get_closest_marker("faults") is None)
 
