@@ -32,6 +32,8 @@ SCHEDULES = 10_000
 MINUTES = 3
 AT_ONCE = 1000
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
+LOOK_EVERY = 0.02
+MOST_LATE_MS = 20_000
 RESULTS = Path(__file__).parent / "results"
 APP = """
 from drumline import Drumline
@@ -52,12 +54,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, default=MINUTES)
     parser.add_argument("--with-worker", action="store_true")
     options = parser.parse_args()
-    results: dict[str, Any] = {
-        "command": " ".join(["python -m bench.schedules", *sys.argv[1:]]),
-        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": {"cores": os.cpu_count(), "python": platform.python_version()},
-        "load_average_at_start": round(os.getloadavg()[0], 2),
-    }
+    results: dict[str, Any] = {"machine": {"cores": os.cpu_count(), "python": platform.python_version()}}
     if options.which != "postgres":
         with tempfile.TemporaryDirectory() as folder:
             url = f"sqlite:///{folder}/drumline.db"
@@ -71,16 +68,22 @@ def main() -> None:
 
 def measure(url: str, schedules: int, minutes: int, *, with_worker: bool) -> dict[str, Any]:
     """Let a scheduler process fire so many schedules for some minutes, and return how late each minute's runs were."""
+    began, load = time.gmtime(), os.getloadavg()[0]
     views = asyncio.run(_prepare(url, schedules))
     with tempfile.TemporaryDirectory() as folder, _running(url, Path(folder), with_worker=with_worker):
         first = asyncio.run(_next_minute(url))
         # The schedules' own first minute may fall into the start of the processes: it is not counted.
-        time.sleep((first - time.time() * 1000) / 1000 + (minutes - 1) * 60 + 8)
+        committed = asyncio.run(_committed(url, first, minutes))
     late = asyncio.run(_late(url, views, Instant(first), minutes))
     return {
+        "command": " ".join(["python -m bench.schedules", *sys.argv[1:]]),
+        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", began),
+        "load_average_at_start": round(load, 2),
         "schedules": schedules,
-        "minutes": [_minute(one, schedules) for one in late],
-        "all_within_a_second": all(len(one) == schedules and max(one) < 1000 for one in late),
+        "minutes": [
+            _minute(one, schedules) | {"all_committed_ms": ms} for one, ms in zip(late, committed, strict=True)
+        ],
+        "all_within_a_second": all(len(one) == schedules for one in late) and max(committed) < 1000,
     }
 
 
@@ -154,6 +157,21 @@ async def _next_minute(url: str) -> int:
     return (now + 15_000) // 60_000 * 60_000 + 60_000
 
 
+async def _committed(url: str, first: int, minutes: int) -> list[int]:
+    """Return for each minute after how many milliseconds others see that nothing of it is left to fire."""
+    engine = await _open(url)
+    seen = []
+    for minute in range(first, first + minutes * 60_000, 60_000):
+        await asyncio.sleep((minute - await engine.store.now()) / 1000)
+        while (watch := await engine.store.watch()).next_due is None or watch.next_due <= minute:
+            if watch.now > minute + MOST_LATE_MS:
+                break
+            await asyncio.sleep(LOOK_EVERY)
+        seen.append(watch.now - minute)
+    await engine.close()
+    return seen
+
+
 async def _late(url: str, views: Sequence[ScheduleView], first: Instant, minutes: int) -> list[list[int]]:
     """Return for each minute how many milliseconds late each run was made."""
     engine = await _open(url)
@@ -169,10 +187,11 @@ async def _late(url: str, views: Sequence[ScheduleView], first: Instant, minutes
 
 def _keep(results: dict[str, Any], *, with_worker: bool) -> None:
     name = "schedules-with-worker" if with_worker else "schedules"
-    text = json.dumps(results, indent=2) + "\n"
+    kept = RESULTS / f"{name}.json"
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(text, encoding="utf-8")
-    sys.stdout.write(text)
+    kept.write_text(json.dumps(known | results, indent=2) + "\n", encoding="utf-8")
+    sys.stdout.write(json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections import Counter
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import NotifyQueue
+from drumline.backends.postgres import NotifyQueue, notify
 from drumline.backends.postgres.notify import LONGEST, messages, parse
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId
@@ -100,6 +100,29 @@ async def test_a_listener_whose_connection_was_cut_listens_again(postgres_url: s
         return bool(listener.heard)
 
     await until(pushed_and_heard)
+    await listener.stop()
+    await here.close()
+    await there.close()
+
+
+async def test_a_listener_that_hears_nothing_for_a_while_listens_on(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify, "PROBE_EVERY", 0.01)
+    here, there = NotifyQueue(postgres_url), NotifyQueue(postgres_url)
+    listener = Listener(there)
+
+    async def has_probed() -> bool:
+        connection = await asyncpg.connect(postgres_url)
+        looks = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT 1' AND datname = current_database()"
+        found = await connection.fetchval(looks)
+        await connection.close()
+        return bool(found)
+
+    await until(has_probed)
+    await here.push(hints("a", 1))
+
+    await until(lambda: listener.heard == {"a": 1})
     await listener.stop()
     await here.close()
     await there.close()

@@ -104,7 +104,7 @@ class NotifyQueue:
                 async with asyncio.timeout(PROBE_EVERY):
                     await gone.wait()
             except TimeoutError:
-                await connection.execute("", timeout=self._budget.connect)
+                await connection.execute("SELECT 1", timeout=self._budget.connect)
         raise asyncpg.ConnectionDoesNotExistError("the connection that listens was lost")
 
 
