@@ -74,9 +74,9 @@ async def _hot_path(store: Postgres, queue: str, tasks: int, rounds: int) -> dic
         for name, measured in costs.items():
             with _untold() if name == "untold" else _as_built():
                 async with _engine(store, queue) as engine:
-                    await _drain(engine, 2 * BATCH)
+                    await drain(engine, 2 * BATCH)
                     began, before = time.perf_counter(), _cpu(store)
-                    await _drain(engine, tasks)
+                    await drain(engine, tasks)
                     speeds[name].append(tasks / (time.perf_counter() - began))
                     measured.append((_cpu(store) - before) / tasks * 1e6)
     return {
@@ -89,7 +89,7 @@ async def _hot_path(store: Postgres, queue: str, tasks: int, rounds: int) -> dic
 async def _beside(store: Postgres, queue: str, tasks: int) -> dict[str, Any]:
     """Pass on what a drain has told, step by step."""
     async with _engine(store, queue) as engine:
-        await _drain(engine, tasks)
+        await drain(engine, tasks)
         log = engine.store
         found: dict[str, Any] = {}
 
@@ -169,7 +169,8 @@ async def _engine(store: Postgres, queue: str) -> AsyncIterator[Engine]:
     await engine.close()
 
 
-async def _drain(engine: Engine, tasks: int) -> None:
+async def drain(engine: Engine, tasks: int) -> None:
+    """Submit tasks, claim and complete them, batch by batch."""
     gateway = LocalGateway(engine)
     session = await gateway.open_session(SPEC)
     for _ in range(tasks // BATCH):

@@ -186,6 +186,7 @@ async def test_a_job_in_which_nothing_failed_has_nothing_to_resume(store: Store)
     (answer,) = await store.resume_jobs([job.id])
 
     assert isinstance(answer, Conflict)
+    assert "nothing of the job has failed" in answer.message
 
 
 async def test_a_clean_up_that_has_run_does_not_run_again(store: Store) -> None:

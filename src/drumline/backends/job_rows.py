@@ -176,6 +176,8 @@ def check_revival(job: JobRow, revival: Revival) -> None:
     """Raise `Conflict` if nothing of a job can run again."""
     if job.cancel_requested and not job.has_ended:
         raise Conflict("the job is being cancelled: tasks that are running have yet to stop")
+    if not job.failed + job.cancelled + job.skipped:
+        raise Conflict("nothing of the job has failed or was cancelled, so there is nothing to run again")
     if not revival.queued and not revival.blocked:
         raise Conflict("nothing would run again: what it needs has not completed")
 

@@ -53,22 +53,30 @@ class DeadLetters(Access):
         """Return dead letters, the latest first, starting below `before`."""
         name, values = _finder(which, await self._causes_of(which))
         begin = before or ABOVE_ALL
-        rows = await self._database.fetch(
-            Line.BROAD,
-            name,
-            repeat=True,
-            before_at=begin.at,
-            before_task=begin.task,
-            since=which.since or 0,
-            until=LATEST + 1 if which.until is None else which.until,
-            reason=which.reason,
-            tag=which.tag,
-            limit=limit,
-            **values,
-        )
-        letters = await self.get_dead_letters([TaskId(str(task)) for _, task in rows])
-        # One that was resolved between the two looks is listed no more.
-        return [letter for letter in letters if letter is not None]
+        letters: list[DeadLetter] = []
+        while len(letters) < limit:
+            wanted = limit - len(letters)
+            rows = await self._database.fetch(
+                Line.BROAD,
+                name,
+                repeat=True,
+                before_at=begin.at,
+                before_task=begin.task,
+                since=which.since or 0,
+                until=LATEST + 1 if which.until is None else which.until,
+                reason=which.reason,
+                tag=which.tag,
+                limit=wanted,
+                **values,
+            )
+            marks = [Mark(Instant(at), TaskId(str(task))) for at, task in rows]
+            # One that was resolved between the two looks is listed no more; another takes its place.
+            found = await self.get_dead_letters([mark.task for mark in marks])
+            letters += [letter for letter in found if letter is not None]
+            if len(marks) < wanted:
+                break
+            begin = marks[-1]
+        return letters
 
     async def get_dead_letters(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[DeadLetter | None]:
         """Return the dead letters of tasks; None for those that have none (for this tenant)."""
