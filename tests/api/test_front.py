@@ -17,15 +17,18 @@ from tests.api.conftest import KEY, Ada, problem, submitted
 
 OPEN = {
     "/livez", "/readyz", "/actuator/health", "/actuator/info", "/openapi.json", "/docs", "/docs/style.css",
-    "/errors/{code}",
+    "/api/v1/sign-in", "/errors/{code}",
 }  # fmt: skip
 
 
 async def test_without_a_valid_key_nothing_but_the_open_paths_is_served(stranger: httpx.AsyncClient) -> None:
-    assert {operation.path for operation in OPERATIONS if operation.is_open} == OPEN
+    providers = {"/api/v1/sign-in/{provider}", "/api/v1/sign-in/{provider}/callback"}
+    assert {operation.path for operation in OPERATIONS if operation.is_open} == OPEN | providers
     for operation in OPERATIONS:
         reply = await stranger.request(operation.method, operation.path.format_map(_Filled()))
-        if operation.path in OPEN - {"/errors/{code}"}:
+        if (operation.method, operation.path) == ("POST", "/api/v1/sign-in"):
+            assert reply.status_code == 400
+        elif operation.path in OPEN - {"/errors/{code}"}:
             assert reply.status_code == 200, operation.path
         elif operation.path != "/errors/{code}":
             problem(reply, 401, "unauthorized")

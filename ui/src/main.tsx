@@ -2,9 +2,9 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { findKey, onKeyChange } from "@/api/key";
 import { live } from "@/api/live";
 import { queries } from "@/api/queries";
+import { begin, onStandingChange } from "@/api/session";
 import { Toasts } from "@/parts/Toasts";
 import { showTheme } from "@/preferences";
 import { router } from "@/routes";
@@ -12,8 +12,7 @@ import "@/styles/tokens.css";
 import "@/styles/page.css";
 
 showTheme();
-findKey();
-onKeyChange(() => {
+onStandingChange(() => {
   queries.clear();
   live.restart();
 });
@@ -21,7 +20,7 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) live.end();
   else live.start();
 });
-live.start();
+void begin();
 
 const root = document.getElementById("root");
 if (root) {

@@ -27,6 +27,11 @@ class Addresses:
     def __init__(self, proxies: tuple[str, ...]) -> None:
         self._proxies = parse_networks(proxies, field="proxies")
 
+    def is_passed_on(self, scope: Scope) -> bool:
+        """Tell whether a request comes from a trusted proxy, whose word is taken on how it came there."""
+        client = scope.get("client")
+        return client is not None and bool(self._proxies) and _is_within(client[0], self._proxies)
+
     def of(self, scope: Scope) -> str:
         """Return the nearest address that is no trusted proxy's; whatever lies behind it may be invented."""
         client = scope.get("client")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
@@ -10,9 +11,14 @@ from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Desk, Info
 from drumline.api.routes import OPEN_PATHS, OPERATIONS, Paths
+from drumline.api.sign_in_with import paths_of
 from drumline.api.ui import WithUi
+from drumline.core.provider import Provider
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+
+if TYPE_CHECKING:
+    from drumline.outbound.issuer import Issuer
 
 
 def create_app(
@@ -29,6 +35,7 @@ def create_app(
     `stop` ends long polls and followed logs when it is set; set it when the server begins to stop. Before that,
     `leaving` says that no more requests should be sent here.
     """
+    providers = engine.access.sign_ins.policy.providers
     door = Door(keys, engine.access, clock=engine.clock)
     desk = Desk(
         engine=engine,
@@ -40,5 +47,15 @@ def create_app(
         operations=OPERATIONS,
         leaving=leaving or asyncio.Event(),
         write_metrics=write_metrics,
+        issuers=_issuers(providers, engine),
     )
-    return WithUi(Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=OPEN_PATHS, metrics=engine.metrics))
+    open_paths = OPEN_PATHS | {path for provider in providers for path in paths_of(provider)}
+    return WithUi(Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=open_paths, metrics=engine.metrics))
+
+
+def _issuers(providers: tuple[Provider, ...], engine: Engine) -> "dict[str, Issuer]":
+    if not providers:
+        return {}
+    from drumline.outbound.issuer import Issuer  # noqa: PLC0415 - few servers need what it needs
+
+    return {provider.name: Issuer(provider, clock=engine.clock) for provider in providers}

@@ -2,6 +2,7 @@
 
 A key that came within the last moment has a pass. Others are looked for on the ring of the server's own keys, then in
 memory, then in the store. One that cannot be a key, since its checksum is wrong, is refused without a look anywhere.
+Whoever sends no key may be signed in: see `reception.py`.
 """
 
 from functools import lru_cache
@@ -14,12 +15,15 @@ from starlette.types import Scope
 from drumline.api.addresses import Addresses
 from drumline.api.guard import Guard
 from drumline.api.keys import FIRST, KeyRing, presented
+from drumline.api.origins import Origins
 from drumline.api.problems import Headers
+from drumline.api.reception import Reception
 from drumline.core.access import Caller
 from drumline.core.api_key import digest_of, is_mistyped
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Forbidden, NotFound, RateLimited, Unauthorized
 from drumline.core.rate import Rate
+from drumline.core.sign_in import SignIn
 from drumline.core.tenant import check_tenant
 from drumline.engine.access import Access
 from drumline.engine.identities import Identity, Pass
@@ -27,8 +31,9 @@ from drumline.engine.limits import ALWAYS_TOLD
 from drumline.engine.remembering import FRESH_SECONDS
 from drumline.ports.limiter import Taken
 
-DIGEST: Final = "drumline.digest"
-"""Where a request keeps the digest of its key, if that is one of the store's."""
+HELD: Final = "drumline.held"
+"""Where a request keeps what may end while it is served: the digest of its key, if that is one of the store's, or the
+sign-in."""
 TURNS: Final = "drumline.turns"
 """Where a request keeps the headers that tell how many more its key may make."""
 
@@ -49,19 +54,21 @@ class Door:
         self._first = msgspec.structs.replace(FIRST, rate=access.policy.first_rate)
         self._guard = Guard(clock)
         self.addresses = Addresses(access.policy.proxies)
+        origins = Origins(self.addresses, access.sign_ins.policy.public_url)
+        self.reception = Reception(access.sign_ins, origins, clock=clock)
 
     async def admit(self, scope: Scope) -> Caller:
         """Return who a request comes from, or raise why it is not let in."""
         key, tenant = presented(scope["headers"])
         if key is None:
-            raise Unauthorized(NO_KEY)
+            return await self._admit_signed_in(scope, tenant)
         now = self._clock.monotonic()
         known = self._access.identities.passes.get(key)
         if known is None or now >= known.until:
             known = await self._recognise(key, scope, now)
         known.uses[0] += 1
         if known.digest is not None:
-            scope[DIGEST] = known.digest
+            scope[HELD] = known.digest
         if known.purse is not None and not known.purse.spend_freely(now):
             await self._take_turn(known.caller, scope)
         return known.caller if tenant is None else await self._acting_for(known.caller, tenant)
@@ -69,22 +76,67 @@ class Door:
     async def visitor(self, scope: Scope) -> Caller | None:
         """Return who a request to an open path comes from; nobody if it has no key that is known to be good."""
         key, _ = presented(scope["headers"])
-        if key is None:
-            return None
         try:
-            return (await self._recognise(key, scope, self._clock.monotonic())).caller
+            if key is not None:
+                return (await self._recognise(key, scope, self._clock.monotonic())).caller
+            sign_in = self.reception.find(scope)
+            if sign_in is None:
+                return None
+            caller = await self._signed_in(sign_in)
         except DrumlineError:
             return None
+        scope[HELD] = sign_in
+        return caller
+
+    async def show(self, key: str, scope: Scope) -> tuple[Caller, bytes, bool]:
+        """Return whose key somebody signs in with, its digest, and whether the server was started with it."""
+        shown = key.encode()
+        known = await self._recognise(shown, scope, self._clock.monotonic())
+        known.uses[0] += 1
+        await self._take_turn(known.caller, scope)
+        return known.caller, digest_of(shown), known.digest is None
 
     async def check_again(self, scope: Scope) -> None:
-        """Raise `Unauthorized` if the key of a request that took long does not open any more."""
-        digest = scope.get(DIGEST)
-        if digest is None:
-            return
+        """Raise `Unauthorized` if what a request came in with, which took long, does not open any more."""
+        held = scope.get(HELD)
+        if isinstance(held, SignIn):
+            await self._signed_in(held)
+        elif held is not None:
+            await self._good(held)
+
+    async def _admit_signed_in(self, scope: Scope, tenant: bytes | None) -> Caller:
+        """Let in whoever is signed in at a browser, by a page of ours."""
+        sign_in = self.reception.find(scope)
+        if sign_in is None:
+            raise Unauthorized(NO_KEY)
+        caller = await self._signed_in(sign_in)
+        self.reception.check_page(scope, sign_in)
+        scope[HELD] = sign_in
+        self.reception.renew(scope, sign_in)
+        await self._take_turn(caller, scope)
+        return caller if tenant is None else await self._acting_for(caller, tenant)
+
+    async def _signed_in(self, sign_in: SignIn) -> Caller:
+        """Return who is signed in, or raise `Unauthorized` if they are not any more, or their key is not good."""
+        sign_ins = self._access.sign_ins
+        await sign_ins.check(sign_in)
+        if sign_in.proof is not None:
+            if not self._ring.vouches(sign_in.proof, sign_ins.proof_of):
+                raise Unauthorized(NOT_VALID)
+            return self._first
+        if sign_in.digest is None:
+            return sign_in.caller(sign_ins.policy.rate)
+        identity = await self._good(sign_in.digest)
+        self._access.identities.uses_of(identity.key.id)[0] += 1
+        return identity.caller
+
+    async def _good(self, digest: bytes) -> Identity:
+        """Return whose key it is, or raise `Unauthorized` if it does not open any more."""
         identity = await self._identity(digest)
         reason = NOT_VALID if identity is None else identity.key.refusal(self._clock.now())
-        if reason is not None:
-            raise Unauthorized(reason)
+        if identity is None or reason is not None:
+            raise Unauthorized(reason or NOT_VALID)
+        return identity
 
     async def _recognise(self, key: bytes, scope: Scope, now: float) -> Pass:
         """Find out who comes with a key, or raise why it does not open; keep the answer for its next requests."""

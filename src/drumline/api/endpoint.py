@@ -9,10 +9,11 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from drumline.api.auditing import entry_of, recorded
-from drumline.api.door import DIGEST, TURNS
+from drumline.api.door import HELD, TURNS
 from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reply, Stream, Trail
 from drumline.api.problems import Headers, Refused
-from drumline.api.reading import check_media, decode_body, read_body, read_query
+from drumline.api.reading import AnyQuery, check_media, decode_body, read_any_query, read_body, read_query
+from drumline.api.reception import COOKIES
 from drumline.api.stopping import each_while
 from drumline.core.rules import rule_of
 
@@ -58,7 +59,7 @@ class Endpoint:
         call = await steps.read(scope, receive)
         began = monotonic()
         reply = await (steps.operation.handler(call) if call.trail is None else steps.recorded(call, scope))
-        if DIGEST in scope and monotonic() - began > LONG_SECONDS:
+        if HELD in scope and monotonic() - began > LONG_SECONDS:
             await steps.desk.door.check_again(scope)
         if isinstance(reply, Stream):
             await send_stream(steps.watched(reply, scope), scope, send)
@@ -83,7 +84,8 @@ class _Steps:
         """Return the request, checked, or raise what is wrong with it."""
         operation = self.operation
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        query = read_query(scope["query_string"], operation.query)
+        text = scope["query_string"]
+        query = read_any_query(text) if operation.query is AnyQuery else read_query(text, operation.query)
         body = None if operation.body is None else await self._body(headers, receive)
         return Call(
             desk=self.desk,
@@ -93,6 +95,7 @@ class _Steps:
             body=body,
             headers=headers,
             receive=receive,
+            scope=scope,
             trail=None if self._act(body) is None else Trail(),
         )
 
@@ -108,8 +111,8 @@ class _Steps:
         return self._usual_act or self.operation.act_of(body)
 
     def watched(self, reply: Stream, scope: Scope) -> Stream:
-        """Return a stream that ends when its caller's key does."""
-        if DIGEST not in scope:
+        """Return a stream that ends when its caller's key or sign-in does."""
+        if HELD not in scope:
             return reply
         chunks = each_while(reply.chunks, lambda: self.desk.door.check_again(scope))
         return msgspec.structs.replace(reply, chunks=chunks)
@@ -145,6 +148,7 @@ async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
         *SECURITY,
         *reply.headers,
         *scope.get(TURNS, ()),
+        *scope.get(COOKIES, ()),
     ]
     if reply.status == 204:
         del headers[:2]

@@ -1,7 +1,7 @@
 """The keys that a server is started with, as digests compared in constant time; all others are in the store."""
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from drumline.core.access import Caller
 from drumline.core.api_key import digest_of
@@ -23,6 +23,13 @@ class KeyRing:
         is_known = False
         for ours in self._digests:
             is_known |= hmac.compare_digest(digest, ours)
+        return is_known
+
+    def vouches(self, proof: str, proof_of: Callable[[bytes], str]) -> bool:
+        """Tell whether a proof is that of one of them."""
+        is_known = False
+        for ours in self._digests:
+            is_known |= hmac.compare_digest(proof.encode(), proof_of(ours).encode())
         return is_known
 
 

@@ -146,16 +146,17 @@ def _responses(operation: Operation, schemas: Schemas) -> Schema:
 
 def _may_answer(operation: Operation, status: int) -> bool:
     has_body = operation.body is not None
+    is_for_all = operation.is_open and not has_body  # one with a body has a key in it
     never = {
-        401: operation.is_open,
-        403: operation.is_open,
+        401: is_for_all,
+        403: is_for_all,
         404: operation.is_open or ("{" not in operation.path),
         405: True,
         408: not has_body,
         409: operation.is_open or operation.method == "GET",
         413: not has_body,
         415: not has_body or operation.body is bytes,
-        429: operation.is_open,
+        429: is_for_all,
     }
     return not never.get(status, False)
 

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from drumline.api.door import Door
 from drumline.api.problems import Headers
@@ -16,6 +16,9 @@ from drumline.core.errors import Invalid, Unauthorized
 from drumline.core.limits import Limits
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+
+if TYPE_CHECKING:  # it brings a client and cryptography with it, which few servers need
+    from drumline.outbound.issuer import Issuer
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")
@@ -47,6 +50,7 @@ class Tag(StrEnum):
     EVENTS = "events"
     NOTIFICATIONS = "notifications"
     KEYS = "keys"
+    SIGN_IN = "sign-in"
     TENANTS = "tenants"
     SECRETS = "secrets"
     AUDIT = "audit log"
@@ -86,6 +90,8 @@ class Desk:
     """Set when the server will stop soon: it still serves, and asks for no more requests."""
     write_metrics: Callable[[str], tuple[bytes, str]] | None = None
     """Writes the figures down in the form that a header `Accept` asks for, and tells its media type."""
+    issuers: "Mapping[str, Issuer]" = field(default_factory=dict)
+    """Those who vouch for people, by name."""
 
 
 @dataclass(slots=True)
@@ -111,6 +117,7 @@ class Call(Generic[Body, Query]):
     body: Body
     headers: list[tuple[bytes, bytes]]
     receive: Receive
+    scope: Scope
     trail: Trail | None = None
     """There for acts that the audit log has."""
 

@@ -38,6 +38,12 @@ class ClientGone(Exception):
     """The client hung up before its request was read; nobody is left to answer."""
 
 
+class AnyQuery(Struct, frozen=True):
+    """Whatever parameters there are: for those who are sent here by others, and bring what those like to add."""
+
+    given: dict[str, str] = {}
+
+
 async def read_body(receive: Receive, *, length: bytes | None, largest: int, field: str = "body") -> bytes:
     """Return the body, or refuse it as soon as it is known to be larger than `largest`."""
     if length is not None and length.isdigit() and int(length) > largest:
@@ -138,6 +144,11 @@ def read_query(text: bytes, type: type[S]) -> S:
         raise explain(error, type=type) from error
     _refuse_null(query, values)
     return query
+
+
+def read_any_query(text: bytes) -> AnyQuery:
+    """Return a query string as it is; of a parameter that is given more than once, the last."""
+    return AnyQuery(dict(_pairs(text)))
 
 
 def _refuse_null(query: Struct, values: dict[str, Any]) -> None:

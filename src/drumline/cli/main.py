@@ -21,6 +21,7 @@ from drumline.cli import (
     schedules,
     secrets,
     servers,
+    sign_ins,
     subscriptions,
     tasks,
     tenants,
@@ -69,6 +70,7 @@ app.add_typer(events.app, name="consumers")
 app.add_typer(subscriptions.app, name="subscriptions")
 app.add_typer(deliveries.app, name="deliveries")
 app.add_typer(keys.app, name="keys")
+app.add_typer(sign_ins.app, name="sign-ins")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(secrets.app, name="secrets")
 app.add_typer(audit.app, name="audit")

@@ -135,6 +135,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/keys/{id}/enable": Rule(Permission.KEYS_MANAGE, "key.enable"),
         "POST /api/v1/keys/{id}/revoke": Rule(Permission.KEYS_MANAGE, "key.revoke"),
         "POST /api/v1/keys/{id}/rotate": Rule(Permission.KEYS_MANAGE, "key.rotate"),
+        "POST /api/v1/sign-out": Rule(None, "sign_in.close"),
+        "POST /api/v1/sign-ins/revoke": Rule(Permission.TENANTS_MANAGE, "sign_in.revoke"),
         "POST /api/v1/tenants": Rule(Permission.TENANTS_MANAGE, "tenant.create"),
         "GET /api/v1/tenants": Rule(Permission.TENANTS_READ),
         "GET /api/v1/tenants/{name}": Rule(Permission.TENANTS_READ),

@@ -10,20 +10,22 @@ from drumline.engine.identities import Identities
 from drumline.engine.keys import KeyDesk
 from drumline.engine.limits import LocalLimiter
 from drumline.engine.quotas import QuotaDesk
+from drumline.engine.sign_ins import SignInDesk
 from drumline.engine.tenants import TenantDesk
-from drumline.ports.access import AccessStore
 from drumline.ports.limiter import Limiter
+from drumline.ports.store import Store
 
 
 class Access:
-    """Keys, tenants, quotas, limits and the audit log."""
+    """Keys, sign-ins, tenants, quotas, limits and the audit log."""
 
-    def __init__(self, store: AccessStore, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         new_id = IdSource(clock.now, Random(SystemRandom().getrandbits(256))).next  # noqa: S311 - distinct, not secret
         self.identities = Identities(store, clock=clock)
         self.tenants = TenantDesk(store, clock=clock)
         self.quotas = QuotaDesk(store, self.tenants, clock=clock)
         self.keys = KeyDesk(store, self.identities, self.tenants, clock=clock, new_id=new_id)
+        self.sign_ins = SignInDesk(store, clock=clock)
         self.audit = AuditDesk(store, new_id=new_id)
         self.limiter: Limiter = LocalLimiter(clock)
 
@@ -41,4 +43,5 @@ class Access:
         """Write down what is left to write, and let go of every connection."""
         await self.identities.close()
         await self.tenants.close()
+        await self.sign_ins.close()
         await self.limiter.close()

@@ -85,6 +85,11 @@ class Remembered(Generic[K, V]):
         self._memories.pop(key, None)
         self._asking.pop(key, None)
 
+    def clear(self) -> None:
+        """Forget everything, and believe nothing that is being asked for."""
+        self._memories.clear()
+        self._asking.clear()
+
     async def close(self) -> None:
         """Ask nothing more."""
         for task in self._tasks:

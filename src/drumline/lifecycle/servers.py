@@ -37,6 +37,7 @@ from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings, Sources
 from drumline.settings.fields import KEY_FILE
+from drumline.settings.sign_in import sign_in_policy_of, sign_in_secret_of
 
 Say = Callable[[str], None]
 """Tells a person something."""
@@ -129,6 +130,8 @@ class Doors(NamedTuple):
 
 
 def _api_server(engine: Engine, settings: Settings, key: str, doors: Doors) -> Server:
+    secret = sign_in_secret_of(settings, key)
+    engine.access.sign_ins.attach(sign_in_policy_of(settings), secret)
     info = Info(version=__version__, disk=str(settings.data))
     write = None if doors.exposition is None else doors.exposition.write
     app = create_app(

@@ -36,6 +36,7 @@ from drumline.ports.outbox import Outbox
 from drumline.ports.runtime_config import RuntimeConfigs
 from drumline.ports.schedules import Schedules
 from drumline.ports.secrets import SecretKeeping
+from drumline.ports.sign_ins import SignIns
 from drumline.ports.stats import Stats
 
 
@@ -410,6 +411,7 @@ class Store(
     AccessStore,
     SecretKeeping,
     RuntimeConfigs,
+    SignIns,
     Stats,
     Protocol,
 ):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.provider import Provider
 from drumline.core.redaction import DEFAULT_FIELDS
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, MOST_RETRIES
 
@@ -188,7 +189,25 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     viewer_rate: str = "100/60s"
     """The same for `viewer`."""
     trusted_proxies: tuple[str, ...] = ()
-    """Networks such as `10.0.0.0/8` whose `X-Forwarded-For` is believed, in the audit log and against guessing."""
+    """Networks such as `10.0.0.0/8` whose `X-Forwarded-…` headers are believed: where a request came from, and where
+    people think they are."""
+
+
+class SignInSettings(Struct, frozen=True, kw_only=True):
+    """People at the web interface: how long they stay signed in, and who vouches for them besides keys."""
+
+    providers: tuple[Provider, ...] = ()
+    """Issuers of OpenID Connect that people may sign in with: [Sign in](../how-to/sign-in.md) has what to say of each.
+    In the environment it is JSON, also from a file that `DRUMLINE_SIGN_IN_PROVIDERS_FILE` names."""
+    idle: timedelta = timedelta(hours=12)
+    """After how long without anybody at the page a sign-in ends."""
+    lifetime: timedelta = timedelta(days=7)
+    """After how long it ends in any case."""
+    rate: str = "1000/60s"
+    """How often somebody may ask whom a provider vouched for; a sign-in by key has the rate of its key."""
+    secret: Secret | None = None
+    """What sign-ins are sealed with, at least 32 characters, the same on every API server; made from the first key when
+    not set. Another one ends every sign-in."""
 
 
 class MonitorSettings(Struct, frozen=True, kw_only=True):
@@ -279,6 +298,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
     redact: RedactSettings = field(default_factory=RedactSettings)
+    sign_in: SignInSettings = field(default_factory=SignInSettings)
     log: LogSettings = field(default_factory=LogSettings)
     limits: Limits = DEFAULT_LIMITS
 

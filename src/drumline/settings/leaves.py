@@ -9,6 +9,7 @@ from typing import Any, Final, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from drumline.core.codec import decode, explain
 from drumline.core.duration import format_duration, parse_duration
 from drumline.core.errors import Invalid
 from drumline.core.names import check_name, check_queue
@@ -71,7 +72,7 @@ class Leaf(Struct, frozen=True):
     @property
     def is_secret(self) -> bool:
         """Tell whether it is never shown, and may also be read from a file that a `…_FILE` variable names."""
-        return Secret in get_args(self.type)
+        return Secret in get_args(self.type) or _is_table(self.type)
 
     @property
     def is_live(self) -> bool:
@@ -107,6 +108,9 @@ def read_value(leaf: Leaf, given: Given) -> object:
         read = _convert(leaf, given)
         _CHECKS.get(leaf.path, _nothing)(read)
     except msgspec.ValidationError as error:
+        if _is_table(leaf.type):
+            inner = explain(error, field=leaf.path, type=leaf.type)
+            raise Invalid(f"{given.source}: {inner}", field=inner.field) from error
         reason = reword(str(error), choices=choices_at(leaf.type, ""))
         raise Invalid(f"{given.source}: {reason}", field=leaf.path) from error
     except Invalid as error:
@@ -147,9 +151,16 @@ def plain_value(value: object) -> object:
         case Path():
             return str(value)
         case tuple():
-            return list(value)
+            return [_without_secrets(each) if isinstance(each, Struct) else each for each in value]
         case _:
             return value
+
+
+def _without_secrets(row: Struct) -> dict[str, object]:
+    return {
+        name: HIDDEN if name.endswith("secret") and value is not None else plain_value(value)
+        for name, value in msgspec.structs.asdict(row).items()
+    }
 
 
 def _convert(leaf: Leaf, given: Given) -> object:
@@ -161,7 +172,15 @@ def _convert(leaf: Leaf, given: Given) -> object:
     return msgspec.convert(value, leaf.type, strict=not given.textual, dec_hook=_decode_special)
 
 
+def _is_table(type_: Any) -> bool:
+    """Tell whether it is a list of structs: as text that is JSON, and it may hold secrets."""
+    parts = get_args(_plain(type_))
+    return bool(parts) and isinstance(parts[0], type) and issubclass(parts[0], Struct)
+
+
 def _split(type_: Any, text: str) -> object:
+    if _is_table(type_):
+        return decode(text, object, field="")
     if get_origin(_plain(type_)) is tuple:
         return [part.strip() for part in text.split(",") if part.strip()]
     return _WORDS.get(text.strip().lower(), text) if _plain(type_) is bool else text.strip()

@@ -1,7 +1,7 @@
-import { currentKey } from "./key";
 import { decode, encode, queryOf } from "./numbers";
 import { PREFIX } from "./place";
 import { Problem, problemOf } from "./problem";
+import { headersFor, isSignedIn, look } from "./session";
 import type { Operations } from "./types";
 
 type Name = keyof Operations;
@@ -35,9 +35,7 @@ export async function callForFile<N extends Name>(name: N, given: Given<N>): Pro
 
 async function send<N extends Name>(name: N, given: Given<N>): Promise<Response> {
   const [method, path] = name.split(" ") as [string, string];
-  const headers: Record<string, string> = { accept: "application/json" };
-  const key = currentKey();
-  if (key) headers["x-api-key"] = key;
+  const headers: Record<string, string> = { accept: "application/json", ...headersFor(method) };
   if (given.reason) headers["x-reason"] = given.reason;
   if (given.body !== undefined) headers["content-type"] = "application/json";
   const patience = AbortSignal.timeout(PATIENCE_MS);
@@ -48,6 +46,7 @@ async function send<N extends Name>(name: N, given: Given<N>): Promise<Response>
     signal: given.signal ? AbortSignal.any([given.signal, patience]) : patience,
     credentials: "same-origin",
   });
+  if (response.status === 401 && isSignedIn()) void look("your sign-in has ended");
   if (!response.ok) throw await problemOf(response);
   return response;
 }

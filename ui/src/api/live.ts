@@ -1,5 +1,5 @@
-import { currentKey } from "./key";
 import { PREFIX } from "./place";
+import { currentUser } from "./session";
 import { type LiveEvent, type Liveness, type Source, Stream } from "./stream";
 
 export type { LiveEvent, Liveness } from "./stream";
@@ -37,11 +37,10 @@ class Live {
   }
 
   start(): void {
-    if (this.leaving || this.isPaused || !currentKey()) return;
-    const source = {
-      address: `${location.origin}${PREFIX}/api/v1/events`,
-      headers: { "x-api-key": currentKey() ?? "" },
-    };
+    const user = currentUser();
+    if (this.leaving || this.isPaused || user === null) return;
+    // The name keeps the connections of two people apart; it is not sent.
+    const source = { address: `${location.origin}${PREFIX}/api/v1/events#${user}`, headers: {} };
     this.leaving = (this.isAlone ? null : this.join(source)) ?? this.listenAlone(source);
     if (this.isBehind) this.deliver([]);
     this.isBehind = false;

@@ -947,6 +947,13 @@ export type ProgressRequest = {
   notes: ProgressReport[];
 };
 
+/** Somebody to sign in with. */
+export type ProviderBody = {
+  name: string;
+  label: string;
+  path: string;
+};
+
 /** How old failures must be to be discarded. */
 export type PurgeRequest = {
   older_than: number | string;
@@ -1046,6 +1053,11 @@ export type RevealBody = {
 /** The lease of the task whose secrets are wanted. */
 export type RevealRequest = {
   lease: LeaseBody;
+};
+
+/** Whom to sign out. */
+export type RevokeRequest = {
+  user: string;
 };
 
 /** What a key is for. */
@@ -1263,6 +1275,39 @@ export type SettleRequest = {
 export type SettledBody = {
   state?: "blocked" | "queued" | "running" | "completed" | "failed" | "cancelled" | "skipped" | undefined;
   error?: Problem | undefined;
+};
+
+/** How one can sign in, and who is signed in. */
+export type SignInBody = {
+  providers: ProviderBody[];
+  signed_in: SignedInBody | null;
+};
+
+/** A key to sign in with. */
+export type SignInRequest = {
+  key: string;
+  remember?: boolean | undefined;
+};
+
+/** How far to sign out. */
+export type SignOutRequest = {
+  everywhere?: boolean | undefined;
+};
+
+/** Who is signed in at this browser. */
+export type SignedInBody = {
+  user: string;
+  name: string;
+  role: Role;
+  tenant: string;
+  provider: string | null;
+  token: string;
+  ends_at: string;
+};
+
+/** What is left to do. */
+export type SignedOutBody = {
+  url: string | null;
 };
 
 /** The attempt wants to run again later; it does not count. */
@@ -2110,6 +2155,30 @@ export interface Operations {
     query: Record<never, never>;
     body: RotateKeyRequest | undefined;
     answer: MadeKeyBody;
+  };
+  "GET /api/v1/sign-in": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: SignInBody;
+  };
+  "POST /api/v1/sign-in": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: SignInRequest;
+    answer: SignedInBody;
+  };
+  "POST /api/v1/sign-out": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: SignOutRequest | undefined;
+    answer: SignedOutBody;
+  };
+  "POST /api/v1/sign-ins/revoke": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: RevokeRequest;
+    answer: undefined;
   };
   "POST /api/v1/tenants": {
     params: Record<never, never>;

@@ -1,14 +1,20 @@
 import { type FormEvent, useState } from "react";
-import { useThisKey as takeKey } from "@/api/key";
-import { PREFIX, UI_PATH } from "@/api/place";
-import { problemOf } from "@/api/problem";
+import { UI_PATH } from "@/api/place";
+import { signIn, wayTo } from "@/api/session";
+import type { ProviderBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { sentence } from "@/parts/States";
 import css from "./Login.module.css";
 
-/** Who are you? A key says it. */
-export function Login() {
+interface Props {
+  providers: readonly ProviderBody[];
+  /** Why nobody is signed in any more, if there is more to say than that. */
+  reason: string | null;
+}
+
+/** Who are you? A provider says it, or a key. */
+export function Login({ providers, reason }: Props) {
   const [key, setKey] = useState("");
   const [remember, setRemember] = useState(true);
   const [problem, setProblem] = useState<string | null>(null);
@@ -17,21 +23,8 @@ export function Login() {
   async function enter(event: FormEvent) {
     event.preventDefault();
     setBusy(true);
-    setProblem(await check(key.trim()));
+    setProblem(await signIn(key.trim(), { remember }));
     setBusy(false);
-  }
-
-  async function check(given: string): Promise<string | null> {
-    try {
-      const response = await fetch(`${PREFIX}/api/v1/queues`, { headers: { "x-api-key": given } });
-      if (response.ok || response.status === 403) {
-        takeKey(given, { remember });
-        return null;
-      }
-      return sentence((await problemOf(response)).message);
-    } catch {
-      return "The server cannot be reached.";
-    }
   }
 
   return (
@@ -39,9 +32,20 @@ export function Login() {
       <form className={css.form} onSubmit={(event) => void enter(event)}>
         <img src={`${UI_PATH}/icon.svg`} alt="" width="40" height="40" />
         <h1>Drumline</h1>
+        {reason && (
+          <p className={css.reason} role="alert">
+            {sentence(reason)}
+          </p>
+        )}
+        {providers.map((provider) => (
+          <a key={provider.name} className={css.provider} href={wayTo(provider, page())}>
+            Sign in with {provider.label}
+          </a>
+        ))}
+        {providers.length > 0 && <p className={css.or}>or</p>}
         <Field
           label="API key"
-          problem={problem}
+          problem={problem === null ? null : sentence(problem)}
           hint={<>The server prints it at its first start, and keeps it in its data folder.</>}
         >
           {(props) => (
@@ -56,13 +60,18 @@ export function Login() {
           )}
         </Field>
         <label className={css.remember}>
-          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} /> Remember
-          it in this browser
+          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} /> Stay
+          signed in on this computer
         </label>
         <Button type="submit" tone="primary" busy={isBusy} disabled={!key.trim()}>
-          Log in
+          Sign in
         </Button>
       </form>
     </main>
   );
+}
+
+/** The page that was asked for, to come back to. */
+function page(): string {
+  return location.pathname.slice(UI_PATH.length) + location.search || "/";
 }

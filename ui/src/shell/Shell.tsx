@@ -1,6 +1,6 @@
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { currentKey, onKeyChange } from "@/api/key";
+import { currentStanding, onStandingChange } from "@/api/session";
 import { usePreferences } from "@/preferences";
 import { Login } from "@/screens/Login";
 import { Help } from "./Help";
@@ -13,7 +13,7 @@ const Palette = lazy(() => import("./Palette").then((found) => ({ default: found
 
 /** What stands around every screen. */
 export function Shell() {
-  const key = useSyncExternalStore(onKeyChange, currentKey);
+  const standing = useSyncExternalStore(onStandingChange, currentStanding);
   const { rail } = usePreferences();
   const [isHelping, setHelping] = useState(false);
   const [isMenuOpen, setMenuOpen] = useState(false);
@@ -25,7 +25,8 @@ export function Shell() {
   useShortcuts({ help, palette });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new screen closes the menu
   useEffect(() => setMenuOpen(false), [path]);
-  if (key === null) return <Login />;
+  if (standing.kind === "asking") return null;
+  if (standing.kind === "out") return <Login providers={standing.providers} reason={standing.problem} />;
   return (
     <div className={css.shell} data-rail={rail} data-menu={isMenuOpen || undefined}>
       <button type="button" className={css.skip} onClick={() => main.current?.focus()}>

@@ -1,5 +1,4 @@
-import { CircleQuestionMark, Clock, Command, LogOut, Menu, Monitor, Moon, Sun } from "lucide-react";
-import { forgetKey } from "@/api/key";
+import { CircleQuestionMark, Clock, Command, Menu, Monitor, Moon, Sun } from "lucide-react";
 import { useMe } from "@/api/me";
 import { IconButton } from "@/parts/Button";
 import { localZone } from "@/parts/time";
@@ -7,6 +6,7 @@ import { prefer, type Theme, usePreferences } from "@/preferences";
 import { LiveIndicator } from "./LiveIndicator";
 import { SearchBox } from "./SearchBox";
 import css from "./TopBar.module.css";
+import { UserMenu } from "./UserMenu";
 
 const THEMES: Record<Theme, [typeof Sun, Theme, string]> = {
   system: [Monitor, "light", "Theme: as the system"],
@@ -48,7 +48,7 @@ export function TopBar({ onHelp, onPalette, onMenu, isMenuOpen }: Props) {
         <IconButton icon={Command} label="Go to, or do (Ctrl K)" onClick={onPalette} />
         <IconButton icon={ThemeIcon} label={label} onClick={() => prefer({ theme: next })} />
         <IconButton icon={CircleQuestionMark} label="Keyboard shortcuts (?)" onClick={onHelp} />
-        <IconButton icon={LogOut} label="Log out" onClick={forgetKey} />
+        <UserMenu />
       </div>
     </header>
   );

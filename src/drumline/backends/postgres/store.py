@@ -18,6 +18,7 @@ from drumline.backends.postgres.runtime_config import RuntimeConfigs
 from drumline.backends.postgres.secrets import Secrets
 from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
+from drumline.backends.postgres.sign_ins import SignIns
 from drumline.backends.postgres.stats import Stats
 from drumline.backends.postgres.submitting import Submitting
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
@@ -49,6 +50,7 @@ class PostgresStore(
     Auditing,
     Secrets,
     RuntimeConfigs,
+    SignIns,
     Stats,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""

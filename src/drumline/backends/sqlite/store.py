@@ -22,6 +22,7 @@ from drumline.backends.sqlite.runtime_config import RuntimeConfigs
 from drumline.backends.sqlite.secrets import Secrets
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
+from drumline.backends.sqlite.sign_ins import SignIns
 from drumline.backends.sqlite.stats import Stats
 from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
@@ -52,6 +53,7 @@ class SqliteStore(
     Auditing,
     Secrets,
     RuntimeConfigs,
+    SignIns,
     Stats,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
