@@ -1,0 +1,70 @@
+"""Examining the server: what it says of itself, in a few statements on one connection."""
+
+import asyncio
+import time
+from typing import Final
+
+import asyncpg
+
+from drumline.backends.postgres.connection import SETTINGS, Connection, connect, connect_direct, fetch
+from drumline.backends.postgres.failures import translated
+from drumline.core.examination import LongTransaction, PostgresFacts, TableFacts
+
+SECONDS: Final = 10.0
+
+
+async def examine_postgres(url: str) -> PostgresFacts:
+    """Return the facts, or raise `Unavailable` if the server cannot be reached."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await _examine(url)
+    except Exception as error:
+        if (meaning := translated(error)) is not None:
+            raise meaning from error
+        raise
+
+
+async def _examine(url: str) -> PostgresFacts:
+    direct = await connect_direct(url, settings={"application_name": SETTINGS["application_name"]}, seconds=SECONDS)
+    is_by_statement = direct is None and await _is_by_statement(url)
+    connection = direct or await connect(url, settings=None, seconds=SECONDS)
+    try:
+        return await _ask(connection, is_pooled=direct is None, is_by_statement=is_by_statement)
+    finally:
+        await connection.close(timeout=SECONDS)
+
+
+async def _ask(connection: Connection, *, is_pooled: bool, is_by_statement: bool) -> PostgresFacts:
+    before = time.time()
+    ((clock,),) = await fetch(connection, "now", {"now": None})
+    here = (before + time.time()) / 2
+    server = (await fetch(connection, "examine_server", {}))[0]
+    has_schema = server["has_schema"]
+    versions = await fetch(connection, "schema_version", {}) if has_schema else []
+    tables = await fetch(connection, "examine_tables", {}) if has_schema else []
+    return PostgresFacts(
+        version=server["version"],
+        clock=round(clock - here * 1000),
+        is_pooled=is_pooled,
+        is_by_statement=is_by_statement,
+        is_standby=server["is_standby"],
+        settings={row["name"]: row["setting"] for row in await fetch(connection, "examine_settings", {})},
+        connections=server["connections"],
+        schema=versions[0]["number"] if versions else None,
+        major=versions[0]["major"] if versions else None,
+        tables=tuple(TableFacts(*row) for row in tables),
+        transactions=tuple(LongTransaction(*row) for row in await fetch(connection, "examine_transactions", {})),
+    )
+
+
+async def _is_by_statement(url: str) -> bool:
+    """Tell whether a pooler gives each statement to another connection: then it refuses transactions, and hangs up."""
+    connection = await connect(url, settings=None, seconds=SECONDS)
+    try:
+        await connection.execute("BEGIN")
+        await connection.execute("ROLLBACK")
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        return True
+    finally:
+        connection.terminate()
+    return False

@@ -1,0 +1,104 @@
+"""Asking everybody, and putting what they say together."""
+
+import asyncio
+import time
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+import urllib3
+
+from drumline.backends.sql_files import migrations
+from drumline.core.errors import DrumlineError
+from drumline.core.examination import Finding
+from drumline.lifecycle.data_folder import with_stored_key
+from drumline.lifecycle.doctor.findings import ok, problem
+from drumline.lifecycle.doctor.fleet import examine_fleet
+from drumline.lifecycle.doctor.machine import examine_machine, examine_settings
+from drumline.lifecycle.doctor.services import judge_clock, judge_postgres, judge_redis
+from drumline.lifecycle.processes import opened
+from drumline.settings import Settings, Sources
+
+ANSWER_SECONDS: Final = 30.0
+
+
+async def examine(sources: Sources) -> list[Finding]:
+    """Return everything that was looked at. What cannot be reached is a finding, never an error."""
+    findings = list(examine_settings(sources))
+    try:
+        settings = sources.load().settings
+    except DrumlineError:
+        return findings  # it was named above
+    findings += examine_machine(settings)
+    if settings.url is not None:
+        return findings + await asyncio.to_thread(_server, settings)
+    findings += await _redis(settings)
+    is_there, found = await _postgres(settings)
+    findings += found
+    if is_there:
+        findings += await _fleet(settings)
+    return findings
+
+
+async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
+    """Return whether the store can be opened, and what was found about its server."""
+    if settings.sqlite_path is not None:
+        is_there = settings.sqlite_path.exists()
+        text = f"the store is {settings.sqlite_path}" if is_there else "nothing is stored yet"
+        return is_there, [ok("store", text)]
+    from drumline.backends.postgres.examining import examine_postgres  # noqa: PLC0415 - a driver that not all have
+    from drumline.backends.postgres.migrating import MAJOR  # noqa: PLC0415
+
+    try:
+        facts = await examine_postgres(str(settings.store_url).replace("postgres://", "postgresql://", 1))
+    except DrumlineError as error:
+        return False, [problem("store", f"PostgreSQL cannot be reached: {error.message}", "See that it runs.")]
+    newest = migrations("drumline.backends.postgres")[-1][0]
+    can_be_used = facts.schema is not None and facts.schema >= newest and not facts.is_by_statement
+    return can_be_used, list(judge_postgres(facts, newest=newest, major=MAJOR))
+
+
+async def _redis(settings: Settings) -> list[Finding]:
+    if settings.queue_url is None:
+        return []
+    from drumline.backends.redis.examining import examine_redis  # noqa: PLC0415 - a driver that not all have
+
+    try:
+        facts = await examine_redis(settings.queue_url)
+    except DrumlineError as error:
+        advice = "See that it runs: until then everything is slower, and nothing is lost."
+        return [problem("redis", error.message, advice)]
+    return list(judge_redis(facts, is_cluster="+cluster" in settings.queue_url))
+
+
+async def _fleet(settings: Settings) -> list[Finding]:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS), opened(settings) as wired:
+            return [finding async for finding in examine_fleet(wired.engine.store)]
+    except (DrumlineError, TimeoutError) as error:
+        return [problem("store", f"the store cannot be read: {error}", "See what stands above.")]
+
+
+def _server(settings: Settings) -> list[Finding]:
+    """Examine the server that a remote worker or a client talks to."""
+    url = str(settings.url).rstrip("/")
+    key = with_stored_key(settings).api_key
+    headers = {"X-API-Key": str(key)} if key else {}
+    try:
+        reply = urllib3.request("GET", f"{url}/api/v1/me", headers=headers, timeout=10, retries=False)
+    except urllib3.exceptions.HTTPError as error:
+        return [
+            problem("server", f"{url} does not answer: {error}", "See that it runs, and that this machine gets there.")
+        ]
+    findings = []
+    if reply.status == 401:
+        findings.append(problem("server", f"{url} does not take the API key", "Set DRUMLINE_API_KEY."))
+    elif reply.status >= 400:
+        advice = "See what stands between here and there, and what the server logs."
+        findings.append(problem("server", f"{url} answers with status {reply.status}", advice))
+    else:
+        findings.append(ok("server", f"{url} answers, and takes the API key"))
+    if date := reply.headers.get("Date"):
+        # To the second only, so half a second is nothing.
+        there = parsedate_to_datetime(date).timestamp() + 0.5
+        findings.append(judge_clock("the server", round((there - time.time()) * 1000)))
+    return findings
