@@ -3,8 +3,9 @@ from collections import Counter
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
 from drumline.core.stats import MINUTE, STEPS, Gathered, Measure
-from drumline.ports.store import Store
-from tests.factories import claim_one, open_session, settle, submit
+from drumline.core.task import accept
+from drumline.ports.store import Settlement, Store
+from tests.factories import claim, claim_one, new_id, open_session, request, settle, submit
 
 
 async def counted(store: Store, clock: ManualClock, **which: str) -> Counter[Measure]:
@@ -60,6 +61,17 @@ async def test_figures_narrow_by_tenant_queue_and_name(store: Store, clock: Manu
     assert (await counted(store, clock, tenant="red"))[Measure.SUBMITTED] == 1
     assert (await counted(store, clock, queue="r"))[Measure.SUBMITTED] == 1
     assert (await counted(store, clock, name="c"))[Measure.SUBMITTED] == 0
+
+
+async def test_tasks_that_went_together_are_counted_each_in_its_own_lane(store: Store, clock: ManualClock) -> None:
+    await store.submit([accept(request(name), id=new_id()) for name in ("a", "b", "b")])
+    clock.advance(3)
+    tasks = await claim(store, await open_session(store, "a", "b"), "a", "b", limit=3)
+    await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in tasks])
+
+    once = {Measure.SUBMITTED: 1, Measure.COMPLETED: 1, Measure.WAIT: 1, Measure.RUN: 1}
+    assert await counted(store, clock, name="a") == once
+    assert await counted(store, clock, name="b") == dict.fromkeys(once, 2)
 
 
 async def test_old_figures_are_dropped_by_width(store: Store, clock: ManualClock) -> None:

@@ -71,7 +71,8 @@ def check_json(raw: bytes, *, field: str, largest: int, deepest: int) -> Any:
     """Return the value of a JSON text, or raise `Invalid` if it is too large, too deep or not JSON."""
     if len(raw) > largest:
         raise Invalid(f"is {len(raw):,} bytes of JSON; at most {largest:,} are accepted", field=field, code="too_large")
-    if raw.count(b"[") + raw.count(b"{") > deepest and is_deeper(raw, deepest):
+    # Each level is a bracket that opens and one that closes: what is short cannot be deep.
+    if len(raw) > 2 * deepest and raw.count(b"[") + raw.count(b"{") > deepest and is_deeper(raw, deepest):
         raise Invalid(f"is nested more than {deepest} levels deep", field=field, code="too_deep")
     try:
         return _ANY.decode(raw)

@@ -95,7 +95,10 @@ class Submissions:
             checked = await self._admit(checked, tenant)
         new = [task for task in checked if isinstance(task, NewTask)]
         with self._quotas.flying(tenant, len(new)):
-            stored = iter(await self._batcher.join_each(new))
+            answers = await self._batcher.join_each(new)
+        if len(new) == len(checked):
+            return answers
+        stored = iter(answers)
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
 
     async def _with_secrets(

@@ -51,6 +51,8 @@ def argument_hook(value: Any) -> Any:
     return value.written() if isinstance(value, SecretName) else encode_hook(value)
 
 
+MOST_REMEMBERED: Final = 1_000
+"""Ways to call a function; a program has a few, but keywords can come in any order."""
 ENCODER: Final = msgspec.json.Encoder(enc_hook=encode_hook)
 _ARGUMENT_ENCODER: Final = msgspec.json.Encoder(enc_hook=argument_hook)
 Encode = Callable[[Any], bytes]
@@ -90,23 +92,30 @@ class Arguments:
         self._required = frozenset(p.name for p in named if p.default is Parameter.empty)
         positional_only = any(p.kind is Parameter.POSITIONAL_ONLY for p in named)
         self._is_plain = not (positional_only or self._rest or self._extra)
+        self._fitting: set[tuple[object, ...]] = set()
+        """Calls that were seen to fit: the number of positional arguments, and the names of the others."""
 
     # -- writing
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments) -> Raw:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
-        given = dict(zip(self._positional, args, strict=False)) if args else {}
-        if (
-            not self._is_plain
-            or len(args) > len(self._positional)
-            or not kwargs.keys() <= self._keywords
-            or not given.keys().isdisjoint(kwargs)
-        ):
+        if (len(args), *kwargs) not in self._fitting and not self._fits(args, kwargs):
             return _encoded(self._bound(args, kwargs), encode)
-        given.update(kwargs)
-        if not self._required <= given.keys():
-            return _encoded(self._bound(args, kwargs), encode)
-        return _encoded(given, encode)
+        return _encoded(dict(zip(self._positional, args, strict=False), **kwargs), encode)
+
+    def _fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Tell whether each argument is for the parameter in its place, and none is missing; remember it if so."""
+        given = {*self._positional[: len(args)], *kwargs}
+        is_fitting = (
+            self._is_plain
+            and len(args) <= len(self._positional)
+            and kwargs.keys() <= self._keywords
+            and len(given) == len(args) + len(kwargs)
+            and self._required <= given
+        )
+        if is_fitting and len(self._fitting) < MOST_REMEMBERED:
+            self._fitting.add((len(args), *kwargs))
+        return is_fitting
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:

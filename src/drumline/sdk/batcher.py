@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from drumline.core.errors import DrumlineError, Overloaded
 
 In = TypeVar("In")
@@ -29,15 +31,12 @@ Then = Callable[[Out | None, BaseException | None], None]
 """Called with the answer to an item, or with what kept it from having one."""
 
 
-class _Group(Generic[In, Out]):
+class _Group(Struct, Generic[In, Out], eq=False):
     """Items that stay together, what they weigh, and who waits for their answers."""
 
-    __slots__ = ("answer", "items", "weight")
-
-    def __init__(self, items: Sequence[In], weight: int, answer: "asyncio.Future[list[Out]]") -> None:
-        self.items = items
-        self.weight = weight
-        self.answer = answer
+    items: Sequence[In]
+    weight: int
+    answer: "asyncio.Future[list[Out]]"
 
     def give(self, outs: Sequence[Out], start: int) -> None:
         """Tell the answers, which stand in a batch's from `start` on."""
@@ -49,15 +48,12 @@ class _Group(Generic[In, Out]):
         _fail(self.answer, error)
 
 
-class _Single(Generic[In, Out]):
+class _Single(Struct, Generic[In, Out], eq=False):
     """An item by itself, as a group: most are such, so it is spared the lists."""
 
-    __slots__ = ("answer", "items", "weight")
-
-    def __init__(self, item: In, weight: int, answer: "asyncio.Future[Out]") -> None:
-        self.items = (item,)
-        self.weight = weight
-        self.answer = answer
+    items: tuple[In]
+    weight: int
+    answer: "asyncio.Future[Out]"
 
     def give(self, outs: Sequence[Out], start: int) -> None:
         """Tell the answer."""
@@ -69,15 +65,12 @@ class _Single(Generic[In, Out]):
         _fail(self.answer, error)
 
 
-class _Told(Generic[In, Out]):
+class _Told(Struct, Generic[In, Out], eq=False):
     """An item whose sender does not wait, as a group."""
 
-    __slots__ = ("items", "then", "weight")
-
-    def __init__(self, item: In, weight: int, then: Then[Out]) -> None:
-        self.items = (item,)
-        self.weight = weight
-        self.then = then
+    items: tuple[In]
+    weight: int
+    then: Then[Out]
 
     def give(self, outs: Sequence[Out], start: int) -> None:
         """Tell the answer."""
@@ -127,6 +120,7 @@ class Batcher(Generic[In, Out]):
         self._count = 0
         self._weight = 0
         self._flights: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop
 
     def resize(self, largest: int) -> None:
         """Send larger or smaller batches from now on."""
@@ -139,9 +133,12 @@ class Batcher(Generic[In, Out]):
     def joined(self, item: In) -> "asyncio.Future[Out]":
         """Send one item with its neighbours; the future gives its answer."""
         weight = self._weigh(item) if self._weigh else 0
-        self._check_room(1, weight)
-        answer: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
-        self._add(_Single(item, weight, answer))
+        if self._count >= self._most_waiting or self._most_weight is not None:
+            self._check_room(1, weight)
+        # While something is in flight, the loop is known: asking for it is a call to the system.
+        loop = self._loop if self._flights else asyncio.get_running_loop()
+        answer: asyncio.Future[Out] = loop.create_future()
+        self._add(_Single((item,), weight, answer))
         return answer
 
     async def join_many(self, items: Sequence[In]) -> list[Out]:
@@ -152,7 +149,8 @@ class Batcher(Generic[In, Out]):
         self._check_room(len(items), weight)  # once for all of them: half a list must not be sent
         if len(items) <= self._largest and weight <= HEAVIEST:
             return await self._send_weighed(items, weight)
-        return [out for outs in await asyncio.gather(*map(self.send_many, self._parts(items))) for out in outs]
+        parts = self._parts(items, weight)
+        return [out for outs in await asyncio.gather(*map(self.send_many, parts)) for out in outs]
 
     async def join_each(self, items: Sequence[In]) -> list[Out | DrumlineError]:
         """Send items as `join_many` does, but of several batches one may fail: its error answers its own items only.
@@ -163,7 +161,7 @@ class Batcher(Generic[In, Out]):
         if len(items) <= self._largest and weight <= HEAVIEST:
             return list(await self.join_many(items))
         self._check_room(len(items), weight)
-        parts = list(self._parts(items))
+        parts = list(self._parts(items, weight))
         answers = await asyncio.gather(*map(self.send_many, parts), return_exceptions=True)
         told: list[Out | DrumlineError] = []
         for part, outs in zip(parts, answers, strict=True):
@@ -175,8 +173,11 @@ class Batcher(Generic[In, Out]):
                 raise outs
         return told
 
-    def _parts(self, items: Sequence[In]) -> Iterator[Sequence[In]]:
+    def _parts(self, items: Sequence[In], weight: int) -> Iterator[Sequence[In]]:
         """Split items into lists that are no more than a batch each; one that is too heavy by itself goes alone."""
+        if weight <= HEAVIEST:
+            yield from (items[start : start + self._largest] for start in range(0, len(items), self._largest))
+            return
         start = weight = 0
         for place, item in enumerate(items):
             heavy = self._weigh(item) if self._weigh else 0
@@ -196,7 +197,7 @@ class Batcher(Generic[In, Out]):
 
     def send(self, item: In, then: Then[Out]) -> None:
         """Send one item and have `then` called with what became of it, which must not raise. No push-back here."""
-        self._add(_Told(item, self._weigh(item) if self._weigh else 0, then))
+        self._add(_Told((item,), self._weigh(item) if self._weigh else 0, then))
 
     async def drained(self) -> None:
         """Wait until nothing is waiting and nothing is in flight."""
@@ -213,7 +214,8 @@ class Batcher(Generic[In, Out]):
         self._count += len(group.items)
         self._weight += group.weight
         if len(self._flights) < self._parallel:
-            flight = asyncio.get_running_loop().create_task(self._fly(), name=f"batch {self._name}")
+            self._loop = asyncio.get_running_loop()
+            flight = self._loop.create_task(self._fly(), name=f"batch {self._name}")
             self._flights.add(flight)
             flight.add_done_callback(self._landed)
 

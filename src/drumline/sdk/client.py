@@ -41,15 +41,19 @@ class Client:
     def submit(self, request: TaskRequest) -> TaskId:
         """Store one task, or raise the reason why not."""
         (answer,) = self.transport.send(SubmitMany((request,)))
-        return _id_or_raise(answer)
+        return id_or_raise(answer)
 
     async def asubmit(self, request: TaskRequest) -> TaskId:
         """Store one task together with those that others submit on this loop at the same time."""
+        return id_or_raise(await self.joined(request))
+
+    def joined(self, request: TaskRequest) -> "asyncio.Future[TaskId | DrumlineError]":
+        """Do as `asubmit` does; the future gives the task's id, or the reason why not."""
         loop = asyncio.get_running_loop()
         last_loop, batcher = self._last
         if last_loop() is not loop:
             batcher = self._batcher_on(loop)
-        return _id_or_raise(await batcher.joined(request))
+        return batcher.joined(request)
 
     def run(self, steps: Steps[T]) -> T:
         """Take the steps, blocking the calling thread."""
@@ -105,7 +109,7 @@ class Client:
             name="asubmit",
             largest=LARGEST_JOIN,
             parallel=PARALLEL_JOINS,
-            weights=Weights(lambda request: len(memoryview(request.payload))),
+            weights=Weights(lambda request: len(request.payload)),
         )
 
     async def _flush(self, requests: list[TaskRequest]) -> Sequence[TaskId | DrumlineError]:
@@ -133,7 +137,8 @@ def warn_if_blocking(twin: str, *, level: int = 3) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
-def _id_or_raise(answer: TaskId | DrumlineError) -> TaskId:
+def id_or_raise(answer: TaskId | DrumlineError) -> TaskId:
+    """Return the id that answers a single submission, or raise the error."""
     if isinstance(answer, DrumlineError):
         # Its place in the batch means nothing to one who submitted a single task.
         answer.field = re.sub(r"^tasks\[\d+\]\.?", "", answer.field or "") or None

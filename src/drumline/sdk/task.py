@@ -10,11 +10,12 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
 
 import msgspec
+from msgspec import Raw
 
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import Encode, encode_arguments
-from drumline.sdk.client import Client, warn_if_blocking
+from drumline.sdk.client import Client, id_or_raise, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.handle import TaskHandle
@@ -73,6 +74,7 @@ class Submittable(Generic[P, R]):
         self.definition = definition
         self._app = app
         self._request = request
+        self._decode: Callable[[Raw], Any] = definition.decode_result
 
     @property
     def name(self) -> str:
@@ -90,7 +92,8 @@ class Submittable(Generic[P, R]):
         """Submit a call; concurrent ones on this event loop travel together."""
         request = self.request_for(args, kwargs)
         client = self._app.client_at_hand or await self._app.aclient()
-        return TaskHandle(await client.asubmit(request), client, self.definition.decode_result)
+        answer = await client.joined(request)  # no coroutine between: this is done for every task
+        return TaskHandle(id_or_raise(answer), client, self._decode)
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """Return a call for `submit_many`, or to begin a chain: `a.call(1).then(b)`."""

@@ -71,10 +71,13 @@ class Submitting(Access):
     def _stored(self, entries: Entries, now: int) -> list[Submitted | KeyReused]:
         answers: list[Submitted | KeyReused] = []
         for task, lane in zip(entries.tasks, entries.lanes, strict=True):
-            due_at = task.run_at if task.run_at is not None else Instant(now + task.delay_ms)
-            answers.append(Submitted(task.id, due_at))
-            if due_at < now:
-                self._cursors.queued(lane, Place(due_at, task.id))
+            run_at = task.run_at
+            if run_at is None:
+                answers.append(Submitted(task.id, Instant(now + task.delay_ms)))
+                continue
+            answers.append(Submitted(task.id, run_at))
+            if run_at < now:
+                self._cursors.queued(lane, Place(run_at, task.id))
         return answers
 
     async def _known(self, transaction: Transaction, tasks: Sequence[NewTask]) -> Answers:

@@ -2,8 +2,8 @@
 --   :bounds   the upper bounds of the classes of durations
 --   :steps    the widths of the buckets, each a multiple of the first
 --   :acts     what is counted, as :measures in the same places
--- Tasks are counted before anything is made of them: hundreds of thousands come to a few rows. Of submissions to one
--- lane the row says all that is needed, and of what ended in one lane the attempt says the rest.
+-- Tasks are counted before anything is made of them: hundreds of thousands come to a few rows. Rows that say the lanes
+-- of their tasks, and how long those took if they ended, say all that is needed; of others the attempts say the rest.
 -- GIVES what was counted, by queue and name, whatever the bucket: with the sum of the durations in milliseconds.
 WITH told AS MATERIALIZED (
     SELECT o.at - o.at % (:steps::int4 [])[1] AS at, o.lane, e.task, e.act, e.epoch
@@ -13,20 +13,49 @@ WITH told AS MATERIALIZED (
         o.position > :after::int8
         AND o.position <= :until::int8
         AND o.acts && :acts::int2 []
-        AND (o.lane IS NULL OR o.acts[1] <> :submit::int2)
+        AND (coalesce(o.lane, o.lanes[1]) IS NULL OR (o.runs IS NULL AND o.acts[1] <> :submit::int2))
         AND e.act = any(:acts)
 ),
 
-counted AS MATERIALIZED (
-    SELECT b.at, :submit AS act, b.lane, NULL::int4 AS wait, NULL::int4 AS run, 0 AS wait_ms, 0 AS run_ms, sum(b.count) AS count
+-- Lists side by side as columns of a SELECT: as a table they would be written down first.
+ended AS MATERIALIZED (
+    SELECT e.at, e.act, coalesce(e.lane, e.one) AS lane, e.wait, e.run, count(*) AS count
     FROM (
-        SELECT o.at - o.at % (:steps)[1] AS at, o.lane, cardinality(o.tasks) AS count
+        SELECT
+            o.at - o.at % (:steps)[1] AS at, o.lane, unnest(o.lanes) AS one,
+            unnest(o.acts) AS act, unnest(o.waits) AS wait, unnest(o.runs) AS run
         FROM drumline.outbox AS o
         WHERE
             o.position > :after AND o.position <= :until
-            AND o.lane IS NOT NULL AND o.acts[1] = :submit AND :submit = any(:acts)
+            AND coalesce(o.lane, o.lanes[1]) IS NOT NULL AND o.runs IS NOT NULL
+    ) AS e
+    WHERE e.act = any(:acts)
+    GROUP BY 1, 2, 3, 4, 5
+),
+
+submitted AS MATERIALIZED (
+    SELECT b.at, coalesce(b.lane, b.one) AS lane, sum(b.count) AS count
+    FROM (
+        SELECT
+            o.at - o.at % (:steps)[1] AS at, o.lane, unnest(coalesce(o.lanes, ARRAY[o.lane])) AS one,
+            CASE WHEN o.lanes IS NULL THEN cardinality(o.tasks) ELSE 1 END AS count
+        FROM drumline.outbox AS o
+        WHERE
+            o.position > :after AND o.position <= :until
+            AND coalesce(o.lane, o.lanes[1]) IS NOT NULL AND o.acts[1] = :submit AND :submit = any(:acts)
     ) AS b
-    GROUP BY b.at, b.lane
+    GROUP BY 1, 2
+),
+
+counted AS MATERIALIZED (
+    SELECT s.at, :submit AS act, s.lane, NULL::int4 AS wait, NULL::int4 AS run, 0 AS wait_ms, 0 AS run_ms, s.count
+    FROM submitted AS s
+    UNION ALL
+    SELECT
+        e.at, e.act, e.lane,
+        width_bucket(e.wait::float8, :bounds::float8 []) AS wait, width_bucket(e.run::float8, :bounds) AS run,
+        e.wait * e.count AS wait_ms, e.run * e.count AS run_ms, e.count
+    FROM ended AS e
     UNION ALL
     SELECT e.at, e.act, e.lane, e.wait, e.run, sum(e.wait_ms) AS wait_ms, sum(e.run_ms) AS run_ms, count(*) AS count
     FROM (
@@ -35,7 +64,7 @@ counted AS MATERIALIZED (
             CASE
                 WHEN past.attempt = 1 AND past.started_at IS NOT NULL
                     THEN width_bucket(
-                        greatest(0, past.started_at - coalesce(past.due_at, wide.due_at))::float8, (:bounds::float8 [])
+                        greatest(0, past.started_at - coalesce(past.due_at, wide.due_at))::float8, :bounds
                     )
             END AS wait,
             width_bucket((past.finished_at - past.started_at)::float8, :bounds) AS run,

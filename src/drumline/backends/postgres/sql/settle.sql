@@ -43,14 +43,17 @@ written AS (
     FROM ended AS e
 )
 
-INSERT INTO drumline.outbox (lane, at, tasks, acts, states, epochs)
+INSERT INTO drumline.outbox (lane, lanes, at, tasks, acts, states, epochs, waits, runs)
 SELECT
     CASE WHEN min(e.lane) = max(e.lane) THEN min(e.lane) END,
+    CASE WHEN min(e.lane) < max(e.lane) THEN array_agg(e.lane) END,
     (SELECT clock.now FROM clock),
     array_agg(e.id),
     array_agg(coalesce((:acts)[e.place], :usual_acts::int2)),
     array_agg(coalesce((:outcomes)[e.place], :usual_outcomes)),
-    array_agg(e.epoch)
+    array_agg(e.epoch),
+    array_agg(CASE WHEN e.attempt = 1 THEN least(greatest(e.started_at - e.due_at, 0), 2147483647)::int4 END),
+    array_agg(least((SELECT clock.now FROM clock) - e.started_at, 2147483647)::int4)
 FROM ended AS e
 HAVING count(*) > 0
 RETURNING
