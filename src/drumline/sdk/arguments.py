@@ -91,7 +91,8 @@ class Arguments:
         self._keywords = frozenset(p.name for p in named if p.kind is not Parameter.POSITIONAL_ONLY)
         self._required = frozenset(p.name for p in named if p.default is Parameter.empty)
         positional_only = any(p.kind is Parameter.POSITIONAL_ONLY for p in named)
-        self._is_plain = not (positional_only or self._rest or self._extra)
+        self.is_plain = not (positional_only or self._rest or self._extra)
+        """Whether every argument can be given by name."""
         self._fitting: set[tuple[object, ...]] = set()
         """Calls that were seen to fit: the number of positional arguments, and the names of the others."""
 
@@ -107,7 +108,7 @@ class Arguments:
         """Tell whether each argument is for the parameter in its place, and none is missing; remember it if so."""
         given = {*self._positional[: len(args)], *kwargs}
         is_fitting = (
-            self._is_plain
+            self.is_plain
             and len(args) <= len(self._positional)
             and kwargs.keys() <= self._keywords
             and len(given) == len(args) + len(kwargs)
@@ -138,7 +139,8 @@ class Arguments:
         A JSON array binds by position. Parameters that are not given keep the function's own defaults.
         """
         try:
-            if self._extra is None and bytes(payload).lstrip()[:1] == b"{":
+            text = bytes(payload)
+            if self._extra is None and (text.startswith(b"{") or text.lstrip().startswith(b"{")):
                 return msgspec.structs.asdict(self._decoder.decode(payload))
             return self._bind_loosely(_ANY_DECODER.decode(payload))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -168,7 +170,7 @@ class Arguments:
 
     def spread(self, bound: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return bound values as the positional and keyword arguments to call the function with."""
-        if self._is_plain:
+        if self.is_plain:
             return [], dict(bound)
         values = dict(bound)
         extra = values.pop(self._extra, {}) if self._extra else {}

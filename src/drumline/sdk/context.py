@@ -91,12 +91,28 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
         self.on_artifact(name, data.encode() if isinstance(data, str) else bytes(data), content_type)
 
 
-_CURRENT: Final[ContextVar[Context[Any]]] = ContextVar("drumline_context")
+class Later:
+    """A context that is made when somebody asks for it: most tasks never do."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Context[Any]]) -> None:
+        self._make = make
+        self._made: Context[Any] | None = None
+
+    def context(self) -> Context[Any]:
+        """Return it, the same one each time."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+_CURRENT: Final[ContextVar[Context[Any] | Later]] = ContextVar("drumline_context")
 
 
 def current() -> Context[Any]:
     """Return the context of the task that is running here; raises `RuntimeError` outside of one."""
-    context = _CURRENT.get(None)
+    context = current_or_none()
     if context is None:
         raise RuntimeError("no task is running here: drumline.current() works inside tasks only")
     return context
@@ -104,10 +120,11 @@ def current() -> Context[Any]:
 
 def current_or_none() -> Context[Any] | None:
     """Return the context of the task that is running here, or None outside of one."""
-    return _CURRENT.get(None)
+    found = _CURRENT.get(None)
+    return found.context() if isinstance(found, Later) else found
 
 
-def activate(context: Context[Any]) -> None:
+def activate(context: Context[Any] | Later) -> None:
     """Make `context` the current one to the end of the running asyncio task, which is the attempt's own."""
     _CURRENT.set(context)
 

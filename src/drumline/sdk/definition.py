@@ -67,10 +67,16 @@ class TaskDefinition:
         """Return a payload's values by parameter, checked by their annotations, or raise `Invalid` naming the field."""
         return self.arguments.bind(payload)
 
-    def invoke(self, bound: Mapping[str, Any], context: Context[Any]) -> Any:
-        """Call the function with bound values, its injected parameters filled; an async one returns its coroutine."""
-        args, kwargs = self.arguments.spread(bound)
-        for name in self.arguments.injected:
+    def invoke(self, bound: Mapping[str, Any], context: Context[Any] | None) -> Any:
+        """Call the function with bound values, its injected parameters filled; an async one returns its coroutine.
+
+        A function that has no injected parameters needs no context here.
+        """
+        arguments = self.arguments
+        if arguments.is_plain and not arguments.injected:
+            return self.function(**bound)
+        args, kwargs = arguments.spread(bound)
+        for name in arguments.injected:
             kwargs[name] = context
         return self.function(*args, **kwargs)
 

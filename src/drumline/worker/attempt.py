@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 from msgspec import Raw
@@ -49,6 +49,11 @@ class Desk:
         self.progress = ProgressBook(gateway, every=settings.progress_every)
         self.reports = Reports(gateway, self.link, metrics)
 
+    @cached_property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that the worker runs on, asked for once: that is a call to the system."""
+        return asyncio.get_running_loop()
+
 
 class Attempt:
     """One execution of a task, from the claim's answer until its report is acknowledged."""
@@ -70,7 +75,7 @@ class Attempt:
     def start(self) -> None:
         """Begin; from here on the attempt ends by itself."""
         self._desk.holdings.add(self)
-        self._running = asyncio.get_running_loop().create_task(self._live(), name=self.lease.task)
+        self._running = self._desk.loop.create_task(self._live(), name=self.lease.task)
 
     def stop(self, reason: StopReason) -> None:
         """Make the attempt end, for the first reason given; being lost beats every other."""
@@ -98,7 +103,7 @@ class Attempt:
             try:
                 outcome = await self._execute()
             finally:
-                self._free_slot()
+                self._when_over(self._desk.holdings.free_slot)
             # What follows is the worker's own doing, and must not end up in the task's log.
             CURRENT_LOG.set(None)
             self._desk.progress.forget(self.lease)
@@ -197,9 +202,6 @@ class Attempt:
     def _forget_interruptions(self) -> None:
         while self._running is not None and self._running.cancelling():
             self._running.uncancel()
-
-    def _free_slot(self) -> None:
-        self._when_over(self._desk.holdings.free_slot)
 
     def _when_over(self, act: Callable[[], None]) -> None:
         """Do `act` when nothing of the execution runs any more: usually now."""

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Final
 
+from msgspec import Struct
+
 from drumline.core.lease import Lease
 from drumline.core.masking import MASK, Mask
 from drumline.ports.gateway import Gateway
@@ -27,22 +29,19 @@ CURRENT_LOG: Final[ContextVar["AttemptLog | None"]] = ContextVar("drumline_attem
 _log = logging.getLogger("drumline.worker")
 
 
-class AttemptLog:
-    """What one attempt has written and what of it was taken to be sent."""
+class AttemptLog(Struct, eq=False):
+    """What one attempt has written and what of it was taken to be sent; there is one for every attempt."""
 
-    __slots__ = ("_book", "_cut", "_held", "_lease", "_parts", "_room", "_seq", "mask")
-
-    def __init__(self, book: "LogBook", lease: Lease, room: int) -> None:
-        self._book = book
-        self._lease = lease
-        self._room = room
-        self._cut = 0
-        self._seq = 0
-        self._parts: list[str] = []
-        self._held = ""
-        """The end of what was taken, as long as it may be the beginning of a secret."""
-        self.mask: Mask | None = None
-        """What to blot out, in an attempt that was given secrets."""
+    _book: "LogBook"
+    _lease: Lease
+    _room: int
+    _cut: int = 0
+    _seq: int = 0
+    _parts: list[str] = []
+    _held: str = ""
+    """The end of what was taken, as long as it may be the beginning of a secret."""
+    mask: Mask | None = None
+    """What to blot out, in an attempt that was given secrets."""
 
     def write(self, text: str) -> None:
         """Add output; safe from any thread, and never waits for the network."""

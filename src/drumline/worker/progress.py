@@ -46,8 +46,9 @@ class ProgressBook:
 
     def forget(self, lease: Lease) -> None:
         """Send no more of an attempt that has ended."""
-        with self._lock:
-            self._latest.pop(lease, None)
+        if self._latest:
+            with self._lock:
+                self._latest.pop(lease, None)
 
     async def run(self) -> None:
         """Send what is noted, about every second, until cancelled; sleep while nothing is."""

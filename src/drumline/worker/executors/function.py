@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from drumline.core.clock import to_datetime
 from drumline.core.errors import Invalid
 from drumline.core.outcome import Failed
 from drumline.core.session import TaskType
-from drumline.sdk.context import Context, activate, activated
+from drumline.sdk.context import Context, Later, activate, activated
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Signal
 from drumline.worker.executors.executor import Call
@@ -38,8 +39,10 @@ class AsyncFunction:
         """Await the function."""
         definition = self._definition
         bound = _bind(definition, call)
-        context = context_of(call, self._get_state())
-        activate(context)
+        context = None
+        if definition.arguments.injected or call.timeout is not None:  # which is counted from now
+            context = context_of(call, self._get_state())
+        activate(context or Later(partial(context_of, call, self._get_state())))
         try:
             coroutine = definition.invoke(bound, context)
         except TypeError as error:
