@@ -61,6 +61,7 @@ def claim_request(
     nonce: int | None = None,
     again: bool = False,
     shares: Sequence[Share] = (),
+    limited: bool = False,
 ) -> ClaimRequest:
     return ClaimRequest(
         session=session,
@@ -72,6 +73,7 @@ def claim_request(
         hints=hints,
         again=again,
         shares=tuple(shares),
+        limited=limited,
     )
 
 

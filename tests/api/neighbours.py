@@ -74,6 +74,8 @@ class Tenancy:
     async def _act(self) -> None:
         """Let an operator of acme do what leaves something behind."""
         await self.made(f"/queues/{CANARY}-queue/pause", by="acme operator", reason=f"{CANARY} reason")
+        limit = {"queue": f"{CANARY}-queue", "max_concurrent": 7}
+        await self.ask("PUT", f"/api/v1/limits/{CANARY}-queue", by="acme operator", json=limit)
         made = await self.made(
             "/subscriptions", by="acme operator", name=f"{CANARY} hook", webhook=f"https://{CANARY}.example/hook"
         )

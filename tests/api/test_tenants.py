@@ -32,7 +32,7 @@ async def test_tenants_are_made_listed_and_changed(http: httpx.AsyncClient) -> N
 
     assert (made_.status_code, made_.headers["location"]) == (201, "/api/v1/tenants/acme")
     assert made_.json()["quotas"] == {"queued": 5, "payload_bytes": None, "schedules": None, "weight": None}
-    assert changed.json()["quotas"] == {"queued": None, "payload_bytes": None, "schedules": 2}
+    assert changed.json()["quotas"] == {"queued": None, "payload_bytes": None, "schedules": 2, "weight": None}
     assert [(tenant["name"], tenant["quotas"]["queued"]) for tenant in listed] == [
         ("acme", None), ("default", 1_000_000),
     ]  # fmt: skip

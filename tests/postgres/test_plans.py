@@ -38,7 +38,7 @@ USUAL = {f"usual_{name}": None for name in ("epochs", "nonces", "acts", "outcome
 HOT: dict[str, dict[str, Any]] = {
     "claim_due": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]],
     "share_tenants": ["default"], "share_levels": [0], "share_steps": [1]},
-    "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1]},
+    "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1], "limited": False},
     "next_due": ABLE,
     "settle": LEASES | USUAL | {"acts": [4, 4], "outcomes": [3, 3], "results": [], "errors": [],
     "in_job": False, "now": None},
@@ -172,7 +172,7 @@ LEADING = defaultdict(
     },
 )
 """The first column of indexes that have an id behind it."""
-SMALL = ("lane", "queue_pause")
+SMALL = ("lane", "queue_pause", "flow_limit")
 """Tables that stay small: reading the whole of them is right."""
 
 

@@ -9,7 +9,7 @@ from drumline.core.retry import MOST_RETRIES
 
 LONGEST_REASON = 500
 
-_LIKE_TASKS = ("payload", "queue", "priority", "run_at", "backoff", "timeout", "tags", "notify")
+_LIKE_TASKS = ("payload", "queue", "priority", "run_at", "backoff", "timeout", "tags", "notify", "limit_key")
 _RETRIES = {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES}
 
 

@@ -117,6 +117,10 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "TaskRequest.idempotency_key": _key(),
         "TaskRequest.idempotencyKey": {**_key(), "description": "The same as idempotency_key."},
         "TaskRequest.tags": {"items": line(LONGEST_TAG), "maxItems": MOST_TAGS, "description": "Words to find it by."},
+        "TaskRequest.limit_key": {
+            "anyOf": [line(LONGEST_NAME), {"type": "null"}],
+            "description": "Whose limit it counts to, where a limit has keys.",
+        },
         "TaskRequest.notify": {"maxItems": MOST_TARGETS, "description": "Whom to tell when it ends."},
         "NotifyTarget": {
             "oneOf": [

@@ -7,6 +7,7 @@ from typing import Any
 from drumline.api.bulk_notes import bulk_notes
 from drumline.api.event_notes import event_notes
 from drumline.api.job_notes import job_notes
+from drumline.api.limit_notes import limit_notes
 from drumline.api.notes import PATH_PARAMETERS, notes
 from drumline.api.notify_notes import notify_notes
 from drumline.api.operation import EVENT_STREAM, JSON, Info, NoQuery, Operation
@@ -27,6 +28,7 @@ def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> 
         {
             **notes(limits, info),
             **job_notes(limits, notes(limits, info)),
+            **limit_notes(),
             **schedule_notes(limits),
             **bulk_notes(limits),
             **event_notes(),

@@ -46,6 +46,7 @@ class Tag(StrEnum):
     FAILURES = "failures"
     BULK = "bulk operations"
     QUEUES = "queues"
+    LIMITS = "limits"
     WORKERS = "workers"
     EVENTS = "events"
     NOTIFICATIONS = "notifications"

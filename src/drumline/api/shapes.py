@@ -84,6 +84,8 @@ class TaskBody(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     notify: tuple[NotifyBody, ...]
     idempotency_key: str | None
+    limit_key: str | None
+    """As it was given; a limit may also find it in the payload."""
     worker: WorkerIdText | None
     cancel_requested: bool
     progress: ProgressBody | UnsetType | None = UNSET
@@ -215,6 +217,7 @@ def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetTyp
         tags=options.tags,
         notify=tuple(notify_body(target) for target in options.notify),
         idempotency_key=view.idempotency_key,
+        limit_key=options.limit_key,
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
         progress=progress,

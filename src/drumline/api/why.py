@@ -27,7 +27,7 @@ class WhyBody(Struct, frozen=True):
 
 
 async def why(call: Call[None, NoQuery]) -> Reply:
-    """Return why a task is not running: due later, dependency, paused queue, no worker, busy workers, its turn."""
+    """Return why a task is not running: due later, dependency, paused queue, limit, no worker, its turn."""
     task = parse_task_id(call.params["id"], field="id")
     reasons = await call.engine.whys.why(task, tenant=call.tenant)
     bodies = tuple(

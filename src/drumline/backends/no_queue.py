@@ -13,6 +13,9 @@ class NoQueue:
     async def push(self, hints: Sequence[Hint]) -> None:
         """Keep nothing: the store has the task."""
 
+    async def tell(self, hints: Sequence[Hint]) -> None:
+        """Tell nobody."""
+
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Let the store choose."""
 

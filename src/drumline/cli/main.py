@@ -17,6 +17,7 @@ from drumline.cli import (
     failures,
     jobs,
     keys,
+    limits,
     queues,
     schedules,
     secrets,
@@ -65,6 +66,7 @@ app.add_typer(bulk.app, name="bulk")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(schedules.app, name="schedules")
 app.add_typer(queues.app, name="queues")
+app.add_typer(limits.app, name="limits")
 app.add_typer(workers.app, name="workers")
 app.command("events")(events.events)
 app.add_typer(events.app, name="consumers")

@@ -47,6 +47,9 @@ def submit(
     timeout: Annotated[str | None, typer.Option("--timeout", help="How long it may take.", metavar="TIME")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Idempotency key.", metavar="KEY")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", metavar="TAG")] = None,
+    limit_key: Annotated[
+        str | None, typer.Option("--limit-key", help="Whose limit it counts to: a customer, say.", metavar="KEY")
+    ] = None,
     file: Annotated[
         str | None,
         typer.Option("--file", "-f", help="Submit every line of a JSONL file, - for standard input.", metavar="FILE"),
@@ -66,7 +69,7 @@ def submit(
 
     options = {
         "queue": queue, "priority": priority, "delay": delay, "run_at": at, "retries": retries, "timeout": timeout,
-        "idempotency_key": key, "tags": tags,
+        "idempotency_key": key, "tags": tags, "limit_key": limit_key,
     }  # fmt: skip
     given = {option: value for option, value in options.items() if value is not None}
     if file is not None:

@@ -114,6 +114,7 @@ class _TasksOf:
             timeout=task.timeout,
             tags=task.tags,
             notify=task.notify,
+            limit_key=task.limit_key,
         )
 
     def _taken(self, payload: bytes, needs: tuple[str, ...]) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ class JobTaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     timeout: float | str | None = None
     tags: tuple[str, ...] = ()
     notify: tuple[NotifyTarget, ...] = ()
+    limit_key: str | None = None
 
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -43,6 +43,11 @@ def check_key(key: str, *, field: str = "idempotency_key") -> str:
     return check_text(key, field=field, longest=LONGEST_NAME)
 
 
+def check_limit_key(key: str, *, field: str = "limit_key") -> str:
+    """Return the key under which a task counts to limits."""
+    return check_text(key, field=field, longest=LONGEST_NAME)
+
+
 def check_tags(tags: tuple[str, ...], *, field: str = "tags") -> tuple[str, ...]:
     """Return a task's tags, each once, in the order given."""
     if len(tags) > MOST_TAGS:

@@ -32,13 +32,14 @@ class Rate(Struct, frozen=True):
 
 
 def parse_rate(text: str, *, field: str) -> Rate | None:
-    """Return a rate such as `100/60s`, None for `unlimited`, or raise `Invalid` naming `field`."""
+    """Return a rate such as `100/60s` or `50/s`, None for `unlimited`, or raise `Invalid` naming `field`."""
     if text.strip().lower() == UNLIMITED:
         return None
     match = _RATE.fullmatch(text)
     if match is None:
         raise Invalid('must be a rate such as "100/60s", or "unlimited"', field=field)
-    seconds = parse_duration(match[2], field=field).total_seconds()
+    period = f"1{match[2]}" if match[2] in {"s", "m", "h", "d"} else match[2]
+    seconds = parse_duration(period, field=field).total_seconds()
     requests = int(match[1])
     if not 1 <= requests <= MOST_REQUESTS:
         raise Invalid(f"must allow from 1 to {MOST_REQUESTS:,} requests", field=field)

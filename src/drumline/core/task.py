@@ -18,7 +18,7 @@ from drumline.core.errors import Invalid
 from drumline.core.ids import JobId, ScheduleId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.names import check_key, check_name, check_queue, check_tags
+from drumline.core.names import check_key, check_limit_key, check_name, check_queue, check_tags
 from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import parse_priority
 from drumline.core.retry import (
@@ -64,6 +64,7 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     idempotency_key_alias: str | None = field(default=None, name="idempotencyKey")
     tags: tuple[str, ...] = ()
     notify: tuple[NotifyTarget, ...] = ()
+    limit_key: str | None = None
 
 
 class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -82,6 +83,8 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     schedule: ScheduleId | None = None
     """The schedule that made the task, if one did, and the fire time that it is for."""
     fire_time: Instant | None = None
+    limit_key: str | None = None
+    """Whose limit it counts to, where a limit has keys; without one the limit says where in the payload it is."""
 
 
 DEFAULT_OPTIONS = TaskOptions()
@@ -205,6 +208,7 @@ def _has_default_options(request: TaskRequest, retry: RetryDefaults) -> bool:
         and request.timeout is None
         and not request.tags
         and not request.notify
+        and request.limit_key is None
     )
 
 
@@ -237,6 +241,7 @@ def options_of(request: TaskRequest, retry: RetryDefaults = DEFAULT_RETRY) -> Ta
         timeout_ms=timeout,
         tags=check_tags(request.tags),
         notify=_checked_targets(request.notify),
+        limit_key=None if request.limit_key is None else check_limit_key(request.limit_key),
     )
 
 
@@ -252,8 +257,10 @@ def _fingerprint(request: TaskRequest) -> bytes:
     """Digest what the caller asked for; key order and white space inside the payload do not matter."""
     # As it was when the default could not be changed: a key outlives an upgrade.
     retries = DEFAULT_RETRIES if request.retries is None else request.retries
-    plain = (
+    plain: tuple[object, ...] = (
         request.name, decode(bytes(request.payload), object), request.queue, parse_priority(request.priority),
         request.delay, request.run_at, retries, request.backoff, request.timeout, request.tags, request.notify,
     )  # fmt: skip
+    if request.limit_key is not None:  # a word that came later: without it the digest is what it always was
+        plain += (request.limit_key,)
     return sha256(encode_canonical(plain)).digest()

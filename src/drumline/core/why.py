@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from drumline.core.clock import Instant
+from drumline.core.flow import LimitUse, free_at, room_in
 from drumline.core.session import SessionView
 from drumline.core.state import TERMINAL, State
 from drumline.core.task import TaskView
@@ -24,6 +25,7 @@ class Cause(StrEnum):
     BACKING_OFF = "backing_off"
     QUEUE_PAUSED = "queue_paused"
     NAME_PAUSED = "name_paused"
+    LIMITED = "limited"
     NO_WORKER = "no_worker"
     WORKERS_BUSY = "workers_busy"
     BEHIND = "behind"
@@ -52,6 +54,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """Why its queue is paused: empty if nobody said, None if it is not."""
     is_name_paused: bool = False
     """Whether the configuration says that tasks of its name wait."""
+    limits: tuple[LimitUse, ...] = ()
+    """The limits that it is under, and how much of each is used."""
     ahead: int = 0
     waits_for: tuple[str, ...] = ()
     """The keys of the tasks of its job that it waits for."""
@@ -68,7 +72,7 @@ def explain(task: TaskView, around: Surroundings) -> tuple[Reason, ...]:
         return (Reason(cause=Cause.RUNNING, text="it is running"),)
     if task.state is State.BLOCKED:
         return (_dependency(around),)
-    reasons = [*_time(task, around), *_pause(task, around), *_workers(task, around)]
+    reasons = [*_time(task, around), *_pause(task, around), *_limits(around), *_workers(task, around)]
     return tuple(reasons) or (_turn(around),)
 
 
@@ -101,6 +105,23 @@ def _pause(task: TaskView, around: Surroundings) -> list[Reason]:
         text = f"the configuration pauses tasks named {task.lane.name} (pauses.names)"
         reasons.append(Reason(cause=Cause.NAME_PAUSED, text=text, names=(task.lane.name,)))
     return reasons
+
+
+def _limits(around: Surroundings) -> list[Reason]:
+    """Return the limits in which there is no room for it now."""
+    return [_limited(each) for each in around.limits if room_in(each.limit, each.use) == 0]
+
+
+def _limited(under: LimitUse) -> Reason:
+    limit, use = under.limit, under.use
+    of = f" for the key {under.key}" if under.key else " for tasks without a key" if under.key == "" else ""
+    if limit.max_concurrent is not None and use.running >= limit.max_concurrent:
+        text = f"the limit {limit.name} lets {limit.max_concurrent:,} run at once{of}, and {use.running:,} do"
+    else:
+        text = f"the limit {limit.name} lets {limit.rate_text} start{of}, and {use.started:,} have"
+    return Reason(
+        cause=Cause.LIMITED, text=text, until=free_at(limit, use), count=use.running or use.started, names=(limit.name,)
+    )
 
 
 def _workers(task: TaskView, around: Surroundings) -> list[Reason]:

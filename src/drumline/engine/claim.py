@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from drumline.core.clock import Clock
 from drumline.core.errors import Fenced, Unavailable
@@ -14,6 +14,7 @@ from drumline.core.session import SessionSpec
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
+from drumline.engine.flow import FlowDesk
 from drumline.engine.offer import Offers
 from drumline.engine.shares import Shares
 from drumline.ports.queue import Queue
@@ -28,6 +29,9 @@ HINTED, CHOSEN = ("hints",), ("store",)
 NO_HINTS, WRONG, BETTER = ("no_hints",), ("wrong_hints",), ("better_known",)
 
 
+NOTHING = Claim(())
+
+
 class ClaimStore(Protocol):
     """What is asked of the store here."""
 
@@ -40,6 +44,13 @@ class ClaimStore(Protocol):
         ...
 
 
+class Dispatch(NamedTuple):
+    """What decides who is given what: the tenants' shares, and the limits."""
+
+    shares: Shares
+    flow: FlowDesk
+
+
 class Claims:
     """The way out to workers."""
 
@@ -48,7 +59,7 @@ class Claims:
         store: ClaimStore,
         queue: Queue,
         offers: Offers,
-        shares: Shares,
+        dispatch: Dispatch,
         *,
         clock: Clock,
         new_nonce: Callable[[], int],
@@ -57,7 +68,8 @@ class Claims:
         self._queue = queue
         self._waiters = offers.waiters
         self._offers = offers
-        self._shares = shares
+        self._shares, self._flow = dispatch
+        self._turn = 0
         self._clock = clock
         self._new_nonce = new_nonce
         self._hinted: Batcher[ClaimRequest, Claim] = Batcher(
@@ -69,6 +81,7 @@ class Claims:
         )
         self.measure(Metrics(clock))
         self._paused: frozenset[str] = frozenset()
+        self._limited: Batcher[ClaimRequest, Claim] = Batcher(store.claim, name="limited claims", largest=50)
         self._left: set[asyncio.Future[Claim]] = set()
         self._returns: set[asyncio.Task[None]] = set()
 
@@ -124,7 +137,7 @@ class Claims:
                     until = self._until(claim)
                     early = early + 1 if until <= 0 else 0
                     await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
-                request = msgspec.structs.replace(request, again=False, names=self._handed_out(spec.names))
+                request = replace(request, again=False, names=self._handed_out(spec.names))
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Take a worker's word for how many tasks of each tenant it has: its next claims are fair by it."""
@@ -159,19 +172,46 @@ class Claims:
         if request.tenant is not None:
             return await self._choose(request)
         shares = await self._shares.standing()
-        claim = await self._choose(msgspec.structs.replace(request, shares=shares))
+        claim = await self._choose(replace(request, shares=shares))
         if claim.tasks:
             self._shares.gave(request.session, claim.tasks)
         return claim
 
     async def _choose(self, request: ClaimRequest) -> Claim:
+        """Claim; where tasks under limits may be met, those and others in turn, so that neither keeps out the other."""
+        if not await self._flow.concern(request):
+            return await self._choose_free(request)
+        self._turn ^= 1
+        first = request.limit if request.again else (request.limit + self._turn) // 2
+        limited = await self._choose_limited(request, first) if first else NOTHING
+        if len(limited.tasks) >= request.limit and not request.again:
+            return limited
+        try:
+            free = await self._choose_free(replace(request, limit=max(request.limit - len(limited.tasks), 0)))
+        except Unavailable:
+            if not limited.tasks:
+                raise
+            return limited  # it is leased: it has to be handed over, whatever became of the rest
+        found = limited.tasks + free.tasks
+        if not first and not found:
+            return _together(await self._choose_limited(request, request.limit), free)
+        return _together(limited, free)
+
+    async def _choose_limited(self, request: ClaimRequest, limit: int) -> Claim:
+        """Claim tasks under limits, unless there were none just now. Such a claim has a name of its own."""
+        quiet_until = None if request.again else self._flow.quiet_until(request)
+        if quiet_until is not None:
+            return Claim((), quiet_until)
+        return await self._limited.join(replace(request, limit=limit, nonce=request.nonce ^ 1, limited=True))
+
+    async def _choose_free(self, request: ClaimRequest) -> Claim:
         """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
         popped = None if request.again else await self._queue.pop(request)
         if popped is None:
             return await self._leave_to_store(request, NO_HINTS)
         if not popped.tasks:
             return await self._leave_to_store(request, BETTER) if popped.asks_store else Claim((), popped.next_due)
-        claim = await self._hinted.join(msgspec.structs.replace(request, hints=popped.tasks))
+        claim = await self._hinted.join(replace(request, hints=popped.tasks))
         if not claim.tasks:
             return await self._leave_to_store(request, WRONG)
         self._metrics.claimed.add(len(claim.tasks), HINTED)
@@ -204,6 +244,12 @@ class Claims:
         if claim.next_due is None:
             return self._waiters.poll
         return min(self._waiters.poll, (claim.next_due - self._clock.now()) / 1000)
+
+
+def _together(first: Claim, second: Claim) -> Claim:
+    """Return what two claims were given, and when the earlier of them is worth repeating."""
+    dues = [due for due in (first.next_due, second.next_due) if due is not None]
+    return Claim(first.tasks + second.tasks, min(dues, default=None))
 
 
 def _patience(early: int) -> float:

@@ -11,7 +11,7 @@ from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
-from drumline.engine.claim import Claims
+from drumline.engine.claim import Claims, Dispatch
 from drumline.engine.configuration import ConfigDesk
 from drumline.engine.control import Control
 from drumline.engine.counts import Counts
@@ -21,8 +21,10 @@ from drumline.engine.effects import EffectDesk
 from drumline.engine.endings import Endings
 from drumline.engine.feed import Feed
 from drumline.engine.fire import Firings
+from drumline.engine.flow import FlowDesk
 from drumline.engine.job_claims import JobClaims
 from drumline.engine.jobs import JobDesk
+from drumline.engine.limited_claims import LimitedClaims
 from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
@@ -71,7 +73,8 @@ class Engine:
         self.secrets = SecretDesk(store)
         self._waiters = Waiters(poll=poll)
         self._endings = Endings()
-        self._offers = Offers(queue, self._waiters)
+        self.flow = FlowDesk(store, self._waiters, clock=clock)
+        self._offers = Offers(queue, self._waiters, self.flow)
         self._noting = Noting(store, clock)
         self.effects = EffectDesk(store, self._offers, self._endings, note=self._noting.note_effects)
         self._noting.led_to = self.effects.follow
@@ -85,16 +88,17 @@ class Engine:
             parallel=parallel,
         )
         in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
+        under_limits = LimitedClaims(in_jobs, self.flow)
         self.claims = Claims(
-            in_jobs,
+            under_limits,
             queue,
             self._offers,
-            Shares(store, clock=clock),
+            Dispatch(Shares(store, clock=clock), self.flow),
             clock=clock,
             new_nonce=lambda: random.getrandbits(63),
         )
         self.settlements = Settlements(
-            in_jobs,
+            under_limits,
             self._offers,
             self._endings,
             random=random.random,

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Coroutine, Sequence
 from typing import Final
 
+from drumline.engine.flow import FlowDesk
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Hint
@@ -16,8 +17,9 @@ AT_ONCE: Final = 1000
 class Offers:
     """Pushes hints in the background, so that no caller waits for them and none fails with them."""
 
-    def __init__(self, queue: Queue, waiters: Waiters) -> None:
+    def __init__(self, queue: Queue, waiters: Waiters, flow: FlowDesk) -> None:
         self._queue = queue
+        self._flow = flow
         self.waiters = waiters
         self._pushes: set[asyncio.Task[None]] = set()
 
@@ -49,7 +51,11 @@ class Offers:
     async def _push(self, hints: Sequence[Hint]) -> None:
         for start in range(0, len(hints), AT_ONCE):
             some = hints[start : start + AT_ONCE]
-            await self._queue.push(some)
+            free, limited = await self._flow.split(some)
+            if free:
+                await self._queue.push(free)
+            if limited:  # nobody is hinted at them: the store chooses among them, and finds who may start
+                await self._queue.tell(limited)
             if self.waiters.are_any:
                 for queue, count in Counter(hint.lane.queue for hint in some).items():
                     self.waiters.wake(queue, count)

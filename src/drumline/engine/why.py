@@ -8,11 +8,12 @@ from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView
 from drumline.core.why import MOST_AHEAD, Reason, Surroundings, explain
+from drumline.ports.flow import Flow
 from drumline.ports.jobs import Jobs
 from drumline.ports.store import Querying, Sessions, Sweeping
 
 
-class Looked(Querying, Sessions, Sweeping, Jobs, Protocol):
+class Looked(Querying, Sessions, Sweeping, Jobs, Flow, Protocol):
     """The part of a store that is looked at."""
 
 
@@ -42,6 +43,7 @@ class Whys:
             sessions=tuple(await self._store.sessions()),
             pause=await self._pause(view.lane),
             is_name_paused=view.lane.name in self.paused_names,
+            limits=tuple(await self._store.limit_uses(view.id)),
             ahead=await self._store.count_ahead(view, limit=MOST_AHEAD),
         )
 

@@ -35,6 +35,7 @@ from drumline.scheduler.prune import Pruner
 from drumline.scheduler.prune_events import EventPruner
 from drumline.scheduler.reap import Reaper
 from drumline.scheduler.ripple import Ripple
+from drumline.scheduler.sort import Sorter
 from drumline.scheduler.stats import Statistician
 from drumline.scheduler.stock import Stocktaker
 from drumline.sdk.embedded import EngineTransport
@@ -191,6 +192,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Stocktaker(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
         PauseKeeper(engine.store, engine.control, queues=lambda: engine.tuning.paused_queues),
+        Sorter(engine),
     ]
     if wired.sweeper is not None:
         duties.append(wired.sweeper)

@@ -37,6 +37,10 @@ class Queue(Protocol):
         """Offer tasks, and wake those who wait for them, here and in other processes."""
         ...
 
+    async def tell(self, hints: Sequence[Hint]) -> None:
+        """Wake those who wait for these tasks, in other processes, without keeping the hints."""
+        ...
+
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Take up to `request.limit` due hints that the session can run; nobody else gets them while they are claimed.
 

@@ -28,6 +28,7 @@ from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed as Changed  # noqa: PLC0414 - given on, like hints
 from drumline.ports.counting import Counting
 from drumline.ports.dead_letters import DeadLetters
+from drumline.ports.flow import Flow
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.hint import Hint as Hint  # noqa: PLC0414 - given on: it belongs to half of these answers
 from drumline.ports.jobs import Jobs
@@ -57,6 +58,8 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     hints: tuple[TaskId, ...] | None = None
     again: bool = False
     shares: tuple[Share, ...] = ()
+    limited: bool = False
+    """Ask for tasks under flow limits, and for no others; without it, for those that are under none."""
 
 
 class Claim(Struct, frozen=True):
@@ -198,8 +201,11 @@ class Executing(Protocol):
 
         Where several tenants have due tasks, those of whoever stands lowest come first (`core.shares`), each tenant's
         own by their score. A task is leased to one session at a time: its state becomes running, its epoch rises, its
-        attempt number rises. A session that is not open gets nothing. Paused queues and other workers' names are
-        passed over.
+        attempt number rises. A session that is not open gets nothing. Paused queues, other workers' names, and lanes
+        under flow limits are passed over.
+
+        A `limited` request is given tasks under flow limits instead, each with a slot in every limit that it is under.
+        No limit ever has more valid leases than it allows, nor more starts in any stretch of its period.
         """
         ...
 
@@ -364,7 +370,8 @@ class Sweeping(Protocol):
     ) -> list[Hint]:
         """Return the queued tasks due before one time, and from another time on if there is one.
 
-        Of every lane, or of those named, at most `per_lane`: the earliest, in their order, lane by lane.
+        Of every lane, or of those named, at most `per_lane`: the earliest, in their order, lane by lane. Lanes under
+        flow limits are left out: nobody is hinted at their tasks.
         """
         ...
 
@@ -413,6 +420,7 @@ class Store(
     RuntimeConfigs,
     SignIns,
     Stats,
+    Flow,
     Protocol,
 ):
     """The whole store, as the engine sees it."""

@@ -50,6 +50,8 @@ class Options(TypedDict, total=False):
     """The idempotency key: the same key and arguments give the same task."""
     tags: Sequence[str]
     notify: Sequence[NotifyTarget]
+    limit_key: str
+    """Whose limit it counts to, where a limit has keys: a customer's id, say."""
 
 
 def defaults_of(settings: TaskSettings) -> Defaults:

@@ -19,6 +19,8 @@ class Access:
         self._cursors = Cursors()
         self._floor = Floor()
         self._clock = clock
+        self._keys_seen: dict[int, int] = {}
+        """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
 
     def _now(self) -> Instant | None:
         """Return the time that a test gave; None lets the database's own clock decide."""

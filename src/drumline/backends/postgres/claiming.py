@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import Raw
 
-from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
-from drumline.backends.postgres.database import Line
+from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.limiting import Limiting, write_slots
+from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -22,6 +23,8 @@ from drumline.ports.store import Claim, ClaimRequest
 
 Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
 """What a request can run: queues, names, tenant."""
+Kind = tuple[Able, bool]
+"""What requests have in common that are served together: what they can run, and whether it is under limits."""
 Numbered = tuple[int, ClaimRequest]
 """A request and its place in the call."""
 Ranked = tuple[int, TaskId, ClaimedTask]
@@ -30,7 +33,7 @@ Ranked = tuple[int, TaskId, ClaimedTask]
 MOST_AT_ONCE = 10_000
 
 
-class Claiming(Access):
+class Claiming(Limiting):
     """The claiming part of `ports.store.Executing` on PostgreSQL."""
 
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
@@ -45,16 +48,16 @@ class Claiming(Access):
 
     async def _claim(self, requests: Sequence[ClaimRequest], *, again: bool) -> list[Claim]:
         taken: dict[int, list[Ranked]] = {}
-        alike: defaultdict[Able, list[Numbered]] = defaultdict(list)
+        alike: defaultdict[Kind, list[Numbered]] = defaultdict(list)
         for place, request in enumerate(requests):
             if again or request.again:
                 taken[place] = await self._claimed_before(request)
             if not taken.get(place):
-                alike[request.queues, request.names, request.tenant].append((place, request))
+                alike[(request.queues, request.names, request.tenant), request.limited].append((place, request))
         claims = {place: Claim(_best_first(ranked)) for place, ranked in taken.items() if ranked}
-        for able, group in alike.items():
+        for (able, limited), group in alike.items():
             try:
-                claims |= await self._claim_alike(able, group)
+                claims |= await (self._claim_limited(able, group) if limited else self._claim_alike(able, group))
             except Unavailable:
                 if not claims:
                     raise
@@ -99,9 +102,42 @@ class Claiming(Access):
             requests=[numbers[hints[task]] for task in tasks] if len(group) > 1 else (),
             **_ability(able),
             act=NUMBER_OF[Act.CLAIM],
+            limited=False,
             now=self._now(),
         )
         await self._hand_over(rows, group, taken)
+
+    async def _claim_limited(self, able: Able, group: list[Numbered]) -> dict[int, Claim]:
+        """Claim tasks under limits for requests that can run the same: choose, lease and note the slots in one."""
+        requests = [request for _, request in group]
+
+        async def act(transaction: Transaction) -> tuple[Rows, Instant | None]:
+            choice, now = await self._choose_limited(transaction, _ability(able), requests)
+            if not choice.chosen:
+                return [], choice.next_at
+            tasks = sorted(candidate.task for candidate in choice.chosen)
+            numbers = _shared_out(tasks, requests)
+            rows = await transaction.fetch(
+                "claim_hinted",
+                sessions=[request.session for request in requests],
+                nonces=[request.nonce for request in requests],
+                hints=tasks,
+                requests=numbers if len(group) > 1 else (),
+                **_ability(able),
+                act=NUMBER_OF[Act.CLAIM],
+                limited=True,
+                now=self._now(),
+            )
+            counted = {candidate.task: candidate.slots for candidate in choice.chosen}
+            epochs = {TaskId(str(row[1])): row[4] for row in rows}
+            slots = [(limit, key, task, epoch, now) for task, epoch in epochs.items() for limit, key in counted[task]]
+            await write_slots(transaction, slots)
+            return rows, choice.next_at
+
+        rows, next_at = await self._database.transact(Line.CLAIM, act)
+        taken: defaultdict[int, list[Ranked]] = defaultdict(list)
+        await self._hand_over(rows, group, taken)
+        return {place: Claim(_best_first(taken[place]), next_at) for place, _ in group}
 
     async def _claim_due(self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         places = self._cursors.places()
@@ -155,6 +191,12 @@ class Claiming(Access):
 def _ability(able: Able) -> dict[str, Any]:
     queues, names, tenant = able
     return {"queues": queues, "names": names, "tenant": tenant}
+
+
+def _shared_out(tasks: Sequence[TaskId], requests: Sequence[ClaimRequest]) -> list[int]:
+    """Return for each task the number of the request that it is for: served in order, each as far as it wants."""
+    numbers = [number for number, request in enumerate(requests, 1) for _ in range(request.limit)]
+    return numbers[: len(tasks)]
 
 
 def _next_hints(hinted: list[Numbered], taken: dict[int, list[Ranked]], rounds: int) -> dict[TaskId, int]:

@@ -51,6 +51,10 @@ class NotifyQueue:
         finally:
             self._pushing = False
 
+    async def tell(self, hints: Sequence[Hint]) -> None:
+        """Wake those who wait in other processes: no hints are kept anyway."""
+        await self.push(hints)
+
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Let the store choose."""
 

@@ -9,6 +9,7 @@ from drumline.backends.postgres.counting import Counting
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.delivering import Delivering
 from drumline.backends.postgres.firing import Firing
+from drumline.backends.postgres.flow import Flow
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
 from drumline.backends.postgres.outputs import Outputs
@@ -52,6 +53,7 @@ class PostgresStore(
     RuntimeConfigs,
     SignIns,
     Stats,
+    Flow,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 

@@ -55,6 +55,13 @@ class RedisQueue(Swept):
         for start in range(0, len(near), MOST_PER_CALL):
             await self._push(near[start : start + MOST_PER_CALL], now)
 
+    async def tell(self, hints: Sequence[Hint]) -> None:
+        """Wake those who wait for these tasks in other processes."""
+        limit = self._clock.now() + SOON_MS
+        message = message_of(self._origin, Counter(hint.lane.queue for hint in hints if hint.due_at <= limit))
+        if message:
+            await self._line.run(Call("PUBLISH", (self._keys.wake,), (message,), plain=True))
+
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Take up to `request.limit` due hints that the session can run; they are then nobody else's."""
         ability = self._abilities.of(request)

@@ -25,6 +25,8 @@ class Access:
         self._database = database
         self._lanes = lanes
         self._clock = clock
+        self._keys_seen: dict[int, int] = {}
+        """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
 
     def _now(self) -> Instant:
         return self._clock.now()

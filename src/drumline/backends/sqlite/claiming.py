@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from drumline.backends.sqlite.access import Access, batch_of, event, rows_of, tell
+from drumline.backends.sqlite.access import batch_of, event, rows_of, tell
+from drumline.backends.sqlite.limiting import Limiting
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
@@ -31,7 +32,7 @@ LARGEST_ANSWER: Final = 32 * 1024 * 1024
 """Bytes of payloads after which a claim is given no more."""
 
 
-class Claiming(Access):
+class Claiming(Limiting):
     """The claiming part of `ports.store.Executing` on SQLite."""
 
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
@@ -47,6 +48,8 @@ class Claiming(Access):
             taken = self._taken(connection, request, None)
             if taken:
                 return Claim(tuple(taken))
+        if request.limited:
+            return self._claim_limited(connection, request, now)
         lanes = rows_of(
             connection,
             "lanes_for",
@@ -58,6 +61,13 @@ class Claiming(Access):
         taken = self._take(connection, request, ids, [lane for lane, *_ in lanes], now)
         tell(connection, now, [event(t.lease.task, Act.CLAIM, State.RUNNING, t.lease.epoch) for t in taken])
         return Claim(tuple(taken))
+
+    def _claim_limited(self, connection: sqlite3.Connection, request: ClaimRequest, now: Instant) -> Claim:
+        choice, lanes = self._choose_limited(connection, request, now)
+        taken = self._take(connection, request, [candidate.task for candidate in choice.chosen], lanes, now)
+        self._note_slots(connection, taken, choice, now)
+        tell(connection, now, [event(t.lease.task, Act.CLAIM, State.RUNNING, t.lease.epoch) for t in taken])
+        return Claim(tuple(taken), choice.next_at)
 
     def _take(
         self,

@@ -11,6 +11,7 @@ from drumline.backends.sqlite.counting import Counting
 from drumline.backends.sqlite.database import Database
 from drumline.backends.sqlite.delivering import Delivering
 from drumline.backends.sqlite.firing import Firing
+from drumline.backends.sqlite.flow import Flow
 from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
@@ -55,6 +56,7 @@ class SqliteStore(
     RuntimeConfigs,
     SignIns,
     Stats,
+    Flow,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 

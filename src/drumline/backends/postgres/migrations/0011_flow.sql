@@ -9,7 +9,7 @@ CREATE TABLE drumline.flow_limit (
     queue text, -- NULL means every queue
     task text, -- NULL means every task name
     keyed_by text, -- where the key of a task is found; NULL means that all its tasks count together
-    running int4, -- how many at once; NULL means any number
+    max_concurrent int4, -- how many at once; NULL means any number
     rate int4, -- how many starts in any stretch of period_ms
     period_ms int8,
     created_at int8 NOT NULL,

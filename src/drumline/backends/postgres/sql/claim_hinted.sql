@@ -4,6 +4,7 @@
 --   :sessions, :nonces   one per request; all requests can run the same
 --   :hints, :requests    task ids, each once and sorted, and the place of the request that each is for; empty means
 --                        the first
+--   :limited             whether all are under flow limits: then the caller has seen to it that there is room in these
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -32,6 +33,13 @@ open_lane AS MATERIALIZED (
         AND NOT EXISTS (
             SELECT FROM drumline.queue_pause AS p
             WHERE p.tenant = lane.tenant AND p.queue = lane.queue
+        )
+        AND :limited::bool = EXISTS (
+            SELECT FROM drumline.flow_limit AS f
+            WHERE
+                f.tenant = lane.tenant
+                AND coalesce(f.queue, lane.queue) = lane.queue
+                AND coalesce(f.task, lane.name) = lane.name
         )
 ),
 

@@ -13,6 +13,13 @@ open_lane AS MATERIALIZED (
             SELECT FROM drumline.queue_pause AS p
             WHERE p.tenant = lane.tenant AND p.queue = lane.queue
         )
+        AND NOT EXISTS (
+            SELECT FROM drumline.flow_limit AS f
+            WHERE
+                f.tenant = lane.tenant
+                AND coalesce(f.queue, lane.queue) = lane.queue
+                AND coalesce(f.task, lane.name) = lane.name
+        )
 )
 
 SELECT min(head.due_at)

@@ -1,4 +1,5 @@
--- upcoming: the earliest queued tasks of each lane that are due from :due_after on and before :due_before.
+-- upcoming: the earliest queued tasks of each lane that are due from :due_after on and before :due_before. Lanes under
+-- flow limits have no hints.
 --   :tenants, :queues, :names, :priorities   the words of the lanes wanted; NULL means every lane
 --   :per_lane                                how many of each
 SELECT lane.tenant, lane.queue, lane.name, lane.priority, head.id, head.due_at
@@ -15,10 +16,20 @@ CROSS JOIN LATERAL (
     LIMIT :per_lane::int4
 ) AS head
 WHERE
-    :tenants::text [] IS NULL
-    OR (lane.tenant, lane.queue, lane.name, lane.priority) IN (
-        SELECT wanted.tenant, wanted.queue, wanted.name, wanted.priority
-        FROM unnest(:tenants, :queues::text [], :names::text [], :priorities::int2 [])
-            AS wanted (tenant, queue, name, priority)
+    (
+        :tenants::text [] IS NULL
+        OR (lane.tenant, lane.queue, lane.name, lane.priority) IN (
+            SELECT wanted.tenant, wanted.queue, wanted.name, wanted.priority
+            FROM unnest(:tenants, :queues::text [], :names::text [], :priorities::int2 [])
+                AS wanted (tenant, queue, name, priority)
+        )
+    )
+    AND NOT lane.is_keyed
+    AND NOT EXISTS (
+        SELECT FROM drumline.flow_limit AS f
+        WHERE
+            f.tenant = lane.tenant
+            AND coalesce(f.queue, lane.queue) = lane.queue
+            AND coalesce(f.task, lane.name) = lane.name
     )
 ORDER BY lane.id, head.due_at, head.id

@@ -9,7 +9,7 @@ CREATE TABLE flow_limit (
     queue TEXT, -- NULL means every queue
     task TEXT, -- NULL means every task name
     keyed_by TEXT, -- where the key of a task is found; NULL means that all its tasks count together
-    running INTEGER, -- how many at once; NULL means any number
+    max_concurrent INTEGER, -- how many at once; NULL means any number
     rate INTEGER, -- how many starts in any stretch of period_ms
     period_ms INTEGER,
     created_at INTEGER NOT NULL,

@@ -12,3 +12,10 @@ WHERE
         SELECT 1 FROM queue_pause
         WHERE queue_pause.tenant = lane.tenant AND queue_pause.queue = lane.queue
     )
+    AND NOT EXISTS (
+        SELECT 1 FROM flow_limit AS f
+        WHERE
+            f.tenant = lane.tenant
+            AND coalesce(f.queue, lane.queue) = lane.queue
+            AND coalesce(f.task, lane.name) = lane.name
+    )

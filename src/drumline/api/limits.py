@@ -1,0 +1,108 @@
+"""Flow limits: look, set, delete."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.shapes import Moment
+from drumline.core.clock import moment_of
+from drumline.core.codec import encode
+from drumline.core.flow import MOST_CONCURRENT, FlowLimit, LimitRequest
+from drumline.core.names import check_queue
+
+_LIMITS = "/api/v1/limits"
+
+
+class LimitBody(Struct, frozen=True, kw_only=True):
+    """A limit, and how much of it is used."""
+
+    name: str
+    tenant: str
+    queue: str | None
+    """The queue that it is about; null means every queue."""
+    task: str | None
+    """The task name that it is about; null means every name."""
+    key: str | None
+    """Where a task's key is found; null means that all its tasks count together."""
+    max_concurrent: Annotated[int, Meta(ge=1, le=MOST_CONCURRENT)] | None
+    rate: str | None
+    running: int
+    """How many tasks run under it now, under all keys together."""
+    created_at: Moment
+
+
+class LimitList(Struct, frozen=True):
+    """The limits there are, by name."""
+
+    items: tuple[LimitBody, ...]
+
+
+async def list_limits(call: Call[None, NoQuery]) -> Reply:
+    """Return the limits there are, by tenant and name."""
+    limits = await call.engine.flow.list_limits(tenant=call.tenant)
+    return Reply(encode(LimitList(tuple(_body(limit, running) for limit, running in limits))))
+
+
+async def get_limit(call: Call[None, NoQuery]) -> Reply:
+    """Return a limit, and how many tasks run under it."""
+    limit, running = await call.engine.flow.get(_name(call), tenant=call.home)
+    return Reply(encode(_body(limit, running)))
+
+
+async def set_limit(call: Call[LimitRequest, NoQuery]) -> Reply:
+    """Set a limit, in place of the one of that name. It holds at once, also for tasks that wait or run already."""
+    limit, before = await call.engine.flow.set(_name(call), call.body, tenant=call.home)
+    _, running = await call.engine.flow.get(limit.name, tenant=call.home)
+    call.note(before=None if before is None else _noted(before), after=_noted(limit))
+    return Reply(encode(_body(limit, running)), 201 if before is None else 200)
+
+
+async def delete_limit(call: Call[None, NoQuery]) -> Reply:
+    """Delete a limit; its tasks are handed out like all others."""
+    call.note(before=_noted(await call.engine.flow.delete(_name(call), tenant=call.home)))
+    return Reply(b"", 204)
+
+
+def _name(call: Call[LimitRequest, NoQuery] | Call[None, NoQuery]) -> str:
+    return check_queue(call.params["name"], field="name")
+
+
+def _body(limit: FlowLimit, running: int) -> LimitBody:
+    return LimitBody(
+        name=limit.name,
+        tenant=limit.tenant,
+        queue=limit.queue,
+        task=limit.task,
+        key=limit.keyed_by,
+        max_concurrent=limit.max_concurrent,
+        rate=limit.rate_text,
+        running=running,
+        created_at=moment_of(limit.created_at),
+    )
+
+
+def _noted(limit: FlowLimit) -> dict[str, object]:
+    """Return what the audit log has of a limit."""
+    fields = ("name", "tenant", "queue", "task", "keyed_by", "max_concurrent")
+    return {field: getattr(limit, field) for field in fields} | {"rate": limit.rate_text}
+
+
+OPERATIONS = (
+    Operation(
+        method="GET", path=_LIMITS, handler=list_limits, tag=Tag.LIMITS, summary="List the flow limits",
+        answer=LimitList,
+    ),
+    Operation(
+        method="GET", path=_LIMITS + "/{name}", handler=get_limit, tag=Tag.LIMITS, summary="Look at a flow limit",
+        answer=LimitBody,
+    ),
+    Operation(
+        method="PUT", path=_LIMITS + "/{name}", handler=set_limit, tag=Tag.LIMITS, summary="Set a flow limit",
+        body=LimitRequest, answer=LimitBody, also=(201,),
+    ),
+    Operation(
+        method="DELETE", path=_LIMITS + "/{name}", handler=delete_limit, tag=Tag.LIMITS,
+        summary="Delete a flow limit", status=204,
+    ),
+)  # fmt: skip

@@ -1,0 +1,2 @@
+-- delete a limit.
+DELETE FROM flow_limit WHERE id = :id

@@ -1,0 +1,28 @@
+-- claim: the oldest due tasks of each key of a lane, of some keys after :after.
+--   :most, :each  how many keys, and how many tasks of each
+-- GIVES one JSON list of [key, [[due_at, id], …]]
+WITH RECURSIVE known (key) AS (
+    SELECT min(limit_key) FROM task_live WHERE lane = :lane AND state = 1 AND limit_key > max(:after, 0)
+    UNION ALL
+    SELECT (
+        SELECT min(next.limit_key) FROM task_live AS next
+        WHERE next.lane = :lane AND next.state = 1 AND next.limit_key > 0 AND next.limit_key > known.key
+    )
+    FROM known
+    WHERE known.key IS NOT NULL
+    LIMIT :most
+)
+
+SELECT json_group_array(json_array(known.key, json((
+    SELECT json_group_array(json_array(head.due_at, head.id))
+    FROM (
+        SELECT live.due_at, live.id FROM task_live AS live
+        WHERE
+            live.lane = :lane AND live.state = 1 AND live.limit_key > 0 AND live.limit_key = known.key
+            AND live.due_at <= :now
+        ORDER BY live.due_at, live.id
+        LIMIT :each
+    ) AS head
+))))
+FROM known
+WHERE known.key IS NOT NULL

@@ -1,0 +1,133 @@
+"""Flow limits: setting them, and knowing at once what is under one.
+
+Limits are few and change seldom, so each process remembers them for a second. That decides only where it is worth while
+to ask: whether a task may be leased is decided by the store.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from drumline.core.clock import Clock, Instant
+from drumline.core.errors import NotFound, Unavailable
+from drumline.core.flow import FlowLimit, LimitRequest, accept_limit
+from drumline.core.task import Lane
+from drumline.engine.waiting import Kind, Waiters
+from drumline.ports.flow import Flow
+from drumline.ports.hint import Hint
+from drumline.ports.store import Claim, ClaimRequest
+
+LASTS: Final = 1.0
+"""Seconds for which limits are remembered."""
+QUIET: Final = 0.1
+"""Seconds after which tasks under limits are asked for again, when there were fewer than wanted."""
+MOST_LANES: Final = 10_000
+
+
+class FlowDesk:
+    """The limits there are, as this process knows them."""
+
+    def __init__(self, store: Flow, waiters: Waiters, *, clock: Clock) -> None:
+        self._store = store
+        self._waiters = waiters
+        self._clock = clock
+        self._limits: list[FlowLimit] = []
+        self._read_at: float | None = None
+        self._lanes: dict[Lane, bool] = {}
+        self._quiet: dict[Kind, float] = {}
+
+    async def set(self, name: str, request: LimitRequest, *, tenant: str) -> tuple[FlowLimit, FlowLimit | None]:
+        """Set a limit, and return it with what it was before, if it was there."""
+        kept, before = await self._store.set_limit(accept_limit(name, request, tenant=tenant))
+        await self._changed()
+        return kept, before
+
+    async def delete(self, name: str, *, tenant: str) -> FlowLimit:
+        """Delete a limit and return it; raises `NotFound`."""
+        gone = await self._store.delete_limit(name, tenant=tenant)
+        await self._changed()
+        return gone
+
+    async def list_limits(self, *, tenant: str | None = None) -> list[tuple[FlowLimit, int]]:
+        """Return the limits there are, each with how many tasks run under it."""
+        limits = await self._store.limits(tenant=tenant)
+        running = await self._store.running_under([limit.id for limit in limits]) if limits else {}
+        return [(limit, running.get(limit.id, 0)) for limit in limits]
+
+    async def get(self, name: str, *, tenant: str) -> tuple[FlowLimit, int]:
+        """Return a limit and how many tasks run under it; raises `NotFound`."""
+        for limit, running in await self.list_limits(tenant=tenant):
+            if limit.name == name:
+                return limit, running
+        raise NotFound(f"there is no limit {name}", field="name")
+
+    async def concern(self, request: ClaimRequest) -> bool:
+        """Tell whether somebody who claims may meet tasks under limits. Nearly always not, and at once."""
+        await self.refresh()
+        return bool(self._limits) and any(
+            limit.may_concern(request.queues, request.names, request.tenant) for limit in self._limits
+        )
+
+    async def split(self, hints: Sequence[Hint]) -> tuple[Sequence[Hint], Sequence[Hint]]:
+        """Return the hints at tasks that are under no limit, and the others."""
+        await self.refresh()
+        if not self._limits:
+            return hints, ()
+        limited = [hint for hint in hints if self._is_limited(hint.lane)]
+        if not limited:
+            return hints, ()
+        self.stir()
+        return [hint for hint in hints if not self._is_limited(hint.lane)], limited
+
+    async def refresh(self) -> None:
+        """Read the limits again if that was a while ago. With the store away they stay as they were."""
+        now = self._clock.monotonic()
+        if self._read_at is not None and now - self._read_at <= LASTS:
+            return
+        self._read_at = now
+        try:
+            limits = await self._store.limits()
+        except Unavailable:
+            return
+        if limits != self._limits:
+            self._limits = limits
+            self._lanes.clear()
+            self.stir()
+
+    def quiet_until(self, request: ClaimRequest) -> Instant | None:
+        """Return until when it is not worth while to ask for tasks under limits; None if it is now."""
+        until = self._quiet.get(_kind(request))
+        left = 0.0 if until is None else until - self._clock.monotonic()
+        return Instant(self._clock.now() + round(left * 1000) + 1) if left > 0 else None
+
+    def answered(self, request: ClaimRequest, claim: Claim) -> None:
+        """Note how a claim under limits went."""
+        if len(claim.tasks) < request.limit:
+            self._quiet[_kind(request)] = self._clock.monotonic() + QUIET
+
+    def stir(self) -> None:
+        """Note that something changed under limits: it is worth while to ask."""
+        self._quiet.clear()
+
+    def freed(self, queues: Sequence[str]) -> None:
+        """Note that tasks under limits have ended, in these queues: their slots are somebody's."""
+        self.stir()
+        for queue in queues:
+            self._waiters.wake(queue, 1)
+
+    async def _changed(self) -> None:
+        self._read_at = None
+        await self.refresh()
+        self.stir()
+        self._waiters.wake_all()
+
+    def _is_limited(self, lane: Lane) -> bool:
+        known = self._lanes.get(lane)
+        if known is None:
+            if len(self._lanes) > MOST_LANES:
+                self._lanes.clear()
+            known = self._lanes[lane] = any(limit.concerns(lane) for limit in self._limits)
+        return known
+
+
+def _kind(request: ClaimRequest) -> Kind:
+    return request.queues, request.names, request.tenant
