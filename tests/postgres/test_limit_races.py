@@ -60,7 +60,8 @@ async def work(store: PostgresStore, seed: int, progress: Progress) -> None:
         progress.leases += len(answer.tasks)
         await asyncio.sleep(random.random() * 0.01)
         if random.random() < 0.15:  # it dies, and all that it holds is taken from it
-            await store.reap([(session, 0)], poison_after=1000)
+            while session not in (await store.reap([(session, 0)], poison_after=1000)).sessions:
+                pass  # another is reaping
             session = await open_session(store)
         else:
             acts = [random.choice([Act.COMPLETE, Act.RELEASE, Act.SNOOZE]) for _ in answer.tasks]

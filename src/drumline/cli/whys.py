@@ -11,7 +11,7 @@ def why(id: TaskId, as_json: Json = False, url: Url = None, api_key: Key = None)
     """Tell why a task is not running."""
     from drumline.cli.client import connect
 
-    answer = connect(url, api_key).get(f"/api/v1/tasks/{id}/why")
+    answer = connect(url, api_key).get(f"/tasks/{id}/why")
     if as_json:
         print_json(answer)
         return
