@@ -79,9 +79,11 @@ class Claims:
         self._batcher: Batcher[ClaimRequest, Claim] = Batcher(
             store.claim, name="claims", largest=DEFAULT_TUNING.claim_batch, parallel=FLIGHTS
         )
+        self._limited: Batcher[ClaimRequest, Claim] = Batcher(
+            store.claim, name="limited claims", largest=DEFAULT_TUNING.claim_batch
+        )
         self.measure(Metrics(clock))
         self._paused: frozenset[str] = frozenset()
-        self._limited: Batcher[ClaimRequest, Claim] = Batcher(store.claim, name="limited claims", largest=50)
         self._left: set[asyncio.Future[Claim]] = set()
         self._returns: set[asyncio.Task[None]] = set()
 
@@ -90,13 +92,13 @@ class Claims:
         self._metrics = metrics
         metrics.claimed.begin(HINTED, CHOSEN)
         metrics.fallbacks.begin(NO_HINTS, WRONG, BETTER)
-        self._hinted.meter = self._batcher.meter = metrics.batch.of("claims")
+        self._hinted.meter = self._batcher.meter = self._limited.meter = metrics.batch.of("claims")
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other sizes and pauses from now on."""
         self._paused = tuning.paused_names
         self._waiters.poll = tuning.poll
-        for batcher in (self._hinted, self._batcher):
+        for batcher in (self._hinted, self._batcher, self._limited):
             batcher.resize(tuning.claim_batch)
 
     async def claim(
@@ -202,7 +204,10 @@ class Claims:
         quiet_until = None if request.again else self._flow.quiet_until(request)
         if quiet_until is not None:
             return Claim((), quiet_until)
-        return await self._limited.join(replace(request, limit=limit, nonce=request.nonce ^ 1, limited=True))
+        claim = await self._limited.join(replace(request, limit=limit, nonce=request.nonce ^ 1, limited=True))
+        if claim.tasks:
+            self._metrics.claimed.add(len(claim.tasks), CHOSEN)
+        return claim
 
     async def _choose_free(self, request: ClaimRequest) -> Claim:
         """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""

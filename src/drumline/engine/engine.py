@@ -121,10 +121,8 @@ class Engine:
             clock=clock,
             limits=limits,
         )
-        self.figures = Figures(store)
-        self.configuration = ConfigDesk(store)
-        self.whys = Whys(store)
-        self.feed = Feed(store)
+        self.figures, self.configuration = Figures(store), ConfigDesk(store)
+        self.whys, self.feed = Whys(store), Feed(store)
         self.subscriptions = SubscriptionDesk(store, new_id=new_id)
         self.deliveries = DeliveryDesk(store, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.

@@ -131,6 +131,7 @@ export type BeatBody = {
   lost: string[];
   cancelled: string[];
   should_drain: boolean;
+  config?: number | undefined;
 };
 
 /** Every lease that the worker believes it holds: from the claim's answer until its settlement is answered. */
@@ -164,6 +165,7 @@ export type BulkFilter = {
   queue?: string | null | undefined;
   name?: string | null | undefined;
   tag?: string | null | undefined;
+  job?: string | null | undefined;
   fingerprint?: string | null | undefined;
   kind?: string | null | undefined;
   reason?: Reason | null | undefined;
@@ -171,7 +173,6 @@ export type BulkFilter = {
   since?: string | null | undefined;
   /** Failed before this time. */
   until?: string | null | undefined;
-  job?: string | null | undefined;
   /** Means tasks that stand so, and not failures. */
   status?: Status[] | undefined;
   idempotency_key?: string | null | undefined;
@@ -222,7 +223,7 @@ export type CancelRequest = {
 };
 
 /** The kinds of reasons. Words for programs: they stay what they are. */
-export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next";
+export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next";
 
 /** A chain: how far it is sound, and what is wrong with it, if anything. */
 export type ChainBody = {
@@ -231,6 +232,12 @@ export type ChainBody = {
   rows: number;
   head: string;
   fault: FaultBody | null;
+};
+
+/** What a worker serves from now on. */
+export type ChangeSessionRequest = {
+  queues?: string[] | undefined;
+  capacity: number;
 };
 
 /** A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0. */
@@ -253,6 +260,7 @@ export type ClaimRequestBody = {
   claim_id?: string | null | undefined;
   again?: boolean | undefined;
   held?: Record<string, number> | undefined;
+  queues?: string[] | null | undefined;
 };
 
 /** A task to run once. What is absent has its default: priority 0, no timeout, 3 retries, and so on. */
@@ -272,10 +280,33 @@ export type ClaimedBody = {
   fire_time?: string | null | undefined;
 };
 
-/** One part of the system. Details are for those with a key. */
+/** One part of the system. Details are for keys of the whole installation that may read figures. */
 export type Component = {
   status: "DEGRADED" | "DOWN" | "UP";
   details?: Record<string, unknown> | undefined;
+};
+
+/** A version of the runtime configuration; 0 is that nothing was ever set. */
+export type ConfigBody = {
+  version: number;
+  settings: Record<string, unknown>;
+  changed_at: string | null;
+  changed_by: string | null;
+  reason: string | null;
+};
+
+/** Keys to set and keys to unset, all or none. */
+export type ConfigChange = {
+  set?: Record<string, unknown> | undefined;
+  unset?: string[] | undefined;
+  version?: number | null | undefined;
+  reason?: string | null | undefined;
+};
+
+/** Versions, newest first. */
+export type ConfigHistory = {
+  items: ConfigBody[];
+  next_cursor: string | null;
 };
 
 /** One who passes events on, and how far it has come. */
@@ -291,6 +322,18 @@ export type ConsumerBody = {
 export type ConsumerList = {
   items: ConsumerBody[];
   next_cursor?: string | null | undefined;
+};
+
+/** How many tasks have a status; at least so many where `is_more`. */
+export type CountBody = {
+  status: Status;
+  count: number;
+  is_more: boolean;
+};
+
+/** The counts of all statuses. */
+export type CountList = {
+  items: CountBody[];
 };
 
 /** How many tasks of a job stand where. `running` is null in lists, where it is not counted. */
@@ -436,8 +479,8 @@ export type FlowRequest = {
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
-  /** How often to try again after a failure. */
-  retries?: number | undefined;
+  /** How often to try again after a failure; what the installation is set to, 3, unless said. */
+  retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
   /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
@@ -490,6 +533,11 @@ export type GroupOrder = "last_seen" | "count";
 export type Health = {
   status: "DEGRADED" | "DOWN" | "UP";
   components: Record<string, Component>;
+};
+
+/** What runs here. Details are for those who may read figures. */
+export type InfoBody = {
+  app: Record<string, unknown>;
 };
 
 /** One task of a bulk operation, and why nothing was done about it if that is so. */
@@ -546,7 +594,7 @@ export type JobRequest = {
   /** The tasks by key. What they need must be there, and there must be no cycle. */
   tasks: Record<string, JobTaskRequest>;
   /** For tasks that say nothing else. */
-  retries?: number | undefined;
+  retries?: number | null | undefined;
   /** For tasks that say nothing else. */
   backoff?: Backoff | number | null | undefined;
   /** Whom to tell when it ends. */
@@ -663,7 +711,7 @@ export type KeyRequest = {
   /** What it may do at most. */
   role?: Role | undefined;
   /** Permissions of its role that it keeps; none named means all. */
-  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage")[] | undefined;
+  scopes?: ("tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write")[] | undefined;
   /** Names of tasks that it may submit or run; none means all. */
   names?: string[] | undefined;
   /** Queues that it may submit into or serve; none means all. */
@@ -777,8 +825,28 @@ export type MeBody = {
   rate_limit: string | null;
 };
 
+/** One number of a figure. */
+export type MeasurementBody = {
+  statistic: string;
+  value: number;
+};
+
+/** A figure, summed over everything that was not asked for apart. */
+export type MetricBody = {
+  name: string;
+  description: string;
+  baseUnit: string | null;
+  measurements: MeasurementBody[];
+  availableTags: TagBody[];
+};
+
 /** What becomes of firings that were due while no scheduler was there. */
 export type Misfire = "skip" | "once" | "all";
+
+/** The figures there are. */
+export type NamesBody = {
+  names: string[];
+};
 
 export type NodeBody = {
   key: string;
@@ -837,7 +905,7 @@ export type PauseRequest = {
 };
 
 /** What may be done; the names are the scopes of keys. */
-export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "metrics:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage";
+export type Permission = "tasks:read" | "tasks:submit" | "tasks:control" | "queues:read" | "queues:control" | "workers:read" | "workers:control" | "workers:protocol" | "schedules:read" | "schedules:write" | "events:read" | "subscriptions:read" | "subscriptions:write" | "secrets:read" | "secrets:write" | "metrics:read" | "system:read" | "audit:read" | "keys:manage" | "tenants:read" | "tenants:manage" | "config:read" | "config:write";
 
 /** How far an act had come when its row was written. */
 export type Phase = "asked" | "done" | "refused";
@@ -913,6 +981,13 @@ export type ProgressReport = {
 /** How far attempts are, each lease once. Of a lease that is not current nothing is kept. */
 export type ProgressRequest = {
   notes: ProgressReport[];
+};
+
+/** Somebody to sign in with. */
+export type ProviderBody = {
+  name: string;
+  label: string;
+  path: string;
 };
 
 /** How old failures must be to be discarded. */
@@ -1006,6 +1081,21 @@ export type RetryRequest = {
   payload?: unknown | undefined;
 };
 
+/** The values of the secrets that the task refers to, by name; null if its payload has no reference at all. */
+export type RevealBody = {
+  secrets: Record<string, string> | null;
+};
+
+/** The lease of the task whose secrets are wanted. */
+export type RevealRequest = {
+  lease: LeaseBody;
+};
+
+/** Whom to sign out. */
+export type RevokeRequest = {
+  user: string;
+};
+
 /** What a key is for. */
 export type Role = "admin" | "operator" | "submitter" | "worker" | "viewer";
 
@@ -1021,6 +1111,14 @@ export type RotateKeyRequest = {
 export type RotateRequest = {
   /** How long the old secret signs beside the new one, at most 90 days. Seconds, or text such as "1h30m" or "PT1H30M". */
   overlap?: number | string | undefined;
+};
+
+/** What became of what was sealed with an old key. */
+export type RotatedKeyBody = {
+  key_id: string;
+  secrets: number;
+  signing_secrets: number;
+  unreadable: string[];
 };
 
 /** One firing. `status` is that of its task or job, WAITING or SKIPPED, or nothing if the task was pruned. */
@@ -1175,6 +1273,30 @@ export type SecretBody = {
   secret: string;
 };
 
+/** A secret, without its value. */
+export type SecretInfo = {
+  name: string;
+  tenant: string;
+  version: number;
+  key_id: string;
+  created_at: string;
+  updated_at: string;
+};
+
+/** A page of secrets, by tenant and name. */
+export type SecretInfoList = {
+  items: SecretInfo[];
+  next_cursor: string | null;
+};
+
+/** What a secret is to be. */
+export type SecretRequest = {
+  /** What it is: 4 to 65,536 bytes of text. It is not told again. */
+  value: string;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
+  reason?: string | null | undefined;
+};
+
 /** The answers to reports, in their order. */
 export type SettleBody = {
   reports: SettledBody[];
@@ -1189,6 +1311,39 @@ export type SettleRequest = {
 export type SettledBody = {
   state?: "blocked" | "queued" | "running" | "completed" | "failed" | "cancelled" | "skipped" | undefined;
   error?: Problem | undefined;
+};
+
+/** How one can sign in, and who is signed in. */
+export type SignInBody = {
+  providers: ProviderBody[];
+  signed_in: SignedInBody | null;
+};
+
+/** A key to sign in with. */
+export type SignInRequest = {
+  key: string;
+  remember?: boolean | undefined;
+};
+
+/** How far to sign out. */
+export type SignOutRequest = {
+  everywhere?: boolean | undefined;
+};
+
+/** Who is signed in at this browser. */
+export type SignedInBody = {
+  user: string;
+  name: string;
+  role: Role;
+  tenant: string;
+  provider: string | null;
+  token: string;
+  ends_at: string;
+};
+
+/** What is left to do. */
+export type SignedOutBody = {
+  url: string | null;
 };
 
 /** The attempt wants to run again later; it does not count. */
@@ -1312,6 +1467,12 @@ export type SucceededReport = {
   result?: unknown | undefined;
 };
 
+/** A label, and the values that it has. */
+export type TagBody = {
+  tag: string;
+  values: string[];
+};
+
 /** A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one. */
 export type TaskBody = {
   id: string;
@@ -1363,8 +1524,8 @@ export type TaskRequest = {
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
-  /** How often to try again after a failure. */
-  retries?: number | undefined;
+  /** How often to try again after a failure; what the installation is set to, 3, unless said. */
+  retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
   /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
@@ -1475,6 +1636,12 @@ export type WorkerBody = {
   closed_at: string | null;
 };
 
+/** What the runtime configuration says about workers, by key, and its version. */
+export type WorkerConfigBody = {
+  version: number;
+  settings: Record<string, unknown>;
+};
+
 /** The workers there are. */
 export type WorkerList = {
   items: WorkerBody[];
@@ -1490,7 +1657,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { status?: Status[] | undefined; queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
     body: undefined;
     answer: TaskList;
   };
@@ -1566,17 +1733,35 @@ export interface Operations {
     body: ProgressRequest;
     answer: undefined;
   };
+  "POST /api/v1/worker/sessions/{session}/secrets": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: RevealRequest;
+    answer: RevealBody;
+  };
   "POST /api/v1/worker/sessions": {
     params: Record<never, never>;
     query: Record<never, never>;
     body: OpenRequest;
     answer: OpenBody;
   };
+  "PATCH /api/v1/worker/sessions/{session}": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: ChangeSessionRequest;
+    answer: undefined;
+  };
   "DELETE /api/v1/worker/sessions/{session}": {
     params: { session: string };
     query: Record<never, never>;
     body: undefined;
     answer: undefined;
+  };
+  "GET /api/v1/worker/config": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: WorkerConfigBody;
   };
   "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}": {
     params: { session: string; task: string; name: string };
@@ -1890,6 +2075,12 @@ export interface Operations {
     body: undefined;
     answer: WhyBody;
   };
+  "GET /api/v1/tasks/counts": {
+    params: Record<never, never>;
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined };
+    body: undefined;
+    answer: CountList;
+  };
   "GET /api/v1/events": {
     params: Record<never, never>;
     query: { type?: string[] | undefined; name?: string[] | undefined; queue?: string[] | undefined; job?: string[] | undefined; tag?: string[] | undefined; status?: Status[] | undefined; subject?: string[] | undefined; last_event_id?: string | undefined };
@@ -2028,6 +2219,30 @@ export interface Operations {
     body: RotateKeyRequest | undefined;
     answer: MadeKeyBody;
   };
+  "GET /api/v1/sign-in": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: SignInBody;
+  };
+  "POST /api/v1/sign-in": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: SignInRequest;
+    answer: SignedInBody;
+  };
+  "POST /api/v1/sign-out": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: SignOutRequest | undefined;
+    answer: SignedOutBody;
+  };
+  "POST /api/v1/sign-ins/revoke": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: RevokeRequest;
+    answer: undefined;
+  };
   "POST /api/v1/tenants": {
     params: Record<never, never>;
     query: Record<never, never>;
@@ -2052,6 +2267,30 @@ export interface Operations {
     body: TenantChange;
     answer: TenantBody;
   };
+  "GET /api/v1/secrets": {
+    params: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: SecretInfoList;
+  };
+  "PUT /api/v1/secrets/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: SecretRequest;
+    answer: SecretInfo;
+  };
+  "DELETE /api/v1/secrets/{name}": {
+    params: { name: string };
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "POST /api/v1/secret-key/rotate": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: RotatedKeyBody;
+  };
   "GET /api/v1/audit": {
     params: Record<never, never>;
     query: { act?: string | undefined; key?: string | undefined; target?: string | undefined; since?: string | undefined; until?: string | undefined; all?: boolean | undefined; limit?: number | undefined; cursor?: string | undefined };
@@ -2070,6 +2309,24 @@ export interface Operations {
     body: undefined;
     answer: VerifyBody;
   };
+  "GET /api/v1/config": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: ConfigBody;
+  };
+  "PATCH /api/v1/config": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: ConfigChange;
+    answer: ConfigBody;
+  };
+  "GET /api/v1/config/history": {
+    params: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
+    body: undefined;
+    answer: ConfigHistory;
+  };
   "GET /actuator/health": {
     params: Record<never, never>;
     query: Record<never, never>;
@@ -2087,6 +2344,30 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: Alive;
+  };
+  "GET /metrics": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: undefined;
+  };
+  "GET /actuator/metrics": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: NamesBody;
+  };
+  "GET /actuator/metrics/{name}": {
+    params: { name: string };
+    query: { tag?: string | undefined };
+    body: undefined;
+    answer: MetricBody;
+  };
+  "GET /actuator/info": {
+    params: Record<never, never>;
+    query: Record<never, never>;
+    body: undefined;
+    answer: InfoBody;
   };
   "GET /openapi.json": {
     params: Record<never, never>;
