@@ -3,8 +3,9 @@
 python -m bench.outage                  PostgreSQL with Redis, Kafka, and a scheduler process that relays
 python -m bench.outage --seconds 30     how long the broker is away, killed with -9
 
-In one run, each for a while: no scheduler at all; one that relays to a broker that is there; one whose broker is gone.
-Everything shares the machine, so the relay's own work shows as well. Rounds of 10,000 tasks; the rate is the median.
+In one run, each for a while: a scheduler that relays nothing; one that relays to a broker that is there; the same when
+its broker is gone; and the first again. Everything shares the machine, so the relay's own work shows as well. Rounds of
+10,000 tasks; the rate is the median.
 """
 
 import argparse
@@ -67,8 +68,9 @@ async def _measure(store: Postgres, queue: str, server: KafkaServer, seconds: fl
     engine = await open_engine(settings)
     await engine.store.migrate()
     await drain(engine, 2 * TASKS)  # whatever has to warm up
-    results["without_relay"] = await _rounds(engine, store, None, OTHER_SECONDS)
-    with _scheduler(settings, server) as relay:
+    with _scheduler(settings, "") as scheduler:
+        results["without_relay"] = await _rounds(engine, store, scheduler, OTHER_SECONDS)
+    with _scheduler(settings, server.url()) as relay:
         while not await engine.store.cursors():
             time.sleep(0.1)  # noqa: ASYNC251 - nothing else goes on here
         results["with_broker"] = await _rounds(engine, store, relay, OTHER_SECONDS)
@@ -78,7 +80,8 @@ async def _measure(store: Postgres, queue: str, server: KafkaServer, seconds: fl
         server.start()
         results["rows_waiting_at_the_end"] = behind
         results["caught_up_s"] = await _caught_up(engine)
-    results["without_relay_again"] = await _rounds(engine, store, None, OTHER_SECONDS)
+    with _scheduler(settings, "") as scheduler:
+        results["without_relay_again"] = await _rounds(engine, store, scheduler, OTHER_SECONDS)
     await engine.close()
     away = results["broker_away"]["tasks_per_second"]
     plain = median([results[name]["tasks_per_second"] for name in ("without_relay", "without_relay_again")])
@@ -86,10 +89,10 @@ async def _measure(store: Postgres, queue: str, server: KafkaServer, seconds: fl
     results["away_to_without_relay"] = round(away / plain, 2)
 
 
-async def _rounds(engine: Engine, store: Postgres, relay: int | None, seconds: float) -> dict[str, Any]:
-    """Drain tasks again and again for a while; return how fast that went, and what it cost here and at the relay."""
+async def _rounds(engine: Engine, store: Postgres, scheduler: int, seconds: float) -> dict[str, Any]:
+    """Drain tasks again and again for a while; return how fast that went, and what it cost here and there."""
     rates, ends_at = [], time.monotonic() + seconds
-    here, there = _cpu(store), _relay_cpu(relay)
+    here, there = _cpu(store), cpu_seconds([scheduler])
     while time.monotonic() < ends_at:
         began = time.perf_counter()
         await drain(engine, TASKS)
@@ -100,7 +103,7 @@ async def _rounds(engine: Engine, store: Postgres, relay: int | None, seconds: f
         "tasks_per_second": round(median(rates)),
         "slowest_round": round(min(rates)),
         "cpu_us_per_task": round((_cpu(store) - here) / tasks * 1e6, 1),
-        "scheduler_cpu_us_per_task": round((_relay_cpu(relay) - there) / tasks * 1e6, 1),
+        "scheduler_cpu_us_per_task": round((cpu_seconds([scheduler]) - there) / tasks * 1e6, 1),
     }
 
 
@@ -115,15 +118,15 @@ async def _caught_up(engine: Engine) -> float | None:
 
 
 @contextmanager
-def _scheduler(settings: Settings, server: KafkaServer) -> Iterator[int]:
-    """Run a scheduler that relays, and give its process id."""
+def _scheduler(settings: Settings, bus: str) -> Iterator[int]:
+    """Run a scheduler, which relays to a bus if there is one, and give its process id."""
     with tempfile.TemporaryDirectory(prefix="drumline-bench-") as folder:
         environment = os.environ | {
             "DRUMLINE_STORE_URL": str(settings.store_url),
             "DRUMLINE_QUEUE_URL": str(settings.queue_url),
-            "DRUMLINE_BUS_URL": server.url(),
             "DRUMLINE_DATA": folder,
             "DRUMLINE_LOG_LEVEL": "error",
+            **({"DRUMLINE_BUS_URL": bus} if bus else {}),
         }
         process = subprocess.Popen([sys.executable, "-m", "drumline.cli.main", "scheduler"], env=environment)
         try:
@@ -135,10 +138,6 @@ def _scheduler(settings: Settings, server: KafkaServer) -> Iterator[int]:
 
 def _cpu(store: Postgres) -> float:
     return cpu_seconds([store.pid]) + time.process_time()
-
-
-def _relay_cpu(pid: int | None) -> float:
-    return 0.0 if pid is None else cpu_seconds([pid])
 
 
 if __name__ == "__main__":

@@ -6,15 +6,16 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.codec import encode
-from drumline.core.delivery import ClaimedDelivery, DeliveryId, DeliveryState
+from drumline.core.delivery import ClaimedDelivery, DeliveryId, DeliveryState, NewDelivery
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
 from drumline.core.target import Channel, Target
 from drumline.core.task import NotifyTarget
 from drumline.notifier.letters import Letterhead, write_letter
 from drumline.outbound.smtp import compose
+from drumline.ports.notifications import DeliveryFilter
 from drumline.ports.store import Store
-from tests.factories import claim, open_session, settle
+from tests.factories import claim, new_id, open_session, settle
 from tests.job_factories import job_of, submit_job
 from tests.notifier.office import Office
 from tests.notifier.postbox import Postbox, texts
@@ -77,6 +78,39 @@ async def test_a_refusal_is_retried_if_it_is_temporary(
     delivery = await office.only()
     assert (delivery.state, delivery.attempts, delivery.status) == (state, attempts, int(answer[:3]))
     assert answer in (delivery.error or "")
+
+
+async def test_a_letter_that_cannot_be_written_counts_as_a_try_and_holds_up_nobody(
+    office: Office, postbox: Postbox
+) -> None:
+    broken = {
+        "type": "drumline.task.failed",
+        "time": "",
+        "subject": "x",
+        "data": {"started_at": "", "finished_at": "x"},
+    }
+    await office.store.queue_deliveries(
+        [
+            NewDelivery(
+                id=DeliveryId(new_id()),
+                tenant="default",
+                event_id="1",
+                event_type="drumline.task.failed",
+                subject="x",
+                target=Target(Channel.EMAIL, "bob@example.org"),
+                event=encode(broken),
+            )
+        ]
+    )
+    await office.run(Act.FAIL, notify=(NotifyTarget(email=ADA),))
+
+    await office.deliver()
+
+    assert postbox.only()["to"] == ADA
+    told = {each.target.address: each for each in await office.store.deliveries(DeliveryFilter(), limit=9)}
+    assert told[ADA].state is DeliveryState.DELIVERED
+    assert (told["bob@example.org"].state, told["bob@example.org"].attempts) == (DeliveryState.PENDING, 1)
+    assert "ValueError" in (told["bob@example.org"].error or "")
 
 
 async def test_mail_that_was_refused_for_a_while_arrives_once(

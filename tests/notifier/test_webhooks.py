@@ -109,6 +109,22 @@ async def test_a_receiver_that_is_gone_ends_its_subscription(office: Office) -> 
     assert (changed.is_enabled, changed.disabled_reason) == (False, "its receiver answered 410 Word")
 
 
+async def test_a_fault_that_nobody_thought_of_counts_as_a_try(store: Store, clock: ManualClock) -> None:
+    async def broken(_host: str, _port: int) -> Sequence[str]:
+        raise RuntimeError("the resolver has lost its mind")
+
+    office = Office(store, clock, resolver=broken)
+    await office.subscribe(webhook="https://hooks.example/")
+    await office.run(Act.FAIL)
+
+    await office.deliver()
+
+    delivery = await office.only()
+    assert (delivery.state, delivery.attempts) == (DeliveryState.PENDING, 1)
+    assert delivery.error == "RuntimeError: the resolver has lost its mind"
+    await office.close()
+
+
 async def test_a_receiver_may_ask_for_more_time(office: Office, clock: ManualClock) -> None:
     async with receiving([429], headers="retry-after: 120\r\n") as receiver:
         await office.subscribe(webhook=receiver.url)

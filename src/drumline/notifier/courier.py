@@ -93,6 +93,10 @@ class Courier:
             answer = await self._sender.send(delivery.target.address, message)
         except WebhookFailed as error:
             report = self._failed(delivery, error, self._since(began))
+        except Exception as error:
+            # Nobody thought of it. It counts as a try: else this would be tried for ever, without a word to anybody.
+            log.warning("webhook.broken", delivery=delivery.id, exc_info=error)
+            report = self._failed(delivery, WebhookFailed(f"{type(error).__name__}: {error}"), self._since(began))
         else:
             report = DeliveryReport(
                 id=delivery.id,

@@ -89,6 +89,12 @@ class Postman:
         except (MailFailed, Invalid) as error:
             await self._recorder.record(self._failed(deliveries, error, self._since(began)), kind="mail")
             return False
+        except Exception as error:
+            # Nobody thought of it. It counts as a try: else this would be tried for ever, without a word to anybody.
+            log.warning("mail.broken", deliveries=len(deliveries), exc_info=error)
+            failed = MailFailed(f"{type(error).__name__}: {error}", permanent=False)
+            await self._recorder.record(self._failed(deliveries, failed, self._since(began)), kind="mail")
+            return False
         delivered = [
             DeliveryReport(
                 id=delivery.id, state=DeliveryState.DELIVERED, status=ACCEPTED, latency_ms=self._since(began)
