@@ -95,12 +95,20 @@ def test_all_of_an_ipv6_network_is_one_guesser() -> None:
         ("10.0.0.1", "nonsense", "10.0.0.1"),
         ("10.0.0.1", "[2001:db8::1]:443", "2001:db8::1"),
         ("10.0.0.1", "203.0.113.9:5555", "203.0.113.9"),
+        ("::ffff:10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"),  # as a socket for both kinds of addresses has them
+        ("::ffff:198.51.100.7", "203.0.113.9", "198.51.100.7"),
     ],
 )
 def test_proxies_that_are_believed_pass_the_address_on(peer: str, passed: str, address: str) -> None:
     scope = {"client": (peer, 1), "headers": [(b"x-forwarded-for", passed.encode())]}
 
     assert Addresses(("10.0.0.0/8",)).of(scope) == address
+
+
+def test_neighbours_on_a_socket_for_both_kinds_of_addresses_are_not_one_guesser() -> None:
+    one, other = (Addresses(()).of({"client": (f"::ffff:192.0.2.{n}", 1), "headers": []}) for n in (1, 2))
+
+    assert group_of(one) != group_of(other)
 
 
 def test_without_proxies_the_peer_is_it() -> None:

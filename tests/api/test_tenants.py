@@ -6,10 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.core.outcome import ErrorInfo, Failed
 from drumline.core.tenant import Quotas
 from drumline.engine.engine import Engine
 from drumline.engine.quotas import SHORTEST_AGE
-from tests.api.conftest import problem
+from tests.api.conftest import Ada, problem
 from tests.api.test_keys import made
 
 
@@ -119,6 +120,36 @@ async def test_a_payload_is_no_larger_than_the_quota(http: httpx.AsyncClient, ac
 
     assert body["detail"] == "payload: is 62 bytes of JSON; the quota of tenant acme is 50"
     assert (await submit(http, acme, payload="x" * 48)).status_code == 201
+
+
+async def test_what_schedules_make_is_no_larger_than_the_quota(http: httpx.AsyncClient, acme: dict[str, str]) -> None:
+    small, large = {"name": "work"}, {"name": "work", "payload": "x" * 60}
+    timing = {"interval": 60}
+    made_ = await http.post("/api/v1/schedules", headers=acme, json={"name": "a", **timing, "task": small})
+
+    edited = await http.patch(f"/api/v1/schedules/{made_.json()['id']}", headers=acme, json={"task": large})
+    as_task = await http.post("/api/v1/schedules", headers=acme, json={"name": "b", **timing, "task": large})
+    job = {"name": "j", "tasks": {"one": large}}
+    as_job = await http.post("/api/v1/schedules", headers=acme, json={"name": "c", **timing, "job": job})
+    schedule = {"name": "d", **timing, "task": large}
+    code = {"app": "shop", "modules": ["shop"], "schedules": [{"module": "shop", "schedule": schedule}]}
+    registered = await http.post("/api/v1/schedules/register", headers=acme, json=code)
+
+    problem(edited, 413, "too_large", "task.payload")
+    problem(as_task, 413, "too_large", "task.payload")
+    problem(as_job, 413, "too_large", "job.tasks.one.payload")
+    problem(registered, 413, "too_large", "schedules[0].schedule.task.payload")
+
+
+async def test_a_payload_that_was_edited_is_no_larger_than_the_quota(
+    http: httpx.AsyncClient, acme: dict[str, str], ada: Ada
+) -> None:
+    task = (await submit(http, acme)).json()["id"]
+    await ada.settle(await ada.claim(), Failed(ErrorInfo("Oops", ""), permanent=True))
+
+    reply = await http.post(f"/api/v1/failures/{task}/retry", headers=acme, json={"payload": "x" * 60})
+
+    problem(reply, 413, "too_large", "payload")
 
 
 async def test_no_more_schedules_are_kept_than_the_quota_says(http: httpx.AsyncClient, acme: dict[str, str]) -> None:

@@ -4,6 +4,8 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from drumline.cli.exits import ExitCode
 from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
@@ -127,6 +129,34 @@ def test_verify_finds_what_was_changed_in_the_database(online: Drumline, server:
     assert "NOT SOUND" in after.out
     assert "at row 2" in after.out
     assert json.loads(as_json.out)["chains"][0]["fault"]["seq"] == 2
+    assert online("audit", "verify", "--api-key", key).code == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM audit_head WHERE tenant = :tenant",
+        "UPDATE audit_head SET count = 1, hash = (SELECT hash FROM audit WHERE seq = 1 AND tenant = :tenant) WHERE tenant = :tenant",  # noqa: E501
+    ],
+)
+def test_verify_finds_rows_that_the_head_was_made_to_leave_out(
+    online: Drumline, server: Server, tmp_path: Path, statement: str
+) -> None:
+    tenant = f"headless-{len(statement)}"
+    online("tenants", "create", tenant)
+    key = online("keys", "create", "theirs", "--tenant", tenant, "--role", "admin").out.strip()
+    online("queues", "pause", "q", "--api-key", key)
+    (kept,) = tamper(server, f"SELECT * FROM audit_head WHERE tenant = '{tenant}'")
+    tamper(server, statement.replace(":tenant", f"'{tenant}'"))
+
+    over_http = online("audit", "verify", "--api-key", key)
+    online("audit", "export", "--file", str(tmp_path / "log.jsonl"), "--api-key", key)
+    of_file = online("audit", "verify", str(tmp_path / "log.jsonl"))
+    tamper(server, "INSERT OR REPLACE INTO audit_head VALUES (?, ?, ?)", *kept)  # the server is not ours alone
+
+    for found in (over_http, of_file):
+        assert found.code == ExitCode.FAILED
+        assert "its head says" in found.out
     assert online("audit", "verify", "--api-key", key).code == 0
 
 

@@ -1,7 +1,7 @@
 """Where a request came from: the peer, or through proxies that are trusted, the address that they pass on."""
 
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from starlette.types import Scope
@@ -30,12 +30,12 @@ class Addresses:
     def is_passed_on(self, scope: Scope) -> bool:
         """Tell whether a request comes from a trusted proxy, whose word is taken on how it came there."""
         client = scope.get("client")
-        return client is not None and bool(self._proxies) and _is_within(client[0], self._proxies)
+        return client is not None and bool(self._proxies) and _is_within(_unmapped(client[0]), self._proxies)
 
     def of(self, scope: Scope) -> str:
         """Return the nearest address that is no trusted proxy's; whatever lies behind it may be invented."""
         client = scope.get("client")
-        address: str = client[0] if client else UNKNOWN
+        address: str = _unmapped(client[0]) if client else UNKNOWN
         if not self._proxies or not _is_within(address, self._proxies):
             return address
         passed = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
@@ -66,9 +66,21 @@ def _plain(text: str) -> str | None:
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        return str(ip_address(text))
+        return _unmapped(str(ip_address(text)))
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=4096)
+def _unmapped(address: str) -> str:
+    """Return an IPv4 address as such: a socket for both kinds shows it inside an IPv6 one, where all look alike."""
+    if not address.lower().startswith("::ffff:"):
+        return address
+    try:
+        mapped = IPv6Address(address).ipv4_mapped
+    except ValueError:
+        return address
+    return address if mapped is None else str(mapped)
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from drumline.api.door import HELD
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.reception import COOKIES
 from drumline.api.shapes import Moment
 from drumline.core.access import EVERY_TENANT, Caller, Role
 from drumline.core.audit import AuditEntry, Phase
@@ -113,7 +114,7 @@ async def sign_out(call: Call[SignOutRequest, NoQuery]) -> Reply:
     await (sign_ins.end_all(made.user) if call.body.everywhere else sign_ins.end(made))
     call.note(before={"user": made.user, "everywhere": call.body.everywhere})
     reception = call.desk.door.reception
-    call.scope.pop("drumline.cookies", None)
+    call.scope.pop(COOKIES, None)
     return Reply(encode(SignedOutBody(await _way_out(call, made))), headers=reception.forget(call.scope))
 
 

@@ -76,16 +76,28 @@ class AuditDesk:
         """Return how each chain ends."""
         return await self._store.audit_heads(tenant=tenant)
 
-    async def chain(self, tenant: str, *, until: int | None = None) -> AsyncIterator[Sequence[AuditRow]]:
-        """Yield a tenant's chain from its beginning, stretch by stretch, up to the place `until`."""
+    async def chain(self, tenant: str) -> AsyncIterator[Sequence[AuditRow]]:
+        """Yield a tenant's chain from its beginning, stretch by stretch."""
         after = 0
-        while until is None or after < until:
-            limit = STRETCH if until is None else min(STRETCH, until - after)
-            rows = await self._store.audit_chain(tenant, after=after, limit=limit)
-            if not rows:
-                return
+        while rows := await self._store.audit_chain(tenant, after=after, limit=STRETCH):
             yield rows
             after = rows[-1].seq
+
+    async def whole_chain(self, tenant: str) -> AsyncIterator[Sequence[AuditRow] | AuditHead]:
+        """Yield all rows of a chain, also those that its head leaves out, and then how it ends by its head."""
+        count = 0
+        async for rows in self.chain(tenant):
+            yield rows
+            count = rows[-1].seq
+        # Acts go on meanwhile: what the head says is read after the rows, and the rest of the rows after that.
+        (kept,) = await self._store.audit_heads(tenant=tenant) or [AuditHead(tenant)]
+        while count < kept.count:
+            rows = await self._store.audit_chain(tenant, after=count, limit=min(STRETCH, kept.count - count))
+            if not rows:
+                break
+            yield rows
+            count = rows[-1].seq
+        yield kept
 
     async def verify(self, *, tenant: str | None = None, expected: AuditHead | None = None) -> list[Verdict]:
         """Follow every chain, or a tenant's, and tell what is wrong with it."""
@@ -96,17 +108,10 @@ class AuditDesk:
 
     async def _verify(self, head: AuditHead, expected: AuditHead | None) -> Verdict:
         verifier = Verifier(head.tenant, expected=expected)
-        async for rows in self.chain(head.tenant):
-            verifier.follow(rows)
-            if verifier.fault is not None:
-                break
-        # Acts go on meanwhile: what the head says is read again after the rows, and the rest of the rows after that.
-        (kept,) = await self._store.audit_heads(tenant=head.tenant) or [AuditHead(head.tenant)]
-        while verifier.fault is None and verifier.head.count < kept.count:
-            rows = await self._store.audit_chain(
-                head.tenant, after=verifier.head.count, limit=min(STRETCH, kept.count - verifier.head.count)
-            )
-            if not rows:
-                break
-            verifier.follow(rows)
+        kept = head
+        async for part in self.whole_chain(head.tenant):
+            if isinstance(part, AuditHead):
+                kept = part
+            else:
+                verifier.follow(part)
         return Verdict(verifier.head, verifier.close(kept))

@@ -15,6 +15,7 @@ from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
 from drumline.engine.control import Control
 from drumline.engine.noting import Noting
+from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
@@ -59,8 +60,9 @@ class DeadLetterDesk:
     """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
     redaction: Redaction = DEFAULT_REDACTION
 
-    def __init__(self, store: Store, noting: Noting, control: Control, *, limits: Limits) -> None:
+    def __init__(self, store: Store, noting: Noting, control: Control, *, limits: Limits, quotas: QuotaDesk) -> None:
         self._store = store
+        self._quotas = quotas
         self._noting = noting
         self._control = control
         self._limits = limits
@@ -117,7 +119,7 @@ class DeadLetterDesk:
             raise await self._absence(task, tenant)
         if payload is None:
             return await self._control.retry(task, tenant=tenant)
-        payload = await self._checked(task, payload)
+        payload = await self._checked(task, payload, tenant)
         changed = await self._noting.retry_edited(task, payload, tenant=tenant)
         self._control.follow([changed])
         return changed
@@ -132,12 +134,14 @@ class DeadLetterDesk:
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
 
-    async def _checked(self, task: TaskId, payload: Raw) -> Raw:
+    async def _checked(self, task: TaskId, payload: Raw, tenant: str | None) -> Raw:
         """Return a payload that somebody has edited, with what they were not shown; raises `Invalid`."""
         check_json(bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting)
-        (view,) = await self._store.get([task])
+        # Another tenant's task is not looked at: what its payload and secrets are must not show in what is refused.
+        (view,) = await self._store.get([task], tenant=tenant)
         if view is None:
             return payload
+        await self._quotas.check_payloads(view.lane.tenant, {"payload": len(payload)})
         if view.payload is not None:
             payload = self.redaction.restored(payload, view.payload)
         if view.options.takes and MARK in bytes(payload):

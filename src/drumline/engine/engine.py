@@ -107,7 +107,7 @@ class Engine:
         )
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings)
-        self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits)
+        self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits, quotas=self.access.quotas)
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=new_id, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
         job_submissions = JobSubmissions(

@@ -5,7 +5,7 @@ the nearer the quota is, and what this process has let in since is added; so one
 several together no more than what comes in between two counts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -86,6 +86,13 @@ class QuotaDesk:
             if error is not None:
                 self._give_back(tenant, answers.count(None))
                 raise error
+
+    async def check_payloads(self, tenant: str, payloads: Mapping[str, int]) -> None:
+        """Raise `Invalid` naming the field of a payload, given by its bytes, that is larger than a tenant may have."""
+        most = (await self.of(tenant)).payload_bytes
+        for field, size in payloads.items():
+            if (error := _too_large(tenant, size, most)) is not None:
+                raise Invalid(error.message, field=field, code=error.code)
 
     async def admit_schedule(self, tenant: str) -> None:
         """Let in one more schedule, or raise why not. Two at the same instant may both be the last."""

@@ -57,7 +57,7 @@ class Registrar:
             names.add(each.schedule.name)
             try:
                 new = self._schedules.accept(each.schedule, tenant=tenant, now=now)
-                await self._schedules.check_secrets(new.target, tenant=tenant)
+                await self._schedules.check_payloads(new.target, tenant=tenant)
             except Invalid as error:
                 raise Invalid(error.message, field=f"{where}.schedule.{error.field}", code=error.code) from error
 

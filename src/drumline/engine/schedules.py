@@ -86,7 +86,7 @@ class ScheduleDesk:
 
     async def add(self, new: NewSchedule) -> list[ScheduleView | Conflict]:
         """Store a schedule that was accepted, if its tenant may have one more; raises `QuotaExceeded`."""
-        await self.check_secrets(new.target, tenant=new.tenant)
+        await self.check_payloads(new.target, tenant=new.tenant)
         await self._quotas.admit_schedule(new.tenant)
         return await self._store.add_schedules([new])
 
@@ -94,14 +94,15 @@ class ScheduleDesk:
         """Return a schedule that can be stored, or raise `Invalid`."""
         return accept_schedule(request, id=ScheduleId(self._new_id()), now=now, tenant=tenant, limits=self._limits)
 
-    async def check_secrets(self, target: Target, *, tenant: str, field: str = "") -> None:
-        """Raise `Invalid` naming a field of what a schedule makes that refers to a secret that there is not."""
+    async def check_payloads(self, target: Target, *, tenant: str, field: str = "") -> None:
+        """Raise `Invalid` naming a payload that is larger than its tenant may have, or refers to a missing secret."""
         wanted = []
         if target.task is not None:
             wanted.append(Wanted(bytes(target.task.payload), f"{field}task.payload"))
         if target.job is not None:
             tasks = target.job.tasks.items()
             wanted += [Wanted(bytes(task.payload), f"{field}job.tasks.{key}.payload") for key, task in tasks]
+        await self._quotas.check_payloads(tenant, {each.field: len(each.payload) for each in wanted})
         if any(has_secrets(each.payload) for each in wanted):
             await self.secrets.check(wanted, tenant=tenant)
 
@@ -179,7 +180,7 @@ class ScheduleDesk:
             if change is None:
                 return view
             if change.definition is not None:
-                await self.check_secrets(change.definition.target, tenant=view.tenant)
+                await self.check_payloads(change.definition.target, tenant=view.tenant)
             (answer,) = await self._store.change_schedules([change], tenant=tenant)
             if not (isinstance(answer, Conflict) and answer.field == "version"):
                 return or_raise([answer])
