@@ -57,8 +57,18 @@ class Fleet:
     """The processes by name: `api-1`, `scheduler-1`, `notifier-1`, `near-1` (on the store itself), `far-1`."""
 
     def __init__(
-        self, folder: Path, *, apis: int, schedulers: int, near: int, far: int, notifiers: int = 0, **settings: str
+        self,
+        folder: Path,
+        *,
+        apis: int,
+        schedulers: int,
+        near: int,
+        far: int,
+        notifiers: int = 0,
+        monitored: bool = False,
+        **settings: str,
     ) -> None:
+        self._monitored = monitored
         self.traces = folder / "traces"
         self.traces.touch()
         self._folder = folder
@@ -233,6 +243,8 @@ class Fleet:
             **{name: value for name, value in os.environ.items() if not name.startswith(("DRUMLINE_", "DATABASE_URL"))},
             **{f"DRUMLINE_{name.upper()}": value for name, value in settings.items()},
         }
+        if self._monitored:
+            environment["DRUMLINE_MONITOR_PORT"] = str(free_port())
         self.members[name] = Member(name, command, environment, self._folder / f"{name}.log")
         return self.members[name]
 
