@@ -87,14 +87,14 @@ def load(fleet: Fleet, count: int = 30) -> None:
     """Submit tasks of many kinds: some fail, some are repeated, some are cancelled."""
     file = str(fleet.traces)
     tasks: list[dict[str, Any]] = [
-        {"name": name, "queue": queue, "payload": {"file": file, "key": f"k{number}", "seconds": 0.01}}
+        {"name": f"traced.{name}", "queue": queue, "payload": {"file": file, "key": f"k{number}", "seconds": 0.01}}
         for number in range(count)
         for name, queue in (("wait", "fast"), ("block", "slow"), ("stumble", "fast"))
     ]
-    tasks += [{"name": "wait", "queue": "fast", "retries": 0, "payload": {"nonsense": 1}}]
+    tasks += [{"name": "traced.wait", "queue": "fast", "retries": 0, "payload": {"nonsense": 1}}]
     status, _ = fleet.ask("POST", "/api/v1/tasks/batch", {"tasks": tasks})
     assert status in {200, 201, 207}
-    later = fleet.ask("POST", "/api/v1/tasks", {"name": "wait", "delay": 3600, "queue": "fast"})[1]["id"]
+    later = fleet.ask("POST", "/api/v1/tasks", {"name": "traced.wait", "delay": 3600, "queue": "fast"})[1]["id"]
     fleet.ask("POST", f"/api/v1/tasks/{later}/cancel", {})
 
 
