@@ -16,6 +16,7 @@ from drumline.api.reading import AnyQuery, check_media, decode_body, read_any_qu
 from drumline.api.reception import COOKIES
 from drumline.api.stopping import each_while
 from drumline.core.rules import rule_of
+from drumline.core.trace import CURRENT_TRACE, read_traceparent
 
 CALLER = "drumline.caller"
 REQUEST_ID = "drumline.request_id"
@@ -54,6 +55,8 @@ class Endpoint:
                 headers=((b"allow", self._allow),),
             )
         scope[ROUTE] = steps.operation.path
+        if steps.desk.engine.tracer.is_on:
+            _enter_trace(scope)
         if steps.permission is not None:
             scope[CALLER].check(steps.permission)
         call = await steps.read(scope, receive)
@@ -65,6 +68,12 @@ class Endpoint:
             await send_stream(steps.watched(reply, scope), scope, send)
         else:
             await send_reply(reply, scope, send)
+
+
+def _enter_trace(scope: Scope) -> None:
+    """Go on in the trace that the caller is in; each request is served in a context of its own."""
+    given = next((value for name, value in scope["headers"] if name == b"traceparent"), b"")
+    CURRENT_TRACE.set(read_traceparent(given.decode("latin-1")))
 
 
 class _Steps:

@@ -126,6 +126,7 @@ def task_event(log: str, told: Told, known: Known | None, lines: str | None = No
         tenant=known.lane.tenant,
         data=data,
         notify=options.notify,
+        trace=options.trace,
     )
 
 

@@ -9,9 +9,10 @@ import re
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from drumline.core.clock import Instant, moment_of
+from drumline.core.codec import decode
 from drumline.core.errors import Invalid
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
@@ -125,6 +126,8 @@ class Event(Struct, frozen=True, kw_only=True):
     """Of a task a `TaskChange`; else what the fact says."""
     notify: tuple[NotifyTarget, ...] = ()
     """Whom the task itself asks to be told; for the notifier, not for the world."""
+    trace: str | None = None
+    """The trace that the task belongs to."""
 
     @property
     def id(self) -> str:
@@ -157,6 +160,8 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     """The version of the data."""
     data: Any
     """Of a task a `TaskChange`; else an object with what is worth telling."""
+    traceparent: str | UnsetType = UNSET
+    """The trace that the task belongs to, if it was submitted in one: CloudEvents' extension for W3C traces."""
 
 
 def type_of(act: Act | None, state: State) -> str:
@@ -180,7 +185,17 @@ def cloud_event(event: Event, *, source: str = DEFAULT_SOURCE) -> CloudEvent:
         tenant=event.tenant,
         sequence=f"{position:018d}-{offset:06d}",
         data=event.data,
+        traceparent=event.trace or UNSET,
     )
+
+
+class _Traced(Struct, frozen=True):
+    traceparent: str | None = None
+
+
+def trace_of(event: bytes) -> str | None:
+    """Return the trace that a written event belongs to, if it belongs to one."""
+    return decode(event, _Traced).traceparent
 
 
 def parse_event_id(text: str, *, field: str) -> tuple[str, Place]:

@@ -31,6 +31,7 @@ from drumline.core.retry import (
 )
 from drumline.core.state import State, Status, status_of
 from drumline.core.target import target_of
+from drumline.core.trace import CARRIED_TRACE
 
 DEFAULT_QUEUE = "default"
 DEFAULT_TENANT = "default"
@@ -85,6 +86,8 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     fire_time: Instant | None = None
     limit_key: str | None = None
     """Whose limit it counts to, where a limit has keys; without one the limit says where in the payload it is."""
+    trace: str | None = None
+    """The span that submitted it, as a W3C `traceparent`, if that was traced."""
 
 
 DEFAULT_OPTIONS = TaskOptions()
@@ -209,6 +212,7 @@ def _has_default_options(request: TaskRequest, retry: RetryDefaults) -> bool:
         and not request.tags
         and not request.notify
         and request.limit_key is None
+        and CARRIED_TRACE.get() is None
     )
 
 
@@ -242,6 +246,7 @@ def options_of(request: TaskRequest, retry: RetryDefaults = DEFAULT_RETRY) -> Ta
         tags=check_tags(request.tags),
         notify=_checked_targets(request.notify),
         limit_key=None if request.limit_key is None else check_limit_key(request.limit_key),
+        trace=CARRIED_TRACE.get(),
     )
 
 

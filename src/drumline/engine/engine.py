@@ -45,6 +45,7 @@ from drumline.ports.queue import PausedQueue, Queue
 from drumline.ports.readmodel import StatusBoard
 from drumline.ports.sealing import Box
 from drumline.ports.store import Hint, Store
+from drumline.ports.tracing import NO_TRACER, Tracer
 
 
 class Engine:
@@ -52,6 +53,7 @@ class Engine:
 
     tuning: Tuning = DEFAULT_TUNING
     """How it works, as last told by `tune`."""
+    tracer: Tracer = NO_TRACER
 
     def __init__(
         self,
@@ -158,6 +160,10 @@ class Engine:
         """Use a box for secrets, and rules for what people are shown. To be called before use."""
         self.secrets.box = self.subscriptions.box = box
         self.redaction = self.dead_letters.redaction = self.schedules.redaction = redaction
+
+    def trace(self, tracer: Tracer) -> None:
+        """Make spans of submissions; to be called before use."""
+        self.tracer = self.submissions.tracer = self.jobs.submissions.tracer = tracer
 
     def measure(self, metrics: Metrics) -> None:
         """Count in these figures; to be called before use."""

@@ -39,7 +39,7 @@ class JobDesk:
         clock: Clock,
         limits: Limits,
     ) -> None:
-        self._submissions = submissions
+        self.submissions = submissions
         self._store = store
         self._effects = effects
         self._endings = endings
@@ -52,7 +52,7 @@ class JobDesk:
 
     async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not; an answer means that it is durable."""
-        return await self._submissions.submit(request, tenant=tenant)
+        return await self.submissions.submit(request, tenant=tenant)
 
     async def get(self, job: JobId, *, tenant: str | None = None) -> JobView:
         """Return a job as it stands, or raise `NotFound`."""

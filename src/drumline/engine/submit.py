@@ -13,7 +13,9 @@ from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.offer import Offers
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.tracing import sending
 from drumline.ports.store import Hint, Submitting
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.sdk.batcher import Batcher, Weights
 
 E = TypeVar("E", bound=DrumlineError | None)
@@ -24,6 +26,8 @@ MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 
 class Submissions:
     """The way in. An answer means that the task is durable."""
+
+    tracer: Tracer = NO_TRACER
 
     secrets: SecretDesk
     """Where the secrets are that payloads refer to; the engine sets it."""
@@ -63,6 +67,14 @@ class Submissions:
 
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
         """Store one task, or raise the reason why not."""
+        if not self.tracer.is_on:
+            return await self._submit(request, tenant)
+        with sending(self.tracer, request.queue, drumline__task__name=request.name) as span:
+            submitted = await self._submit(request, tenant)
+            span.note("messaging.message.id", submitted.id)
+            return submitted
+
+    async def _submit(self, request: TaskRequest, tenant: str) -> Submitted:
         task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits, retry=self._retry)
         if has_secrets(task.payload):
             await self.secrets.check([Wanted(task.payload)], tenant=tenant)
@@ -84,6 +96,14 @@ class Submissions:
         What could not be read or is not allowed stands in the list as the error that says so, its answer. If the
         store goes away in the middle of a long list, what was stored before has its id, and only the rest the error.
         """
+        if not self.tracer.is_on:
+            return await self._submit_many(requests, tenant)
+        with sending(self.tracer, "", messaging__batch__message_count=len(requests)):
+            return await self._submit_many(requests, tenant)
+
+    async def _submit_many(
+        self, requests: Sequence[TaskRequest | DrumlineError], tenant: str
+    ) -> list[Submitted | DrumlineError]:
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
         checked: list[NewTask | DrumlineError] = [

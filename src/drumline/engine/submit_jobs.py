@@ -18,7 +18,9 @@ from drumline.engine.noting import Noting
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.submit import MOST_BYTES_WAITING
+from drumline.engine.tracing import sending
 from drumline.ports.jobs import Jobs, SubmittedJob
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.sdk.batcher import Batcher, Weights
 
 LARGE: Final = 200
@@ -30,6 +32,7 @@ ROW_BYTES: Final = 500
 class JobSubmissions:
     """The way in for jobs. An answer means that the job is durable."""
 
+    tracer: Tracer = NO_TRACER
     secrets: SecretDesk
     """Where the secrets are that payloads refer to; the engine sets it."""
 
@@ -60,6 +63,12 @@ class JobSubmissions:
 
     async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not."""
+        if not self.tracer.is_on:
+            return await self._submit(request, tenant)
+        with sending(self.tracer, "", messaging__batch__message_count=len(request.tasks)):
+            return await self._submit(request, tenant)
+
+    async def _submit(self, request: JobRequest, tenant: str) -> SubmittedJob:
         job = await self._accept(request, tenant)
         wanted = [
             Wanted(each.task.payload, f"tasks.{each.key}.payload")

@@ -31,9 +31,10 @@ from drumline.settings import Settings, Sources
 async def run_notifier(settings: Settings, sources: Sources | None = None) -> None:
     """Run a notifier alone; any number of them may run."""
     async with opened(settings) as wired, following(wired.engine, settings, sources):
-        services = notifier_services(wired.engine, settings, is_embedded=False)
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="notifier") as watch:
+                wired.engine.trace(watch.tracer)
+                services = notifier_services(wired.engine, settings, is_embedded=False)
                 await run_in_stages([Stage(services), Stage(watch.services)], stopping)
 
 
@@ -58,6 +59,7 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
     )
     reader = Reader(store, holder=holder, new_id=new_id, source=settings.events.source, box=box)
     courier = Courier(store, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
+    courier.tracer = engine.tracer
     courier.box = box
     office = PostOffice(
         smtp=mail_server(settings, is_embedded=is_embedded),

@@ -126,6 +126,7 @@ async def _run_crew(crew: Crew, besides: dict[str, Service], settings: Settings)
     with stopping_by_signal() as stopping:
         serving = Stage({"worker": partial(crew.run, hurry=stopping.hurried)}, is_purpose=True)
         async with watched(crew.metrics, settings, stopping, role="worker") as watch:
+            crew.trace(watch.tracer)
             await run_in_stages([serving, Stage({**besides, **watch.services})], stopping)
 
 

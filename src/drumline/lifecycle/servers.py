@@ -71,6 +71,8 @@ async def run_dev(
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="dev"))
+            engine.trace(watch.tracer)
+            crew.trace(watch.tracer)
             server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             more = besides(url_of(settings.host, server.port), key)
@@ -101,6 +103,7 @@ async def run_api(settings: Settings, *, say: Say, sources: Sources | None = Non
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="api"))
+            engine.trace(watch.tracer)
             server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
             if settings.sqlite_path is not None:
                 stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))

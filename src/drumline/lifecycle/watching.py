@@ -2,8 +2,8 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,8 +14,9 @@ from drumline.core.metrics import Metrics
 from drumline.lifecycle.stages import Service
 from drumline.lifecycle.stopping import Stopping
 from drumline.observe.loop import watch_loop
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.settings import Settings
-from drumline.settings.fields import MonitorSettings
+from drumline.settings.fields import MonitorSettings, TraceSettings
 
 if TYPE_CHECKING:
     from drumline.observe.exposition import Exposition
@@ -26,19 +27,28 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Watch(NamedTuple):
-    """A process that is watched: the services for it, and its figures, where the package for them is there."""
+    """A process that is watched: the services for it, its figures, where the package for them is there, and traces."""
 
     services: Mapping[str, Service]
     exposition: "Exposition | None"
+    tracer: Tracer
 
 
 @asynccontextmanager
 async def watched(metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str) -> AsyncIterator[Watch]:
     """Let a process be watched; its monitor port, if it has one, is open from here to the very end."""
     exposition = exposition_of(metrics, role=role)
-    watch = Watch({"watch the event loop": partial(watch_loop, metrics)}, exposition)
+    with traced(settings.trace, role=role) as tracer:
+        watch = Watch({"watch the event loop": partial(watch_loop, metrics)}, exposition, tracer)
+        async with _monitored(watch, metrics, settings, stopping):
+            yield watch
+
+
+@asynccontextmanager
+async def _monitored(watch: Watch, metrics: Metrics, settings: Settings, stopping: Stopping) -> AsyncIterator[None]:
+    exposition = watch.exposition
     if settings.monitor.port is None:
-        yield watch
+        yield
         return
     if exposition is None:
         raise Invalid("figures need prometheus-client: pip install 'drumline[worker]'", field="monitor.port")
@@ -47,7 +57,26 @@ async def watched(metrics: Metrics, settings: Settings, stopping: Stopping, *, r
     monitor = Monitor(exposition, metrics.vitals, is_ready=lambda: not stopping.asked.is_set())
     async with await _listening(monitor.serve, settings.monitor) as server:
         log.info("monitor.listening", host=settings.monitor.host, port=server.sockets[0].getsockname()[1])
-        yield watch
+        yield
+
+
+@contextmanager
+def traced(settings: TraceSettings, *, role: str) -> Iterator[Tracer]:
+    """Give a tracer, and send what it has left at the end; one that does nothing if no receiver is named."""
+    if settings.endpoint is None:
+        yield NO_TRACER
+        return
+    try:
+        from drumline.observe.tracing import OpenTracer  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("opentelemetry"):
+            raise
+        raise Invalid("traces need OpenTelemetry: pip install 'drumline[traces]'", field="trace.endpoint") from error
+    tracer = OpenTracer(settings.endpoint, role=role, headers=settings.headers, sample=settings.sample)
+    try:
+        yield tracer
+    finally:
+        tracer.close()
 
 
 def exposition_of(metrics: Metrics, *, role: str) -> "Exposition | None":

@@ -10,6 +10,7 @@ from drumline.lifecycle.apps import App
 from drumline.lifecycle.mailing import mail_server
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.ports.gateway import Gateway
+from drumline.ports.tracing import Tracer
 from drumline.settings import Settings
 from drumline.settings.queues import parse_queues
 from drumline.worker.executors.catalogue import BuiltIn, assemble
@@ -38,6 +39,10 @@ class Crew:
             raise Invalid(str(error), field="app") from error
         self.names = tuple(type_.name for type_ in executors.types)
         self._worker = Worker(gateway, executors, settings, metrics=self.metrics)
+
+    def trace(self, tracer: Tracer) -> None:
+        """Make spans of what is received and run; to be called before use."""
+        self._worker.trace(tracer)
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until told to stop, or drained by an operator."""

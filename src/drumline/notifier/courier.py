@@ -3,12 +3,14 @@
 import asyncio
 from collections import Counter
 from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
 
 from drumline.core.clock import Clock
 from drumline.core.delivery import ClaimedDelivery, DeliveryReport, DeliveryState
 from drumline.core.errors import Unreadable
+from drumline.core.event import trace_of
 from drumline.core.signing import active
 from drumline.engine.signing import open_signing, signing_purpose
 from drumline.notifier.patience import Patience
@@ -16,6 +18,7 @@ from drumline.notifier.recording import Recorder
 from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
 from drumline.ports.notifications import Notifications, WebhookClaim
 from drumline.ports.sealing import Box, NoBox
+from drumline.ports.tracing import NO_TRACER, Kind, Tracer
 
 EACH: Final = 4
 """Tries under way to one target: a receiver that hangs holds up nobody but itself."""
@@ -33,6 +36,7 @@ class Courier:
 
     name = "deliver webhooks"
     every = 0.5
+    tracer: Tracer = NO_TRACER
 
     def __init__(
         self,
@@ -87,9 +91,27 @@ class Courier:
         task.add_done_callback(self._tries.pop)
 
     async def _try(self, delivery: ClaimedDelivery) -> None:
+        trace = trace_of(delivery.event) if self.tracer.is_on else None
+        if trace is None:
+            await self._tried(delivery, None)
+            return
+        facts = {
+            "http.request.method": "POST",
+            "server.address": urlsplit(delivery.target.address).hostname or "",
+            "drumline.delivery.id": delivery.id,
+            "drumline.event.type": delivery.event_type,
+        }
+        with self.tracer.span("POST webhook", Kind.CLIENT, parent=trace, facts=facts) as span:
+            report = await self._tried(delivery, span.traceparent)
+            if report.status is not None:
+                span.note("http.response.status_code", report.status)
+            if report.error is not None:
+                span.fail(report.error)
+
+    async def _tried(self, delivery: ClaimedDelivery, trace: str | None) -> DeliveryReport:
         began = self._clock.monotonic()
         try:
-            message = Message(id=delivery.id, body=delivery.event, secrets=self._secrets(delivery))
+            message = Message(id=delivery.id, body=delivery.event, secrets=self._secrets(delivery), trace=trace)
             answer = await self._sender.send(delivery.target.address, message)
         except WebhookFailed as error:
             report = self._failed(delivery, error, self._since(began))
@@ -106,6 +128,7 @@ class Courier:
                 latency_ms=self._since(began),
             )
         await self._recorder.record([report], kind="webhook")
+        return report
 
     def _secrets(self, delivery: ClaimedDelivery) -> tuple[str, ...]:
         purpose = signing_purpose(delivery.tenant, delivery.subscription)

@@ -34,6 +34,8 @@ class Message(Struct, frozen=True, kw_only=True):
     id: str
     body: bytes
     secrets: tuple[str, ...]
+    trace: str | None = None
+    """The span that this try is, as a W3C `traceparent`."""
 
 
 class Answer(Struct, frozen=True):
@@ -128,6 +130,7 @@ class WebhookSender:
             "webhook-id": message.id,
             "webhook-timestamp": str(seconds),
             "webhook-signature": signature(message.secrets, id=message.id, seconds=seconds, body=message.body),
+            **({} if message.trace is None else {"traceparent": message.trace}),
         }
 
 

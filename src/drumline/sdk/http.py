@@ -16,6 +16,7 @@ from drumline.core.errors import DrumlineError, Overloaded, Unavailable
 from drumline.core.ids import JobId, TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.problems import Problem, error_of
+from drumline.sdk.propagation import trace_headers
 from drumline.sdk.threads import DaemonThreads
 from drumline.sdk.transport import (
     Ask,
@@ -215,7 +216,7 @@ class HttpTransport:
 
     def _once(self, request: _Request) -> bytes:
         errors = self._urllib3.exceptions
-        headers = dict(self._pool.headers)
+        headers = {**self._pool.headers, **trace_headers()}
         if request.body is not None:
             headers["Content-Type"] = "application/json"
         timeout = self._urllib3.Timeout(connect=CONNECT_SECONDS, read=request.seconds)

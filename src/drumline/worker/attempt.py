@@ -13,11 +13,12 @@ from drumline.core.errors import Fenced, Invalid
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
-from drumline.core.outcome import Outcome, Released, Succeeded
+from drumline.core.outcome import Failed, Outcome, Released, Succeeded
 from drumline.core.secret_references import has_secrets
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
+from drumline.ports.tracing import NO_TRACER, Kind, Tracer, messaging
 from drumline.sdk.arguments import ENCODER
 from drumline.worker.executors.executor import Call
 from drumline.worker.executors.registry import Entry
@@ -40,6 +41,7 @@ class Desk:
     """What every attempt of a worker works with."""
 
     def __init__(self, gateway: Gateway, settings: WorkerSettings, metrics: Metrics) -> None:
+        self.tracer: Tracer = NO_TRACER
         self.gateway = gateway
         self.limits = settings.limits
         self.stop_grace = settings.stop_grace
@@ -58,9 +60,12 @@ class Desk:
 class Attempt:
     """One execution of a task, from the claim's answer until its report is acknowledged."""
 
-    __slots__ = ("_call", "_desk", "_entry", "_is_executing", "_running", "lease", "session", "tenant")
+    __slots__ = ("_call", "_desk", "_entry", "_is_executing", "_received", "_running", "lease", "session", "tenant")
 
-    def __init__(self, task: ClaimedTask, entry: Entry | None, desk: Desk, *, session: SessionId) -> None:
+    def __init__(
+        self, task: ClaimedTask, entry: Entry | None, desk: Desk, *, session: SessionId, received: str | None = None
+    ) -> None:
+        self._received = received
         self.lease: Lease = task.lease
         self.session = session
         self.tenant = task.tenant
@@ -131,6 +136,25 @@ class Attempt:
 
     async def _execute(self) -> Outcome | None:
         """Run the executor and decide what its end means; None if there is nothing to report."""
+        tracer = self._desk.tracer
+        if not tracer.is_on:
+            return await self._executed()
+        task = self._call.task
+        facts = messaging(
+            "process", task.queue, messaging__message__id=task.lease.task, drumline__task__name=task.name,
+            drumline__task__attempt=task.attempt,
+        )  # fmt: skip
+        links = (task.options.trace,) if task.options.trace else ()
+        with tracer.span(
+            f"process {task.name}", Kind.CONSUMER, parent=self._received, facts=facts, links=links
+        ) as span:
+            outcome = await self._executed()
+            if isinstance(outcome, Failed):
+                span.note("error.type", outcome.error.kind)
+                span.fail(outcome.error.message)
+            return outcome
+
+    async def _executed(self) -> Outcome | None:
         CURRENT_LOG.set(self._call.log)
         outcome: Outcome | None = None
         self._is_executing = True

@@ -8,6 +8,7 @@ from typing import Final
 from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
+from drumline.ports.tracing import NO_TRACER, Kind, Tracer, messaging
 from drumline.worker.holdings import Holdings
 from drumline.worker.link import Link
 from drumline.worker.turns import Turns
@@ -27,9 +28,10 @@ class Claims:
         link: Link,
         holdings: Holdings,
         *,
-        start: Callable[[ClaimedTask, SessionId], None],
+        start: Callable[[ClaimedTask, SessionId, str | None], None],
         wait: float,
     ) -> None:
+        self.tracer: Tracer = NO_TRACER
         self._gateway = gateway
         self._link = link
         self._holdings = holdings
@@ -87,5 +89,11 @@ class Claims:
             return None
         self._link.answered()
         for task in tasks:
-            self._start(task, session)
+            self._start(task, session, self._received(task) if self.tracer.is_on else None)
         return tasks
+
+    def _received(self, task: ClaimedTask) -> str | None:
+        """Note in the task's trace that it has come here, and return the span of that."""
+        facts = messaging("receive", task.queue, messaging__message__id=task.lease.task)
+        with self.tracer.span(f"receive {task.queue}", Kind.CONSUMER, parent=task.options.trace, facts=facts) as span:
+            return span.traceparent

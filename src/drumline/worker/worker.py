@@ -19,6 +19,7 @@ from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
+from drumline.ports.tracing import Tracer
 from drumline.worker.attempt import Attempt, Desk
 from drumline.worker.beats import Beats
 from drumline.worker.capture import captured
@@ -63,6 +64,10 @@ class Worker:
         self._opened_with: tuple[str, ...] = ()
         self.session: SessionId | None = None
         """The open session, for people and tests."""
+
+    def trace(self, tracer: Tracer) -> None:
+        """Make spans of what is received and run; to be called before use."""
+        self._desk.tracer = self._claims.tracer = tracer
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until `stop` is set or an operator asks to drain; then finish what runs, within the grace.
@@ -180,8 +185,8 @@ class Worker:
             label=self._settings.label,
         )
 
-    def _start(self, task: ClaimedTask, session: SessionId) -> None:
-        Attempt(task, self._executors.get(task.name), self._desk, session=session).start()
+    def _start(self, task: ClaimedTask, session: SessionId, received: str | None) -> None:
+        Attempt(task, self._executors.get(task.name), self._desk, session=session, received=received).start()
 
     # -- the end
 
