@@ -100,6 +100,8 @@ class ClaimedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notify: tuple[NotifyBody, ...] = ()
     fire_time: Moment | None = None
     """The fire time that it is for, if a schedule made it."""
+    traceparent: str | None = None
+    """The span that submitted it, if that was traced: the parent of what the worker does."""
 
 
 class ClaimBody(Struct, frozen=True):
@@ -279,7 +281,7 @@ def claimed_body(task: ClaimedTask) -> ClaimedBody:
         backoff=None if options.backoff == DEFAULT_OPTIONS.backoff else backoff_body(options.backoff),
         timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
         tags=options.tags, notify=tuple(notify_body(target) for target in options.notify),
-        fire_time=moment(options.fire_time),
+        fire_time=moment(options.fire_time), traceparent=options.trace,
     )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ class JobDesk:
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults from now on."""
-        self._submissions.tune(tuning)
+        self.submissions.tune(tuning)
 
     async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not; an answer means that it is durable."""

@@ -278,6 +278,7 @@ export type ClaimedBody = {
   tags?: string[] | undefined;
   notify?: NotifyBody[] | undefined;
   fire_time?: string | null | undefined;
+  traceparent?: string | null | undefined;
 };
 
 /** One part of the system. Details are for keys of the whole installation that may read figures. */

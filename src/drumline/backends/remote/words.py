@@ -47,6 +47,7 @@ class ClaimedWords(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     tags: tuple[str, ...] = ()
     fire_time: datetime | None = None
+    traceparent: str | None = None
 
     def task(self) -> ClaimedTask:
         """Return the task as a worker knows it."""
@@ -57,6 +58,7 @@ class ClaimedWords(Struct, frozen=True, kw_only=True):
             timeout_ms=None if self.timeout is None else round(self.timeout * 1000),
             tags=self.tags,
             fire_time=None if self.fire_time is None else to_instant(self.fire_time, field="fire_time"),
+            trace=self.traceparent,
         )
         return ClaimedTask(
             lease=lease,
