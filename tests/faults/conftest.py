@@ -27,9 +27,18 @@ def make_fleet(tmp_path_factory: pytest.TempPathFactory) -> MakeFleet:
         pytest.skip("the servers that the environment names are not ours to kill")
 
     @contextmanager
-    def make(*, apis: int = 2, schedulers: int = 2, near: int = 2, far: int = 2, **more: Any) -> Iterator[Fleet]:
+    def make(
+        *,
+        apis: int = 2,
+        schedulers: int = 2,
+        near: int = 2,
+        far: int = 2,
+        prepare: Callable[[Fleet], None] = lambda _fleet: None,
+        **more: Any,
+    ) -> Iterator[Fleet]:
         folder = tmp_path_factory.mktemp("fleet")
         fleet = Fleet(folder, apis=apis, schedulers=schedulers, near=near, far=far, **more)
+        prepare(fleet)
         _running.append(fleet)
         try:
             yield fleet.start()

@@ -74,6 +74,8 @@ class Fleet:
         self._folder = folder
         self._http = urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=5, read=30))
         self.members: dict[str, Member] = {}
+        self.besides: dict[str, str] = {}
+        """More variables for processes that are enlisted from now on."""
         self.postgres = PostgresServer(durable=True)
         try:
             self.redis = RedisServer()
@@ -241,6 +243,7 @@ class Fleet:
     def _enlist(self, name: str, *command: str, **settings: str) -> Member:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("DRUMLINE_", "DATABASE_URL"))},
+            **self.besides,
             **{f"DRUMLINE_{name.upper()}": value for name, value in settings.items()},
         }
         if self._monitored:

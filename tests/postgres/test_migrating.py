@@ -83,3 +83,17 @@ def test_every_migration_names_its_major() -> None:
 
     assert majors == sorted(majors)
     assert majors[-1] == MAJOR
+
+
+async def test_a_migration_that_comes_late_is_applied_though_a_newer_one_was(empty_postgres_url: str) -> None:
+    store = await PostgresStore.open(empty_postgres_url)
+    await store.migrate()
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute("DROP TABLE drumline.progress")
+    await connection.execute("DELETE FROM drumline.migration WHERE number = 10")
+
+    await store.migrate()
+
+    assert await connection.fetchval("SELECT to_regclass('drumline.progress') IS NOT NULL")
+    await connection.close()
+    await store.close()

@@ -210,3 +210,18 @@ async def test_the_write_ahead_log_stays_short_although_somebody_always_looks(
     await made.close()
 
     assert longest < 3_000_000, "ten megabytes were written"
+
+
+async def test_a_migration_that_comes_late_is_applied_though_a_newer_one_was(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    await (await SqliteStore.open(path)).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE progress")
+        connection.execute("DELETE FROM migration WHERE number = 10")
+    connection.close()
+
+    await (await SqliteStore.open(path)).close()
+
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM progress").fetchone() == (0,)
+    connection.close()

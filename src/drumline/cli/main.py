@@ -28,6 +28,7 @@ from drumline.cli import (
     tenants,
     workers,
 )
+from drumline.cli.backup import backup, restored
 from drumline.cli.completion import completion
 from drumline.cli.demo import demo
 from drumline.cli.doctor import doctor
@@ -84,6 +85,8 @@ app.command("scheduler")(servers.scheduler)
 app.command("worker")(servers.worker)
 app.command("notifier")(servers.notifier)
 app.command("migrate")(servers.migrate)
+app.command("backup")(backup)
+app.command("restored")(restored)
 app.command("completion")(completion)
 
 

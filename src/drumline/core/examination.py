@@ -57,8 +57,8 @@ class PostgresFacts(Struct, frozen=True, kw_only=True):
     is_standby: bool
     settings: dict[str, str]
     connections: int
-    schema: int | None
-    """The newest migration; nothing if there is no schema."""
+    applied: tuple[int, ...]
+    """The migrations that were applied; none if there is no schema."""
     major: int | None
     tables: tuple[TableFacts, ...]
     transactions: tuple[LongTransaction, ...]

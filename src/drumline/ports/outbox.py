@@ -74,6 +74,13 @@ class Outbox(Protocol):
         """Return what the log holds."""
         ...
 
+    async def rename_log(self) -> str:
+        """Give the log another name, and return it: the ids of its events differ from now on from all there were.
+
+        For a store that was restored: positions that were given after the copy was made are given again.
+        """
+        ...
+
     async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
         """Take a consumer's cursor for so many seconds, or keep it; return where it stands.
 

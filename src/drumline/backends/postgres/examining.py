@@ -29,12 +29,25 @@ async def _examine(url: str) -> PostgresFacts:
     is_by_statement = direct is None and await _is_by_statement(url)
     connection = direct or await connect(url, settings=None, seconds=SECONDS)
     try:
-        return await _ask(connection, is_pooled=direct is None, is_by_statement=is_by_statement)
+        if is_by_statement:
+            return _taken_apart(connection)
+        # A pooler may give the preparation and the execution to two servers, unless a transaction joins them.
+        async with connection.transaction(readonly=True):
+            return await _ask(connection, is_pooled=direct is None)
     finally:
         await connection.close(timeout=SECONDS)
 
 
-async def _ask(connection: Connection, *, is_pooled: bool, is_by_statement: bool) -> PostgresFacts:
+def _taken_apart(connection: Connection) -> PostgresFacts:
+    """Return what can be said of a server behind a pooler by statement, through which nothing can be asked."""
+    version = connection.get_server_version()
+    return PostgresFacts(
+        version=version.major * 10_000 + version.minor, clock=0, is_pooled=True, is_by_statement=True, is_standby=False,
+        settings={}, connections=0, applied=(), major=None, tables=(), transactions=(),
+    )  # fmt: skip
+
+
+async def _ask(connection: Connection, *, is_pooled: bool) -> PostgresFacts:
     before = time.time()
     ((clock,),) = await fetch(connection, "now", {"now": None})
     here = (before + time.time()) / 2
@@ -46,11 +59,11 @@ async def _ask(connection: Connection, *, is_pooled: bool, is_by_statement: bool
         version=server["version"],
         clock=round(clock - here * 1000),
         is_pooled=is_pooled,
-        is_by_statement=is_by_statement,
+        is_by_statement=False,
         is_standby=server["is_standby"],
         settings={row["name"]: row["setting"] for row in await fetch(connection, "examine_settings", {})},
         connections=server["connections"],
-        schema=versions[0]["number"] if versions else None,
+        applied=tuple(row["number"] for row in versions),
         major=versions[0]["major"] if versions else None,
         tables=tuple(TableFacts(*row) for row in tables),
         transactions=tuple(LongTransaction(*row) for row in await fetch(connection, "examine_transactions", {})),

@@ -27,11 +27,12 @@ async def _migrate(transaction: Transaction) -> None:
     await transaction.fetch("create_schema")
     await transaction.fetch("create_migration")
     rows = await transaction.fetch("schema_version")
-    number, major = rows[0] if rows else (0, MAJOR)
+    applied = {number for number, _ in rows}
+    major = rows[0][1] if rows else MAJOR
     if major > MAJOR:
         raise Unavailable(f"the database was migrated by a newer Drumline (major {major}; this one knows {MAJOR})")
     for each, name, script in migrations("drumline.backends.postgres"):
-        if each > number:
+        if each not in applied:  # not only above the newest: what was made side by side may arrive in any order
             await transaction.run(script)
             await transaction.fetch("note_migration", number=each, major=major_of(script), name=name)
 

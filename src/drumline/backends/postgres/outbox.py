@@ -61,6 +61,11 @@ class Outbox(Access):
         ((name, dropped, last),) = await self._database.fetch(Line.EVENTS, "log_span", repeat=True)
         return LogSpan(name, dropped, last)
 
+    async def rename_log(self) -> str:
+        """Give the log another name, and return it."""
+        ((name,),) = await self._database.fetch(Line.DESK, "rename_log")
+        return str(name)
+
     async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
         """Take a consumer's cursor for so many seconds, or keep it; return where it stands."""
         rows = await self._database.fetch(

@@ -54,11 +54,24 @@ def _migrate(connection: sqlite3.Connection) -> None:
     newest = known[-1][0]
     if version > newest:
         raise Unavailable(f"the data was written by a newer Drumline (schema {version}; this one knows {newest})")
+    applied = _applied(connection, version)
     for number, _, script in known:
-        if number > version:
+        if number not in applied:  # not only above the newest: what was made side by side may arrive in any order
             for statement in _statements(script):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("INSERT INTO migration (number) VALUES (?)", (number,))
+    if newest > version:
+        connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def _applied(connection: sqlite3.Connection, version: int) -> set[int]:
+    """Return which migrations were applied; before that was noted, they came in the order of their numbers."""
+    is_new = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone() is None
+    if is_new:
+        connection.execute("CREATE TABLE migration (number INTEGER PRIMARY KEY)")
+        earlier = [(number,) for number, _, _ in migrations("drumline.backends.sqlite") if number <= version]
+        connection.executemany("INSERT INTO migration (number) VALUES (?)", earlier)
+    return {number for (number,) in connection.execute("SELECT number FROM migration")}
 
 
 def _statements(script: str) -> list[str]:

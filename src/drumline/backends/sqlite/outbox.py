@@ -48,6 +48,11 @@ class Outbox(Access):
         row = await self._database.read(lambda connection: connection.execute(SQL["log_span"]).fetchone())
         return LogSpan(*row)
 
+    async def rename_log(self) -> str:
+        """Give the log another name, and return it."""
+        (name,) = await self._database.write(lambda connection: connection.execute(SQL["rename_log"]).fetchone())
+        return str(name)
+
     async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
         """Take a consumer's cursor for so many seconds, or keep it; return where it stands."""
         wish = {"consumer": consumer, "holder": holder, "ms": round(seconds * 1000), "now": self._now()}

@@ -52,9 +52,9 @@ async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
         facts = await examine_postgres(str(settings.store_url).replace("postgres://", "postgresql://", 1))
     except DrumlineError as error:
         return False, [problem("store", f"PostgreSQL cannot be reached: {error.message}", "See that it runs.")]
-    newest = migrations("drumline.backends.postgres")[-1][0]
-    can_be_used = facts.schema is not None and facts.schema >= newest and not facts.is_by_statement
-    return can_be_used, list(judge_postgres(facts, newest=newest, major=MAJOR))
+    known = frozenset(number for number, _, _ in migrations("drumline.backends.postgres"))
+    can_be_used = known <= set(facts.applied) and not facts.is_by_statement
+    return can_be_used, list(judge_postgres(facts, known=known, major=MAJOR))
 
 
 async def _redis(settings: Settings) -> list[Finding]:

@@ -32,16 +32,18 @@ def judge_clock(whose: str, milliseconds: int) -> Finding:
     return ok("clock", f"the clock of {whose} is {distance} ms from this machine's")
 
 
-def judge_postgres(facts: PostgresFacts, *, newest: int, major: int) -> Iterator[Finding]:
-    """Judge a PostgreSQL server; `newest` and `major` are those of the schema that this version knows."""
-    yield judge_clock("PostgreSQL", facts.clock)
+def judge_postgres(facts: PostgresFacts, *, known: frozenset[int], major: int) -> Iterator[Finding]:
+    """Judge a PostgreSQL server; `known` are the migrations that this version needs, `major` is the schema's."""
     yield _version(facts)
-    yield from _durability(facts)
     yield from _pooling(facts)
+    if facts.is_by_statement:
+        return  # nothing else can be asked
+    yield judge_clock("PostgreSQL", facts.clock)
+    yield from _durability(facts)
     yield from _vacuum(facts)
     yield from _transactions(facts)
     yield _connections(facts)
-    yield _schema(facts, newest, major)
+    yield _schema(facts, known, major)
 
 
 def _version(facts: PostgresFacts) -> Finding:
@@ -117,17 +119,18 @@ def _connections(facts: PostgresFacts) -> Finding:
     return ok("postgres.connections", text)
 
 
-def _schema(facts: PostgresFacts, newest: int, major: int) -> Finding:
-    if facts.schema is None:
+def _schema(facts: PostgresFacts, known: frozenset[int], major: int) -> Finding:
+    if not facts.applied:
         return problem("schema", "the database has no schema", "Run `drumline migrate`.")
     if facts.major is not None and facts.major > major:
         return problem("schema", f"the schema is of major {facts.major}", "Upgrade this Drumline: it cannot read it.")
-    if facts.schema < newest:
+    if missing := sorted(known.difference(facts.applied)):
         advice = "Run `drumline migrate`; processes of the old version go on working."
-        return problem("schema", f"the schema is at {facts.schema}, this version needs {newest}", advice)
-    if facts.schema > newest:
-        return note("schema", f"the schema is at {facts.schema}, newer than this version ({newest})", "Upgrade soon.")
-    return ok("schema", f"the schema is at {facts.schema}")
+        numbers = ", ".join(map(str, missing))
+        return problem("schema", f"the schema lacks what this version needs (migrations {numbers})", advice)
+    if unknown := sorted(set(facts.applied) - known):
+        return note("schema", f"the schema is newer than this version (migration {unknown[-1]})", "Upgrade soon.")
+    return ok("schema", f"the schema is at {max(facts.applied)}")
 
 
 def judge_redis(facts: RedisFacts, *, is_cluster: bool) -> Iterator[Finding]:

@@ -1,0 +1,61 @@
+"""Commands about copies of the store."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from drumline.cli.options import Config, Data, Json
+from drumline.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from drumline.settings import Settings
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(help="The file to make.", metavar="FILE", show_default=False)],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that is there.")] = False,
+    data: Data = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Copy the SQLite store to a file, while everything runs.
+
+    The copy is the store at one moment, checked. A PostgreSQL store is copied with pg_dump.
+    """
+    import msgspec
+
+    from drumline.lifecycle.backing_up import back_up, sqlite_file
+
+    made = back_up(Path(sqlite_file(_settings(data, config))), target, replace=replace)
+    if as_json:
+        print_json(msgspec.to_builtins(made))
+    else:
+        typer.echo(f"{made.file}  {made.size:,} bytes, schema {made.schema}, in {made.seconds:.1f} s")
+
+
+def restored(data: Data = None, config: Config = None, as_json: Json = False) -> None:
+    """Finish a restore: run it once on a restored store, before anything else is started on it.
+
+    It migrates the store, gives its log of events a new name, and lets Redis forget what it knows of a later time.
+    """
+    import asyncio
+
+    import msgspec
+
+    from drumline.lifecycle.backing_up import finish_restore
+
+    done = asyncio.run(finish_restore(_settings(data, config)))
+    if as_json:
+        print_json(msgspec.to_builtins(done))
+        return
+    say(f"Events come from the log {done.log} from now on. {done.forgotten:,} keys of Redis are forgotten.")
+    if done.workers:
+        say(f"{done.workers} workers were at work then: what they held runs again, unless they are still there.")
+
+
+def _settings(data: Path | None, config: str | None) -> "Settings":
+    from drumline.settings import load_settings
+
+    return load_settings(os.environ, flags={"data": None if data is None else str(data)}, config=config)

@@ -1,0 +1,91 @@
+"""A fleet is upgraded while it works: migrated under the old version, then replaced process by process."""
+
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.faults.conftest import MakeFleet
+from tests.faults.fleet import START_SECONDS, Fleet
+from tests.faults.load import Load
+from tests.faults.verdict import judge
+
+pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
+
+ROOT = Path(__file__).parents[2]
+MIGRATIONS = "src/drumline/backends/postgres/migrations"
+
+
+def git(*words: str) -> bytes:
+    try:
+        return subprocess.run(["git", "-C", str(ROOT), *words], check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"the version before is not to be had: {error}")
+
+
+@pytest.fixture(scope="session")
+def version_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources as they were before the last migration came."""
+    commit = git("log", "-1", "--format=%H", "--diff-filter=A", "--", MIGRATIONS).decode().strip()
+    if not commit:
+        pytest.skip("the history does not go back to the last migration")
+    folder = tmp_path_factory.mktemp("before")
+    with tarfile.open(fileobj=io.BytesIO(git("archive", f"{commit}~1", "src"))) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "src"
+
+
+class Upgrade:
+    """Which version each process of a fleet is of."""
+
+    def __init__(self, fleet: Fleet, before: Path) -> None:
+        self._fleet = fleet
+        self._before = before
+
+    def begin(self) -> None:
+        """Have everybody be of the version before."""
+        self._fleet.besides = {"PYTHONPATH": str(self._before)}
+        for member in self._fleet.members.values():
+            member.environment |= self._fleet.besides
+
+    def migrate(self) -> None:
+        """Bring the schema to the new version, while the old ones work on it."""
+        fleet = self._fleet
+        fleet.besides = {}
+        member = fleet._enlist("migrate", "migrate", store_url=fleet.postgres.url())
+        fleet.restart("migrate")
+        assert member.process is not None
+        assert member.process.wait(START_SECONDS) == 0, member.text
+        del fleet.members["migrate"]
+
+    def replace(self, *names: str) -> None:
+        """Stop processes in order, and start them in the new version."""
+        for name in names:
+            assert self._fleet.terminate(name) == 0, self._fleet.members[name].text
+            self._fleet.members[name].environment.pop("PYTHONPATH", None)
+            self._fleet.restart(name)
+        self._fleet.until_at_work()
+
+
+def test_old_and_new_work_side_by_side_and_nothing_is_lost(
+    make_fleet: MakeFleet, version_before: Path, chance: Random
+) -> None:
+    def prepare(fleet: Fleet) -> None:
+        Upgrade(fleet, version_before).begin()
+
+    with make_fleet(apis=2, schedulers=2, near=2, far=2, prepare=prepare) as fleet:
+        upgrade = Upgrade(fleet, version_before)
+        with Load(fleet, chance, per_second=40) as load:
+            upgrade.migrate()
+            upgrade.replace("near-1", "scheduler-1", "api-1", "far-1")
+            load.hold(16, seconds=1.0)  # all of them work together for a while
+            upgrade.replace("api-2", "near-2", "far-2", "scheduler-2")
+            load.hold(16, seconds=0.5)
+        verdict = judge(fleet, load, within=30)
+
+    print(verdict)  # noqa: T201
+    assert verdict.doubles == 0
+    assert verdict.outcomes["crashed"] == 0
