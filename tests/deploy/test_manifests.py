@@ -30,6 +30,7 @@ from tests.deploy.files import (
     variables,
 )
 
+PATH, ALONE = "parameterPath=/drumline/production/", "config=null"
 VALUES = sorted((CHART / "ci").glob("*.yaml"))
 FOLDERS = [BASE, *sorted(OVERLAYS.iterdir())]
 ALL = [*VALUES, *FOLDERS]
@@ -231,11 +232,21 @@ def test_the_schema_is_migrated_before_anything_else_starts() -> None:
         "image.digest=sha256:abc",
         "worker.pools.default.autoscaling.type=keda",
         "worker.pools.default.via=api",
+        "parameterPath=drumline",
     ],
 )
 def test_values_that_cannot_be_are_refused(setting: str) -> None:
     with pytest.raises(AssertionError):
         charted(None, setting)
+
+
+def test_settings_come_from_the_file_and_the_parameters_over_it() -> None:
+    both = {name: variables(one).get("DRUMLINE_CONFIG") for name, _, one in our_containers(charted(None, PATH))}
+    alone = {name: variables(one).get("DRUMLINE_CONFIG") for name, _, one in our_containers(charted(None, PATH, ALONE))}
+
+    assert both.pop("here-drumline-migrate") is None  # it needs nothing but the address of the store
+    assert set(both.values()) == {"/etc/drumline/drumline.yaml,ssm:/drumline/production/"}
+    assert {value for value in alone.values() if value} == {"ssm:/drumline/production/"}
 
 
 def test_the_base_is_what_the_chart_gives() -> None:

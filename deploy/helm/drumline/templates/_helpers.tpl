@@ -86,9 +86,12 @@ image: {{ include "drumline.image" (dict "root" $root "own" .image) | quote }}
 imagePullPolicy: {{ $root.Values.image.pullPolicy }}
 args: {{ toJson .args }}
 env:
-  {{- if and $root.Values.config (not .withoutConfig) }}
+  {{- $sources := list }}
+  {{- if $root.Values.config }}{{ $sources = append $sources "/etc/drumline/drumline.yaml" }}{{ end }}
+  {{- with $root.Values.parameterPath }}{{ $sources = append $sources (printf "ssm:%s" .) }}{{ end }}
+  {{- if and $sources (not .withoutConfig) }}
   - name: DRUMLINE_CONFIG
-    value: /etc/drumline/drumline.yaml
+    value: {{ join "," $sources | quote }}
   {{- end }}
   {{- range $secrets }}
   - name: {{ get $variables . }}
