@@ -245,7 +245,9 @@ def test_settings_come_from_the_file_and_the_parameters_over_it() -> None:
     alone = {name: variables(one).get("DRUMLINE_CONFIG") for name, _, one in our_containers(charted(None, PATH, ALONE))}
 
     assert both.pop("here-drumline-migrate") is None  # it needs nothing but the address of the store
-    assert set(both.values()) == {"/etc/drumline/drumline.yaml,ssm:/drumline/production/"}
+    told = {name.removeprefix("here-drumline-"): value for name, value in both.items() if value}
+    assert set(told) == {"api", "scheduler", "notifier", "worker-default"}
+    assert set(told.values()) == {"/etc/drumline/drumline.yaml,ssm:/drumline/production/"}
     assert {value for value in alone.values() if value} == {"ssm:/drumline/production/"}
 
 
