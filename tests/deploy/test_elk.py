@@ -18,6 +18,8 @@ PIPELINE: dict[str, Any] = json.loads((FOLDER / "pipeline.json").read_text())
 TEMPLATE: dict[str, Any] = json.loads((FOLDER / "template.json").read_text())
 SPEAKING = """
 import logging, structlog
+from drumline.core.bound import CURRENT_BOUND
+from drumline.core.trace import CURRENT_TRACE
 from drumline.observe.logging import set_up_logging
 
 set_up_logging("info", "json")
@@ -28,6 +30,14 @@ try:
     {}["x"]
 except KeyError as error:
     structlog.get_logger().error("wake_ups.lost", error=repr(error), exc_info=error)
+
+class Attempt:
+    def facts(self):
+        return {"task_id": "t-1", "task": "work", "queue": "default", "attempt": 2, "worker": "w-1"}
+
+CURRENT_BOUND.set(Attempt())
+CURRENT_TRACE.set("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+logging.getLogger("shop.orders").info("an order was paid")
 """
 
 
@@ -35,7 +45,15 @@ except KeyError as error:
 def documents() -> list[dict[str, Any]]:
     """What Drumline writes, as Filebeat hands it on and the pipeline leaves it."""
     spoken = subprocess.run([sys.executable, "-c", SPEAKING], capture_output=True, text=True, check=True, timeout=60)
-    return [pass_through({"drumline": json.loads(line)}) for line in spoken.stderr.splitlines()]
+    return [pass_through(expanded(json.loads(line))) for line in spoken.stderr.splitlines()]
+
+
+def expanded(event: dict[str, Any]) -> dict[str, Any]:
+    """Do what Filebeat does with dots in names."""
+    document: dict[str, Any] = {}
+    for name, value in event.items():
+        put(document, name, value)
+    return document
 
 
 def pass_through(document: dict[str, Any]) -> dict[str, Any]:
@@ -69,40 +87,13 @@ def put(document: dict[str, Any], path: str, value: Any) -> None:
     document[name] = value
 
 
-def take(document: dict[str, Any], path: str) -> Any:
-    *rooms, name = path.split(".")
-    room = look(document, rooms)
-    return room.pop(name, None) if isinstance(room, dict) else None
-
-
 def set_field(document: dict[str, Any], how: dict[str, Any]) -> None:
     is_there = look(document, how["field"].split(".")) is not None
     if how.get("override", True) or not is_there:
         put(document, how["field"], look(document, how["copy_from"].split(".")) if "copy_from" in how else how["value"])
 
 
-def rename(document: dict[str, Any], how: dict[str, Any]) -> None:
-    value = take(document, how["field"])
-    if value is not None:
-        put(document, how["target_field"], value)
-
-
-def grok(document: dict[str, Any], how: dict[str, Any]) -> None:
-    text = look(document, how["field"].split("."))
-    for pattern in how["patterns"]:
-        (target,) = re.findall(r"%\{\w+:([\w.]+)\}", pattern)
-        plain = re.sub(r"%\{(\w+):[\w.]+\}", lambda found: f"({how['pattern_definitions'][found[1]]})", pattern)
-        if found := re.search(plain, text):
-            put(document, target, found[1])
-
-
-PROCESSORS: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
-    "set": set_field,
-    "rename": rename,
-    "grok": grok,
-    "date": lambda document, how: put(document, how["target_field"], look(document, how["field"].split("."))),
-    "remove": lambda document, how: [take(document, field) for field in how["field"]],
-}
+PROCESSORS: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {"set": set_field}
 
 
 def leaves(document: dict[str, Any], room: str = "") -> set[str]:
@@ -132,7 +123,7 @@ def test_every_event_has_a_time_a_level_and_a_message(documents: list[dict[str, 
 def test_events_are_found_by_what_happened(documents: list[dict[str, Any]]) -> None:
     actions = [document["event"].get("action") for document in documents]
 
-    assert actions == ["duty.failed", "session.opened", None, "wake_ups.lost"]
+    assert actions == ["duty.failed", "session.opened", None, "wake_ups.lost", None]
     assert documents[1]["message"] == "session.opened: abc"
     assert documents[1]["log"]["logger"] == "drumline.worker"
 
@@ -141,6 +132,14 @@ def test_errors_have_their_message_type_and_traceback(documents: list[dict[str, 
     assert documents[0]["error"]["message"] == "Unavailable: away"
     assert documents[3]["error"]["type"] == "KeyError"
     assert documents[3]["error"]["stack_trace"].startswith("Traceback")
+
+
+def test_lines_of_a_task_say_which_execution_and_which_trace_they_are_of(documents: list[dict[str, Any]]) -> None:
+    line = documents[-1]
+
+    assert line["message"] == "an order was paid"
+    assert line["drumline"] == {"task_id": "t-1", "task": "work", "queue": "default", "attempt": 2, "worker": "w-1"}
+    assert (line["trace"]["id"], line["span"]["id"]) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
 
 
 def test_every_field_has_a_type_or_is_ours(documents: list[dict[str, Any]]) -> None:

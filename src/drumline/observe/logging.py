@@ -1,4 +1,4 @@
-"""Logs are events with fields, on standard error: text for people, JSON for machines.
+"""Logs are events with fields, on standard error: text for people, JSON for machines (see `ecs.py`).
 
 Our own events and what libraries and tasks say through `logging` come out in one form. An event's name is
 `thing.happened`; its facts are fields, never part of the name.
@@ -17,6 +17,7 @@ import structlog
 
 from drumline.core.masking import masked
 from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
+from drumline.observe.ecs import add_context, to_ecs
 from drumline.observe.level import drop_unimportant, set_level
 
 Format = Literal["auto", "text", "json"]
@@ -30,10 +31,11 @@ def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction 
     as_text = format == "text" or (format == "auto" and sys.stderr.isatty())
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        add_context,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if as_text else "iso", utc=not as_text),
     ]
-    form = (one_line, _text_renderer()) if as_text else (_rename, _json_renderer())
+    form = (one_line, _text_renderer()) if as_text else (to_ecs, _json_renderer())
     last: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, concealer(redaction), *form]
     structlog.configure(
         # The level may change while loggers are in use, so it is looked at for each event.
@@ -92,7 +94,3 @@ def _text_renderer() -> structlog.typing.Processor:
 
 def _json_renderer() -> structlog.typing.Processor:
     return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
-
-
-def _rename(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {"time": event.pop("timestamp"), "level": event.pop("level"), "event": event.pop("event"), **event}

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from msgspec import Raw
 
+from drumline.core.bound import CURRENT_BOUND
 from drumline.core.codec import check_json
 from drumline.core.errors import Fenced, Invalid
-from drumline.core.ids import SessionId
+from drumline.core.ids import SessionId, session_text
 from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import Failed, Outcome, Released, Succeeded
@@ -77,6 +78,17 @@ class Attempt:
         self._is_executing = False
         self._running: asyncio.Task[None] | None = None
 
+    def facts(self) -> dict[str, str | int]:
+        """Return what log lines of this attempt have in common."""
+        task = self._call.task
+        return {
+            "task_id": task.lease.task,
+            "task": task.name,
+            "queue": task.queue,
+            "attempt": task.attempt,
+            "worker": session_text(self.session),
+        }
+
     def start(self) -> None:
         """Begin; from here on the attempt ends by itself."""
         self._desk.holdings.add(self)
@@ -111,6 +123,7 @@ class Attempt:
                 self._when_over(self._desk.holdings.free_slot)
             # What follows is the worker's own doing, and must not end up in the task's log.
             CURRENT_LOG.set(None)
+            CURRENT_BOUND.set(None)
             self._desk.progress.forget(self.lease)
             if outcome is not None and self._call.artifacts:
                 outcome = await self._keep_artifacts(outcome)
@@ -156,6 +169,7 @@ class Attempt:
 
     async def _executed(self) -> Outcome | None:
         CURRENT_LOG.set(self._call.log)
+        CURRENT_BOUND.set(self)
         outcome: Outcome | None = None
         self._is_executing = True
         try:
