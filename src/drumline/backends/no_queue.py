@@ -22,6 +22,9 @@ class NoQueue:
     async def drop(self, tasks: Sequence[TaskId]) -> None:
         """Forget nothing."""
 
+    async def doubt(self) -> None:
+        """Keep nothing that could be missing."""
+
     async def listen(self, woken: Woken) -> None:
         """Hear of no other process."""
 

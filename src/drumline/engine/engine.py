@@ -75,7 +75,7 @@ class Engine:
         self.secrets = SecretDesk(store)
         self._waiters = Waiters(poll=poll)
         self._endings = Endings()
-        self.flow = FlowDesk(store, self._waiters, clock=clock)
+        self.flow = FlowDesk(store, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
         self._noting = Noting(store, clock)
         self.effects = EffectDesk(store, self._offers, self._endings, note=self._noting.note_effects)

@@ -14,6 +14,7 @@ from drumline.core.task import Lane
 from drumline.engine.waiting import Kind, Waiters
 from drumline.ports.flow import Flow
 from drumline.ports.hint import Hint
+from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest
 
 LASTS: Final = 1.0
@@ -26,8 +27,9 @@ MOST_LANES: Final = 10_000
 class FlowDesk:
     """The limits there are, as this process knows them."""
 
-    def __init__(self, store: Flow, waiters: Waiters, *, clock: Clock) -> None:
+    def __init__(self, store: Flow, queue: Queue, waiters: Waiters, *, clock: Clock) -> None:
         self._store = store
+        self._queue = queue
         self._waiters = waiters
         self._clock = clock
         self._limits: list[FlowLimit] = []
@@ -44,6 +46,7 @@ class FlowDesk:
     async def delete(self, name: str, *, tenant: str) -> FlowLimit:
         """Delete a limit and return it; raises `NotFound`."""
         gone = await self._store.delete_limit(name, tenant=tenant)
+        await self._queue.doubt()  # it has no hints at what was under the limit
         await self._changed()
         return gone
 

@@ -52,6 +52,10 @@ class Queue(Protocol):
         """Forget hints that have become wrong, wherever they are."""
         ...
 
+    async def doubt(self) -> None:
+        """Note that hints are missing as a whole: the store should choose by itself until they are refilled."""
+        ...
+
     async def listen(self, woken: Woken) -> None:
         """Call `woken` for pushes made by other processes, until cancelled."""
         ...

@@ -23,8 +23,6 @@ from drumline.core.state import State
 from drumline.core.task import Lane, decode_options
 from drumline.ports.hint import Hint
 
-EVERY_KEY = -1
-
 
 class Flow(Limiting):
     """`ports.flow.Flow` on PostgreSQL."""
@@ -80,11 +78,11 @@ class Flow(Limiting):
         now = await self._time()
         await self._database.fetch(
             Line.BROAD,
-            "drop_slots",
+            "drop_dead_slots",
             repeat=True,
             limits=[limit.id for limit in limits],
-            keys=[EVERY_KEY] * len(limits),
             since=[since_of(limit, now) for limit in limits],
+            most=most,
         )
         rows = await self._database.fetch(Line.BROAD, "lanes_with_twins", repeat=True)
         lanes = {lane.number: lane for lane in limited_lanes(rows, limits)}

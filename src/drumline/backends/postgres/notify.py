@@ -61,6 +61,9 @@ class NotifyQueue:
     async def drop(self, tasks: Sequence[TaskId]) -> None:
         """Forget nothing."""
 
+    async def doubt(self) -> None:
+        """Keep nothing that could be missing."""
+
     async def listen(self, woken: Woken) -> None:
         """Call `woken` for pushes made by other processes, until cancelled.
 

@@ -80,6 +80,10 @@ class RedisQueue(Swept):
         if tasks:
             await self._run("drop", *tasks)
 
+    async def doubt(self) -> None:
+        """Take the generation away: the store chooses until the sweep has refilled all."""
+        self._has_lost = await self._line.run(Call("DEL", (self._keys.generation,), plain=True)) is None
+
     async def pause_queue(self, queue: str, *, tenant: str) -> None:
         """Offer no more tasks of a queue. The sweep does the same, should this be lost."""
         await self._line.run(Call("SADD", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))

@@ -1,0 +1,21 @@
+-- sort keys: forget slots that nothing counts any more, under whatever key.
+--   :limits, :since  which limits, and the time after which starts count; at most :most of each
+DELETE FROM drumline.slot
+WHERE
+    slot.ctid = any(
+        ARRAY(
+            SELECT dead.place
+            FROM unnest(:limits::int4 [], :since::int8 []) AS asked (limit_id, since)
+            CROSS JOIN LATERAL (
+                SELECT s.ctid AS place
+                FROM drumline.slot AS s
+                WHERE
+                    s.limit_id = asked.limit_id AND s.started_at <= asked.since
+                    AND NOT EXISTS (
+                        SELECT FROM drumline.task_live AS live
+                        WHERE live.id = s.task_id AND live.state = 2 AND live.epoch = s.epoch
+                    )
+                LIMIT :most::int4
+            ) AS dead
+        )
+    )
