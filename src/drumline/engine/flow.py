@@ -7,6 +7,8 @@ to ask: whether a task may be leased is decided by the store.
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from drumline.core.clock import Clock, Instant
 from drumline.core.errors import NotFound, Unavailable
 from drumline.core.flow import FlowLimit, LimitRequest, accept_limit
@@ -38,8 +40,12 @@ class FlowDesk:
         self._quiet: dict[Kind, float] = {}
 
     async def set(self, name: str, request: LimitRequest, *, tenant: str) -> tuple[FlowLimit, FlowLimit | None]:
-        """Set a limit, and return it with what it was before, if it was there."""
-        kept, before = await self._store.set_limit(accept_limit(name, request, tenant=tenant))
+        """Set a limit, and return it with what it was before, if it was there. What is so already is left alone."""
+        wanted = accept_limit(name, request, tenant=tenant)
+        for limit in await self._store.limits(tenant=tenant):
+            if replace(limit, id=0, created_at=Instant(0)) == wanted:
+                return limit, limit
+        kept, before = await self._store.set_limit(wanted)
         await self._changed()
         return kept, before
 

@@ -1,14 +1,17 @@
-"""Registering the schedules of the apps that a worker serves, when it starts."""
+"""Registering the schedules and limits of the apps that a worker serves, when it starts."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final
 
 import structlog
+from msgspec.structs import replace
 
 from drumline.core.errors import DrumlineError, Forbidden, Overloaded, Unavailable
 from drumline.core.registration import Registered, RegisterRequest
 from drumline.lifecycle.apps import App
+from drumline.sdk.limits import SetLimit, limit_name
 from drumline.sdk.schedules import RegisterSchedules
 from drumline.sdk.transport import Transport
 
@@ -25,16 +28,46 @@ def register_schedules(apps: Sequence[App], transport: Transport) -> Registering
     """Return the service that registers what stands in the apps' code, once; while nobody answers it tries again."""
 
     async def service(stop: asyncio.Event) -> None:
+        # Limits first: what is about to be made may be under them.
+        for limit in limits_of(apps):
+            await _insist(stop, partial(_set_limit, transport, limit))
         for request in requests_of(apps):
-            pause = FIRST_PAUSE
-            while not stop.is_set() and not await _register(transport, request):
-                try:
-                    async with asyncio.timeout(pause):
-                        await stop.wait()
-                except TimeoutError:
-                    pause = min(pause * 2, LONGEST_PAUSE)
+            await _insist(stop, partial(_register, transport, request))
 
     return service
+
+
+async def _insist(stop: asyncio.Event, act: Callable[[], Awaitable[bool]]) -> None:
+    """Do something until it is settled, with longer and longer pauses."""
+    pause = FIRST_PAUSE
+    while not stop.is_set() and not await act():
+        try:
+            async with asyncio.timeout(pause):
+                await stop.wait()
+        except TimeoutError:
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def limits_of(apps: Sequence[App]) -> list[SetLimit]:
+    """Return the limits that stand in the apps' code."""
+    return [
+        SetLimit(limit_name(definition.name), replace(definition.defaults.limit, task=definition.name))
+        for app in apps
+        for definition in app.registry
+        if definition.defaults.limit is not None
+    ]
+
+
+async def _set_limit(transport: Transport, limit: SetLimit) -> bool:
+    """Set a limit, and tell whether that is settled, for better or worse."""
+    try:
+        await transport.asend(limit)
+    except (Unavailable, Overloaded) as error:
+        log.warning("limits.postponed", limit=limit.name, error=error.message)
+        return False
+    except DrumlineError as error:
+        log.warning("limits.not_set", limit=limit.name, error=str(error))
+    return True
 
 
 def requests_of(apps: Sequence[App]) -> list[RegisterRequest]:

@@ -15,6 +15,7 @@ from msgspec import Raw, Struct
 
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
+from drumline.core.flow import LimitRequest
 from drumline.core.names import check_name
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import TaskType
@@ -46,6 +47,8 @@ class Defaults(Struct, frozen=True, kw_only=True):
     """If given, only these errors are retried; None retries every error."""
     give_up_on: tuple[type[BaseException], ...] = ()
     """Errors that are never retried, whatever `retry_on` says."""
+    limit: LimitRequest | None = None
+    """How many of it run at once and how often they start, if its code says so."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,7 @@ from drumline.sdk.transport import (
     Gathered,
     Get,
     JobAsk,
+    LimitAsk,
     LiveNames,
     ReadLog,
     RetryTask,
@@ -37,6 +38,7 @@ from drumline.sdk.transport import (
 
 if TYPE_CHECKING:
     from drumline.sdk.embedded_jobs import HasJobs
+    from drumline.sdk.limits import HasFlow
     from drumline.sdk.schedules import HasRegistrar
 
 T = TypeVar("T")
@@ -153,19 +155,23 @@ class EngineTransport:
                 return (await self.engine.queries.read_log(task)).text
             case LiveNames():
                 return frozenset(name for view in await self.engine.sessions.list() for name in view.spec.names)
-            case JobAsk() | ScheduleAsk():
+            case JobAsk() | ScheduleAsk() | LimitAsk():
                 return await self._answer_apart(ask)
             case _:
                 raise TypeError(f"cannot answer {ask!r}")
         return None
 
-    async def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any]) -> Any:
+    async def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any]) -> Any:
         """Answer what only some ask, and only they pay for."""
         # Whoever opened the engine opened a whole one; this protocol names what everybody uses.
         if isinstance(ask, JobAsk):
             from drumline.sdk.embedded_jobs import answer_job  # noqa: PLC0415
 
             return await answer_job(cast("HasJobs", self.engine), ask)
+        if isinstance(ask, LimitAsk):
+            from drumline.sdk.limits import answer_limit  # noqa: PLC0415
+
+            return await answer_limit(cast("HasFlow", self.engine), ask)
         from drumline.sdk.schedules import answer_schedule  # noqa: PLC0415
 
         return await answer_schedule(cast("HasRegistrar", self.engine), ask)

@@ -24,6 +24,7 @@ from drumline.sdk.transport import (
     Gathered,
     Get,
     JobAsk,
+    LimitAsk,
     LiveNames,
     ReadLog,
     RetryTask,
@@ -150,18 +151,22 @@ class HttpTransport:
             case LiveNames():
                 workers = _read(self._send(_get("/api/v1/workers")), _Workers)
                 return frozenset(name for worker in workers.items for name in worker.types)
-            case JobAsk() | ScheduleAsk():
+            case JobAsk() | ScheduleAsk() | LimitAsk():
                 return self._answer_apart(ask)
             case _:
                 raise TypeError(f"cannot send {ask!r}")
         return None
 
-    def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any]) -> Any:
+    def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any]) -> Any:
         """Answer what only some ask, and only they pay for."""
         if isinstance(ask, JobAsk):
             from drumline.sdk.http_jobs import message_of  # noqa: PLC0415
 
             message = message_of(ask)
+        elif isinstance(ask, LimitAsk):
+            from drumline.sdk.http_limits import message_of_limit  # noqa: PLC0415
+
+            message = message_of_limit(ask)
         else:
             from drumline.sdk.http_schedules import message_of_schedule  # noqa: PLC0415
 

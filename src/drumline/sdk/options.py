@@ -7,10 +7,11 @@ from typing import Final, TypedDict
 import msgspec
 
 from drumline.core.duration import Duration, parse_duration
+from drumline.core.flow import LimitRequest, accept_limit
 from drumline.core.ids import TaskId
 from drumline.core.priority import parse_priority
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
-from drumline.core.task import DEFAULT_QUEUE, NotifyTarget, TaskRequest, accept
+from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT, NotifyTarget, TaskRequest, accept
 from drumline.core.wording import suggestion
 from drumline.sdk.definition import Defaults, Mode
 
@@ -31,6 +32,12 @@ class TaskSettings(TypedDict, total=False):
     retry_on: tuple[type[BaseException], ...]
     give_up_on: tuple[type[BaseException], ...]
     tags: Sequence[str]
+    max_concurrent: int
+    """How many may run at once, over all workers."""
+    rate_limit: str
+    """How many may start in a time, such as `50/s`."""
+    limit_by: str
+    """Count for each key by itself: `limit_key`, or where in the payload it is, such as `payload.customer_id`."""
     mode: Mode
     process: bool
     """Run in a child process, for functions that compute."""
@@ -68,9 +75,21 @@ def defaults_of(settings: TaskSettings) -> Defaults:
         tags=tuple(settings.get("tags", ())),
         retry_on=settings.get("retry_on"),
         give_up_on=settings.get("give_up_on", ()),
+        limit=_limit_of(settings),
     )
     accept(request_of("task", defaults), id=_NO_ID)  # so that a mistake shows where it is written
     return defaults
+
+
+def _limit_of(settings: TaskSettings) -> LimitRequest | None:
+    """Return the limit that settings ask for, still without the task's name."""
+    if not {"max_concurrent", "rate_limit", "limit_by"} & settings.keys():
+        return None
+    limit = LimitRequest(
+        max_concurrent=settings.get("max_concurrent"), rate=settings.get("rate_limit"), key=settings.get("limit_by")
+    )
+    accept_limit("task", msgspec.structs.replace(limit, task="task"), tenant=DEFAULT_TENANT)
+    return limit
 
 
 def mode_of(settings: TaskSettings) -> Mode | None:

@@ -135,6 +135,11 @@ class ScheduleAsk(Ask[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
+class LimitAsk(Ask[T_co]):
+    """Something that a client wants of limits: `sdk/limits.py` has them, for those who use limits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pause(Ask[None]):
     """Let some seconds pass; clients do this themselves."""
 
