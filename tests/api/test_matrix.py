@@ -186,6 +186,7 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "ChangeSessionRequest": {"queues": ["taken"], "capacity": 1},
         "SettleRequest": {"reports": []},
         "ProgressRequest": {"notes": []},
+        "LimitRequest": {"task": "beta's own", "max_concurrent": 1},
         "SecretRequest": {"value": "beta's own"},
         "RevealRequest": {"lease": {"task": tenancy.ids["done"], "epoch": 1, "nonce": "0" * 16}},
         "SubscriptionPatch": {"name": "beta's"},
@@ -215,8 +216,8 @@ async def test_another_tenants_key_finds_nothing_of_ours(tenancy: Tenancy) -> No
         assert "acme" not in said.replace("tenant acme", ""), place
         strange = [id_ for name, id_ in tenancy.ids.items() if "beta" not in name and id_ not in path]
         assert not [id_ for id_ in strange if id_ in said], place
-        # Queues and secrets are each tenant's own by their names: there beta finds its own, and nothing of ours.
-        is_by_name = "queues" in operation.path or "/secrets/" in operation.path
+        # Queues, limits and secrets are each tenant's own by name: there beta finds its own, and nothing of ours.
+        is_by_name = any(noun in operation.path for noun in ("/queues/", "/limits/", "/secrets/"))
         if "{" in operation.path and not is_by_name:
             is_for_all = rule_of(operation.method, operation.path).permission in INSTALLATION
             hidden = {403} if is_for_all else {404}

@@ -38,6 +38,12 @@ def connection() -> sqlite3.Connection:
     [
         "due_in_lane",
         "next_due_in_lane",
+        "next_due_after",
+        "due_by_key",
+        "unsorted",
+        "sort_keys",
+        "slot_uses",
+        "drop_slots",
         "claim",
         "claimed",
         "held_by_leases",

@@ -97,6 +97,7 @@ def _path_parameters(operation: Operation) -> list[Schema]:
         kind = {
             "/workers/{id}": "worker",
             "/queues/{name}": "queue",
+            "/limits/{name}": "queue",
             "/tenants/{name}": "tenant",
             "/secrets/{name}": "secret",
         }

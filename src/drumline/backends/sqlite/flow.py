@@ -101,9 +101,8 @@ class Flow(Limiting):
     def _sort_keys(self, connection: sqlite3.Connection, most: int) -> tuple[int, list[Hint]]:
         limits = read_limits(connection)
         now = self._now()
-        for limit in limits:
-            asked = batch_of([[limit.id, NO_KEY, since_of(limit, now)]])
-            connection.execute(SQL["drop_slots"], {"slots": asked, "all": True})
+        asked = batch_of([[limit.id, since_of(limit, now)] for limit in limits])
+        connection.execute(SQL["drop_dead_slots"], {"limits": asked})
         rows = connection.execute(SQL["lanes_with_twins"]).fetchall()
         lanes = {lane.number: lane for lane in limited_lanes(rows, limits)}
         moved, hints = 0, []

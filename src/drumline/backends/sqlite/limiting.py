@@ -112,7 +112,7 @@ def slot_uses(
 ) -> dict[Slots, Use]:
     """Return how much is used of what candidates count to; what nothing counts any more is forgotten."""
     asked = batch_of(asked_of(candidates, limits, now))
-    connection.execute(SQL["drop_slots"], {"slots": asked, "all": False})
+    connection.execute(SQL["drop_slots"], {"slots": asked})
     rows = rows_of(connection, "slot_uses", {"slots": asked})
     return {(limit, key): Use(running, started, oldest) for limit, key, running, started, oldest in rows}
 

@@ -51,7 +51,7 @@ SELECT id, tenant, queue, name, priority FROM lane;
 DROP TABLE lane;
 ALTER TABLE lane_with_twins RENAME TO lane;
 ALTER TABLE task_live ADD COLUMN limit_key INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX task_live_keyed ON task_live (lane, limit_key, due_at) WHERE state = 1 AND limit_key > 0;
+CREATE INDEX task_live_keyed ON task_live (lane, limit_key, due_at) WHERE state = 1 AND limit_key <> 0;
 
 CREATE VIEW task_view AS
 SELECT

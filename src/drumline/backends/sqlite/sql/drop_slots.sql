@@ -1,12 +1,14 @@
 -- claim: forget slots that nothing counts any more.
---   :slots  JSON list of [limit, key, since]; with :all those of every key of these limits
+--   :slots  JSON list of [limit, key, since]
 DELETE FROM slot
 WHERE
     (limit_id, limit_key, task_id, epoch) IN (
         SELECT dead.limit_id, dead.limit_key, dead.task_id, dead.epoch
         FROM json_each(:slots) AS asked
         INNER JOIN slot AS dead
-            ON dead.limit_id = json_extract(asked.value, '$[0]') AND (:all OR dead.limit_key = json_extract(asked.value, '$[1]'))
+            ON
+                dead.limit_id = json_extract(asked.value, '$[0]')
+                AND dead.limit_key = json_extract(asked.value, '$[1]')
         LEFT JOIN task_live AS live ON dead.task_id = live.id AND dead.epoch = live.epoch AND live.state = 2
         WHERE live.id IS NULL AND dead.started_at <= json_extract(asked.value, '$[2]')
     )

@@ -2,11 +2,11 @@
 --   :most, :each  how many keys, and how many tasks of each
 -- GIVES one JSON list of [key, [[due_at, id], …]]
 WITH RECURSIVE known (key) AS (
-    SELECT min(limit_key) FROM task_live WHERE lane = :lane AND state = 1 AND limit_key > max(:after, 0)
+    SELECT min(limit_key) FROM task_live WHERE lane = :lane AND state = 1 AND limit_key <> 0 AND limit_key > :after
     UNION ALL
     SELECT (
         SELECT min(next.limit_key) FROM task_live AS next
-        WHERE next.lane = :lane AND next.state = 1 AND next.limit_key > 0 AND next.limit_key > known.key
+        WHERE next.lane = :lane AND next.state = 1 AND next.limit_key <> 0 AND next.limit_key > known.key
     )
     FROM known
     WHERE known.key IS NOT NULL
@@ -16,9 +16,9 @@ WITH RECURSIVE known (key) AS (
 SELECT json_group_array(json_array(known.key, json((
     SELECT json_group_array(json_array(head.due_at, head.id))
     FROM (
-        SELECT live.due_at, live.id FROM task_live AS live
+        SELECT live.due_at, live.id FROM task_live AS live INDEXED BY task_live_keyed
         WHERE
-            live.lane = :lane AND live.state = 1 AND live.limit_key > 0 AND live.limit_key = known.key
+            live.lane = :lane AND live.state = 1 AND live.limit_key <> 0 AND live.limit_key = known.key
             AND live.due_at <= :now
         ORDER BY live.due_at, live.id
         LIMIT :each
