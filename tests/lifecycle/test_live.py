@@ -227,3 +227,5 @@ async def test_an_engine_goes_by_what_is_set_for_the_fleet_within_a_second(engin
     assert engine.tuning.paused_names == {"a"}
     assert engine._waiters.poll == 0.05
     assert engine.configuration.standing == Standing(version=1)
+    assert engine.metrics.config_version.values == {(): 1}
+    assert engine.metrics.config_refused.values == {(): False}

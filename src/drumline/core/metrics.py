@@ -184,6 +184,12 @@ class Metrics:
             "How long an activity of this process has not got anywhere.",
             ("activity",),
         )
+        self.config_version = Gauge(
+            "drumline_config_version", "The version of the runtime configuration that this process goes by."
+        )
+        self.config_refused = Gauge(
+            "drumline_config_refused", "1 while this process goes by an older configuration: the newest cannot be."
+        )
         self.build = Gauge(
             "drumline_build_info", "1, with the version and what the process does.", ("version", "python", "role")
         )

@@ -14,6 +14,7 @@ import structlog
 from msgspec.structs import replace
 
 from drumline.core.errors import DrumlineError
+from drumline.core.metrics import Metrics
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.engine.configuration import Standing
 from drumline.engine.engine import Engine
@@ -240,6 +241,16 @@ def _in_thread(look: Callable[[], object]) -> Callable[[], Any]:
     return lambda: asyncio.to_thread(look)
 
 
+def standing_shown(metrics: Metrics) -> Callable[[Standing], None]:
+    """Return what shows in figures how a process stands to its configuration."""
+
+    def show(standing: Standing) -> None:
+        metrics.config_version.set(standing.version)
+        metrics.config_refused.set(standing.refused is not None)
+
+    return show
+
+
 @asynccontextmanager
 async def following(engine: Engine, settings: Settings, sources: Sources | None) -> AsyncIterator[Live]:
     """Give the live settings of a process with an engine, which goes by them; those who serve in it may follow too."""
@@ -248,6 +259,7 @@ async def following(engine: Engine, settings: Settings, sources: Sources | None)
     live.follow(lambda new: engine.access.attach(policy=policy_of(new.access)))
     engine.tune(tuning_of(settings))
     live.tell(lambda standing: setattr(engine.configuration, "standing", standing))
+    live.tell(standing_shown(engine.metrics))
     async with kept_live(live):
         yield live
 

@@ -20,7 +20,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
 from drumline.lifecycle.lending import lend
-from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live
+from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live, standing_shown
 from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -100,6 +100,7 @@ async def run_worker(settings: Settings, targets: Sequence[str], sources: Source
             besides: dict[str, Service] = {"schedules": register_schedules(apps, transport)}
             crew = Crew(gateway, apps, worker_settings(live.settings), kinds, Metrics())
             live.follow(crew.change)
+            live.tell(standing_shown(crew.metrics))
             await _run_crew(crew, besides, settings)
         return
     async with opened(settings) as wired, following(wired.engine, settings, sources) as live:
