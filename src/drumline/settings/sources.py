@@ -143,6 +143,6 @@ def _named_sources(environ: Mapping[str, str], config: str | None) -> tuple[Sour
 def _source(name: str) -> Source:
     if name.startswith(SCHEME):
         return parameter_path(name)
-    if not Path(name).is_file():
+    if not Path(name).exists() or Path(name).is_dir():  # /dev/null is one, to read none
         raise Invalid(f"there is no settings file {name}", field="config")
     return YamlFile(Path(name))
