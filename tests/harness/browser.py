@@ -68,10 +68,13 @@ class Visitor:
         while await loading.count():
             await loading.first.wait_for(state="hidden", timeout=20_000)
 
-    async def barriers(self) -> list[str]:
-        """Return what keeps people from using the screen, as axe finds it."""
+    async def barriers(self, rules: tuple[str, ...] | None = None) -> list[str]:
+        """Return what keeps people from using the screen, as axe finds it; by some of its rules, or by all."""
         await self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found: dict[str, Any] = await self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        if rules is not None:
+            options["runOnly"] = {"type": "rule", "values": list(rules)}
+        found: dict[str, Any] = await self.page.evaluate("options => axe.run(document, options)", options)
         return [
             f"{violation['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
             for violation in found["violations"]

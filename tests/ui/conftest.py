@@ -1,4 +1,4 @@
-"""A server with something of everything in it, and a browser to look at it."""
+"""A server with the demo on it, one that has never seen a task, and a browser to look at both."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -11,6 +11,7 @@ from playwright.async_api import Browser
 from tests.black_box.server import Server, eventually
 from tests.harness import browser as browser_harness
 from tests.harness.browser import Visitor, chromium, visit
+from tests.ui.places import pages_of
 
 Visit = Callable[..., Awaitable[Visitor]]
 
@@ -39,43 +40,18 @@ class Busy(NamedTuple):
 
 @pytest.fixture(scope="session")
 def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
-    """A server with tasks in every state, jobs, schedules, failures and somebody who is told."""
-    with Server(tmp_path_factory.mktemp("busy") / "data") as server:
-        for number in range(40):
-            command = ["sh", "-c", f"echo line {number}; exit {int(number % 5 == 0)}"]
-            server.submit(
-                "shell", payload={"command": command}, retries=0, tags=["demo", f"n{number}"], queue=f"q{number % 3}"
-            )
-        running = server.submit("shell", payload={"command": ["sleep", "600"]}, queue="long")
-        waiting = server.submit("nobody-has-this", delay="2h")
-        job = {
-            "extract": {"command": ["true"]},
-            "clean": {"command": ["true"], "needs": ["extract"]},
-            "load": {"command": ["sh", "-c", "echo full; exit 1"], "needs": ["clean"], "retries": 0},
-            "mail": {"command": ["true"], "needs": ["load"]},
-        }
-        made = {
-            "jobs": server.ask("POST", "/api/v1/jobs", {"name": "nightly", "owner": "ada", "tasks": job}),
-            "schedules": server.ask(
-                "POST",
-                "/api/v1/schedules",
-                {"name": "morning", "cron": "30 9 * * mon-fri", "timezone": "Europe/Berlin", "task": {"name": "shell"}},
-            ),
-        }
-        server.ask(
-            "POST", "/api/v1/subscriptions", {"name": "ops", "events": ["drumline.job.*"], "email": "ops@localhost"}
-        )
-        server.ask("POST", "/api/v1/keys", {"name": "reader", "role": "viewer"})
-        eventually(lambda: server.count("FAILED") >= 9, 30.0)
-        _, groups = server.ask("GET", "/api/v1/failures/groups")
-        pages = (
-            f"/tasks/{running}?tab=log",
-            f"/tasks/{waiting}",
-            *(f"/{noun}/{body['id']}" for noun, (_, body) in made.items()),
-            f"/jobs/{made['jobs'][1]['id']}?tab=list&node=load",
-            f"/failures/{groups['items'][0]['fingerprint']}",
-        )
-        yield Busy(server, pages)
+    """A server with the demo: tasks in every state, jobs, schedules, failures, and somebody who is told."""
+    options = ("--seed", "7", "--rate", "0")
+    with Server(tmp_path_factory.mktemp("busy") / "data", *options, app=None, program="demo") as server:
+
+        def is_filled() -> bool:
+            bulks = server.ask("GET", "/api/v1/bulk")[1]["items"]
+            jobs = server.ask("GET", "/api/v1/jobs")[1]["items"]
+            open_jobs = [job for job in jobs if job["status"] in {"PENDING", "PROCESSING"}]
+            return len(bulks) == 2 and all(bulk["state"] == "completed" for bulk in bulks) and not open_jobs
+
+        eventually(is_filled, 90.0, lambda: server.errors)
+        yield Busy(server, pages_of(server))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -84,8 +60,10 @@ async def visitor(browser: Browser) -> AsyncIterator[Visit]:
     async with AsyncExitStack() as stack:
         visitors: list[Visitor] = []
 
-        async def open_window(server: Server, **options: Any) -> Visitor:
-            context, found = await visit(browser, server.url, server.key, **options)
+        async def open_window(
+            server: Server, *, at: str | None = None, key: str | None = None, **options: Any
+        ) -> Visitor:
+            context, found = await visit(browser, at or server.url, key or server.key, **options)
             stack.push_async_callback(context.close)
             visitors.append(found)
             await found.log_in()

@@ -13,7 +13,7 @@ export interface TaskSearch {
 export const WORDS = ["status", "queue", "name", "tag", "key", "worker", "job"] as const;
 export type Word = (typeof WORDS)[number];
 
-const STATUSES = ["pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
+export const STATUSES = ["pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
 const PART = /(?:(\w+):)?("(?:[^"\\]|\\.)*"|\S+)/g;
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -1,8 +1,14 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import css from "./Table.module.css";
 
-/** A table of a few rows; longer ones are `Rows`. On narrow screens it scrolls sideways. */
+/** A table of a few rows; longer ones are `Rows`. On narrow screens each row is a card whose values say what they are. */
 export function Table({ head, children }: { head: string[]; children: ReactNode }) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  useLayoutEffect(() => {
+    for (const row of body.current?.rows ?? []) {
+      for (const [place, cell] of [...row.cells].entries()) cell.dataset.label = head[place] ?? "";
+    }
+  });
   return (
     <div className={css.scroll} tabIndex={0} role="group" aria-label="Table">
       <table className={css.table}>
@@ -15,7 +21,7 @@ export function Table({ head, children }: { head: string[]; children: ReactNode 
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody ref={body}>{children}</tbody>
       </table>
     </div>
   );

@@ -1,8 +1,10 @@
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { call } from "@/api/client";
 import { say } from "@/parts/toasts";
-import { parseSearch, type TaskSearch, WORDS, writeSearch } from "@/search";
+import { parseSearch, STATUSES, type TaskSearch, WORDS, writeSearch } from "@/search";
 import css from "./SearchBox.module.css";
 import { onShortcut } from "./shortcuts";
 
@@ -23,10 +25,33 @@ export function SearchBox() {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState(-1);
   useEffect(() => {
     setText(location.pathname.endsWith("/tasks") ? writeSearch(location.search as TaskSearch) : "");
   }, [location]);
   useEffect(() => onShortcut("search", () => input.current?.focus()), []);
+
+  const last = text.split(/\s+/).at(-1) ?? "";
+  const offered = useOffers(last, isOpen);
+
+  function take(offer: Offer) {
+    const start = text.slice(0, text.length - last.length);
+    setText(`${start}${offer.text}${offer.text.endsWith(":") ? "" : " "}`);
+    setChosen(-1);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const offer = offered[chosen];
+    if (event.key === "Escape") input.current?.blur();
+    else if (step && isOpen && offered.length > 0) {
+      event.preventDefault();
+      setChosen((chosen + step + offered.length) % offered.length);
+    } else if (event.key === "Enter" && isOpen && offer) {
+      event.preventDefault();
+      take(offer);
+    }
+  }
 
   function go() {
     const { search, id, notes } = parseSearch(text);
@@ -37,8 +62,6 @@ export function SearchBox() {
     input.current?.blur();
   }
 
-  const last = text.split(/\s+/).at(-1) ?? "";
-  const offered = WORDS.filter((word) => `${word}:`.startsWith(last) && last !== `${word}:`);
   return (
     <form
       className={css.search}
@@ -57,30 +80,30 @@ export function SearchBox() {
         value={text}
         onChange={(event) => {
           setText(event.target.value);
+          setChosen(-1);
           setOpen(true);
         }}
         onFocus={() => setOpen(true)}
         onBlur={() => setTimeout(() => setOpen(false), 150)}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") input.current?.blur();
-        }}
+        onKeyDown={onKeyDown}
         spellCheck={false}
         autoComplete="off"
       />
       <kbd>/</kbd>
       {isOpen && offered.length > 0 && (
-        <ul className={css.offers} aria-label="Words to narrow by">
-          {offered.map((word) => (
-            <li key={word}>
+        <ul className={css.offers} aria-label="To narrow by">
+          {offered.map((offer, place) => (
+            <li key={offer.text}>
               <button
                 type="button"
                 tabIndex={-1}
+                data-current={place === chosen || undefined}
                 onMouseDown={(event) => {
                   event.preventDefault();
-                  setText(`${text.slice(0, text.length - last.length)}${word}:`);
+                  take(offer);
                 }}
               >
-                <code>{word}:</code> <span>{HINTS[word]}</span>
+                <code>{offer.text}</code> <span>{offer.hint}</span>
               </button>
             </li>
           ))}
@@ -88,4 +111,31 @@ export function SearchBox() {
       )}
     </form>
   );
+}
+
+interface Offer {
+  text: string;
+  hint: string;
+}
+
+const MOST_OFFERS = 9;
+
+/** What may be meant by what somebody has begun to type: words, and after a colon their values. */
+function useOffers(last: string, isOpen: boolean): Offer[] {
+  const options = { enabled: isOpen, staleTime: 30_000, retry: false };
+  const queues = useQuery({ queryKey: ["queues"], queryFn: () => call("GET /api/v1/queues", {}), ...options }).data;
+  const types = useQuery({ queryKey: ["types"], queryFn: () => call("GET /api/v1/types", {}), ...options }).data;
+  const [word, value] = last.includes(":") ? (last.split(":", 2) as [string, string]) : [last, null];
+  if (value === null) {
+    return WORDS.filter((one) => one.startsWith(word)).map((one) => ({ text: `${one}:`, hint: HINTS[one] ?? "" }));
+  }
+  const values: Record<string, string[]> = {
+    status: STATUSES,
+    queue: queues?.items.map((queue) => queue.name) ?? [],
+    name: types?.items.map((type) => type.name) ?? [],
+  };
+  return (values[word] ?? [])
+    .filter((one) => one.startsWith(value) && one !== value)
+    .slice(0, MOST_OFFERS)
+    .map((one) => ({ text: `${word}:${one}`, hint: "" }));
 }

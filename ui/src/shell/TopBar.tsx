@@ -45,9 +45,14 @@ export function TopBar({ onHelp, onPalette, onMenu, isMenuOpen }: Props) {
           <Clock size={14} aria-hidden="true" />
           <span>{zone === "utc" ? "UTC" : localZone()}</span>
         </button>
-        <IconButton icon={Command} label="Go to, or do (Ctrl K)" onClick={onPalette} />
+        <IconButton className={css.wide ?? ""} icon={Command} label="Go to, or do (Ctrl K)" onClick={onPalette} />
         <IconButton icon={ThemeIcon} label={label} onClick={() => prefer({ theme: next })} />
-        <IconButton icon={CircleQuestionMark} label="Keyboard shortcuts (?)" onClick={onHelp} />
+        <IconButton
+          className={css.wide ?? ""}
+          icon={CircleQuestionMark}
+          label="Keyboard shortcuts (?)"
+          onClick={onHelp}
+        />
         <UserMenu />
       </div>
     </header>

@@ -1,0 +1,242 @@
+"""Mistakes that other interfaces make, each kept out by a test."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.async_api import Request
+
+from tests.harness.proxy import Proxy
+from tests.ui.conftest import Busy, Visit
+from tests.ui.places import SCREENS
+from tests.ui.prefix import Prefix
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services]
+
+EVIL = "<img src=x onerror=alert(1)>\"'`${7*7}<script>alert(2)</script>"
+ZONES = ["Europe/Berlin", "Asia/Kolkata", "America/St_Johns"]
+
+
+async def test_all_that_match_means_those_that_matched_when_it_was_asked_for(visitor: Visit, busy: Busy) -> None:
+    before = [busy.server.submit("nobody-has-this", delay="1h", tags=["frozen"]) for _ in range(3)]
+    someone = await visitor(busy.server)
+    await someone.open("/tasks?tag=frozen")
+    await someone.page.keyboard.press("a")
+    await someone.page.get_by_role("button", name="Cancel all").click()
+    dialog = someone.page.get_by_role("dialog")
+    await dialog.get_by_label("At most per second").fill("2")
+    await dialog.get_by_role("button", name="Cancel 3").click()
+    later = busy.server.submit("nobody-has-this", delay="1h", tags=["frozen"])
+
+    await someone.page.get_by_text("Bulk cancel: 3 of 3 done").wait_for(timeout=20_000)
+
+    assert {busy.server.get(task)["status"] for task in before} == {"CANCELLED"}
+    assert busy.server.get(later)["status"] == "PENDING"
+
+
+async def test_all_that_match_keeps_to_the_filter(visitor: Visit, busy: Busy) -> None:
+    meant = busy.server.submit("nobody-has-this", delay="1h", tags=["meant"], queue="narrow")
+    other = busy.server.submit("nobody-has-this", delay="1h", tags=["meant"])
+    someone = await visitor(busy.server)
+    await someone.open("/tasks?tag=meant&queue=narrow")
+    await someone.page.keyboard.press("a")
+    await someone.page.get_by_role("button", name="Cancel all").click()
+    await someone.page.get_by_role("dialog").get_by_role("button", name="Cancel 1").click()
+
+    await someone.page.get_by_text("Bulk cancel: 1 of 1 done").wait_for(timeout=20_000)
+
+    assert busy.server.get(meant)["status"] == "CANCELLED"
+    assert busy.server.get(other)["status"] == "PENDING"
+
+
+async def test_lists_carry_no_payloads(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    async with someone.page.expect_response(lambda reply: "/api/v1/tasks?" in reply.url) as waiting:
+        await someone.open("/tasks")
+    listed = await (await waiting.value).json()
+
+    assert len(listed["items"]) == 100
+    assert all(not item.get("payload") and not item.get("result") for item in listed["items"])
+
+
+async def test_a_count_that_is_not_whole_says_so(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    counts = {"items": [{"status": "COMPLETED", "count": 10_000, "is_more": True}]}
+    await someone.page.route("**/api/v1/tasks/counts*", lambda route: route.fulfill(body=json.dumps(counts)))
+
+    await someone.open("/tasks")
+
+    await someone.page.get_by_role("tab", name="Completed 10,000+").wait_for()
+
+
+async def test_a_list_does_not_jump_when_tasks_come(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/tasks?tag=jumping")
+    first = busy.server.submit("nobody-has-this", delay="1h", tags=["jumping"])
+    await someone.page.get_by_role("button", name="1 new").wait_for(timeout=15_000)
+
+    assert await someone.page.get_by_role("table", name="Tasks").count() == 0
+    await someone.page.get_by_role("button", name="1 new").click()
+
+    await someone.page.locator(f'a[href$="{first}"]').wait_for()
+
+
+async def test_a_page_that_was_paused_asks_for_nothing(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/tasks")
+    await someone.page.get_by_role("button", name="Live").click()
+    await someone.page.get_by_role("button", name="Paused").wait_for()
+    await asyncio.sleep(1.5)  # what was on its way comes to its end
+    asked: list[str] = []
+    someone.page.on("request", lambda request: asked.append(request.url))
+
+    busy.server.submit("nobody-has-this", delay="1h")
+    await someone.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await someone.page.evaluate("window.dispatchEvent(new Event('focus'))")
+    await asyncio.sleep(3.0)
+
+    assert asked == []
+    assert await someone.page.get_by_role("button", name="new").count() == 0
+
+
+@pytest.mark.parametrize("zone", ZONES)
+async def test_fire_times_are_right_in_both_zones_on_the_day_when_clocks_change(
+    visitor: Visit, busy: Busy, zone: str
+) -> None:
+    body = {
+        "name": f"clocks in {zone}", "cron": "30 1 * * *", "timezone": "Europe/Berlin", "task": {"name": "shell"},
+        "start": "2027-03-27T00:00:00Z",
+    }  # fmt: skip
+    _, made = busy.server.ask("POST", "/api/v1/schedules", body)
+    someone = await visitor(busy.server, timezone_id=zone)
+
+    await someone.open(f"/schedules/{made['id']}")
+
+    shown = await someone.page.locator("ol li").all_inner_texts()
+    there, here = ZoneInfo("Europe/Berlin"), ZoneInfo(zone)
+    for text, day in zip(shown, (27, 28, 29), strict=False):
+        moment = datetime(2027, 3, day, 1, 30, tzinfo=there).astimezone(UTC)
+        assert f"{moment.astimezone(here):%d %b %Y, %H:%M:%S}" in text
+        assert f"2027-03-{day} 01:30" in text
+    assert len(shown) >= 3
+    busy.server.ask("DELETE", f"/api/v1/schedules/{made['id']}")
+
+
+async def test_what_users_write_is_text_and_never_code(visitor: Visit, busy: Busy) -> None:
+    server = busy.server
+    command = ["sh", "-c", "printf '%s\\n' \"$0\"; exit 1", EVIL]
+    task = server.submit(
+        "shell", payload={"command": command, EVIL: EVIL}, retries=0, tags=[EVIL[:60]], idempotency_key=EVIL
+    )
+    waiting = server.submit(EVIL, payload=EVIL, delay="1h", tags=[EVIL[:60]])
+    server.until_ended(task)
+    made = [
+        ("POST", "/jobs", {"name": EVIL, "owner": EVIL, "tasks": {EVIL: {"command": ["false"], "retries": 0}}}),
+        ("POST", "/schedules", {"name": EVIL, "cron": "0 0 1 1 *", "task": {"name": EVIL}}),
+        ("POST", "/subscriptions", {"name": EVIL, "events": ["drumline.job.failed"], "email": "ops@localhost"}),
+        ("POST", "/keys", {"name": EVIL, "role": "viewer"}),
+        ("POST", "/queues/evil/pause", {"reason": EVIL}),
+        ("POST", "/bulk", {"act": "cancel", "ids": [waiting], "reason": EVIL}),
+    ]  # fmt: skip
+    answers = [server.ask(method, f"/api/v1{path}", body) for method, path, body in made]
+    assert [status for status, _ in answers if status >= 400] == [], answers
+    ids = [body.get("id") for _, body in answers]
+    someone = await visitor(server)
+    alerts: list[str] = []
+    someone.page.on("dialog", lambda dialog: alerts.append(dialog.message))
+
+    pages = [
+        f"/tasks/{task}", f"/tasks/{task}?tab=attempts", f"/tasks/{task}?tab=log", f"/tasks/{waiting}",
+        f"/jobs/{ids[0]}", f"/jobs/{ids[0]}?tab=gantt", f"/jobs/{ids[0]}?tab=list", f"/schedules/{ids[1]}",
+        f"/bulk/{ids[5]}", "/tasks?" + "tag=%3Cimg%20src%3Dx%3E",
+    ]  # fmt: skip
+    shown = 0
+    for place in [*pages, *SCREENS]:
+        await someone.open(place)
+        shown += (await someone.page.inner_text("main")).count("<img src=x")
+        assert await someone.page.locator("img[src='x'], main script").count() == 0, place
+
+    assert alerts == []
+    assert shown >= len(pages)
+    for path in (f"/schedules/{ids[1]}", f"/subscriptions/{ids[2]}"):
+        server.ask("DELETE", f"/api/v1{path}")
+
+
+async def test_a_number_too_large_for_javascript_is_shown_as_it_was_sent(visitor: Visit, busy: Busy) -> None:
+    task = busy.server.submit("nobody-has-this", payload={"order": 9_007_199_254_740_993}, delay="1h")
+    someone = await visitor(busy.server)
+
+    await someone.open(f"/tasks/{task}")
+
+    assert "9007199254740993" in await someone.page.inner_text("main")
+
+
+async def test_a_stream_that_is_cut_says_so_and_resumes_where_it_was(visitor: Visit, busy: Busy) -> None:
+    host, port = busy.server.url.removeprefix("http://").split(":")
+    proxy = Proxy(host, int(port))
+    await proxy.start()
+    try:
+        someone = await visitor(busy.server, at=f"http://127.0.0.1:{proxy.port}")
+        someone.expected = ["ERR_", "Failed to load"]
+        await someone.open("/tasks?tag=cut")
+        await someone.page.get_by_role("button", name="Live").wait_for()
+        proxy.refuse()
+        proxy.reset()
+        await someone.page.get_by_role("button", name="Disconnected").wait_for(timeout=10_000)
+        busy.server.submit("nobody-has-this", delay="1h", tags=["cut"])
+        proxy.heal()
+
+        await someone.page.get_by_role("button", name="Live").wait_for(timeout=20_000)
+        await someone.page.get_by_role("button", name="1 new").wait_for(timeout=10_000)
+    finally:
+        await proxy.close()
+
+
+async def test_without_a_stream_the_page_polls_and_says_so(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    someone.expected = ["404"]
+    await someone.page.add_init_script("delete window.SharedWorker")
+    await someone.page.route("**/api/v1/events", lambda route: route.fulfill(status=404))
+    await someone.open("/tasks?tag=polled")
+    await someone.page.get_by_role("button", name="Polling every 5 s").wait_for()
+    busy.server.submit("nobody-has-this", delay="1h", tags=["polled"])
+
+    await someone.page.get_by_role("button", name="1 new").wait_for(timeout=15_000)
+
+
+async def test_tabs_share_one_connection(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    page = await someone.page.context.new_page()
+    streams: list[str] = []
+
+    def hear(request: Request) -> None:
+        if request.url.endswith("/api/v1/events"):
+            streams.append(request.url)
+
+    page.on("request", hear)
+    await page.goto(f"{busy.server.url}/ui/tasks")
+    await page.get_by_role("button", name="Live").wait_for()
+
+    assert streams == []  # the worker that all tabs share has asked before
+
+
+async def test_it_works_under_any_path(visitor: Visit, busy: Busy) -> None:
+    prefix = Prefix(busy.server.url, "/tools/drumline")
+    await prefix.start()
+    try:
+        someone = await visitor(busy.server, at=f"http://127.0.0.1:{prefix.port}/tools/drumline")
+        page = someone.page
+        await page.get_by_role("link", name="Tasks", exact=True).click()
+        await page.get_by_role("table", name="Tasks").wait_for()
+        assert page.url.endswith("/tools/drumline/ui/tasks")
+        await page.reload()
+        await page.get_by_role("table", name="Tasks").wait_for()
+        await page.get_by_role("button", name="Live").wait_for()
+        await page.locator("main a[href*='/tasks/']").first.click()
+        await page.get_by_role("tab", name="Attempts").click()
+        await page.wait_for_url("**/tools/drumline/ui/tasks/*?tab=attempts")
+        assert prefix.strays == []
+    finally:
+        await prefix.close()
