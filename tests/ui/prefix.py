@@ -39,9 +39,11 @@ class Prefix:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        with suppress(OSError, asyncio.IncompleteReadError):
-            await self._pass_on(reader, writer)
-        writer.close()
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                await self._pass_on(reader, writer)
+        finally:
+            writer.close()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on one request; each gets a connection of its own, so that only its first line has to be read."""
@@ -58,12 +60,15 @@ class Prefix:
         lines = [line for line in head.split(b"\r\n")[1:-2] if not line.lower().startswith(b"connection:")]
         start = method + b" " + (target.removeprefix(self._path) or b"/") + b" HTTP/1.1"
         there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
-        back.write(b"\r\n".join([start, *lines, b"Connection: close"]) + b"\r\n\r\n")
-        length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
-        back.write(await reader.readexactly(length))
         try:
+            back.write(b"\r\n".join([start, *lines, b"Connection: close"]) + b"\r\n\r\n")
+            back.write(await reader.readexactly(_length_of(lines)))
             while piece := await there.read(65_536):
                 writer.write(piece)
                 await writer.drain()
         finally:
             back.close()
+
+
+def _length_of(lines: list[bytes]) -> int:
+    return next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)

@@ -110,13 +110,13 @@ async def test_the_key_leaves_the_address_bar(visitor: Visit, busy: Busy) -> Non
 async def test_a_stranger_is_asked_for_a_key_and_told_when_it_is_wrong(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
     someone.expected = ["401"]
-    await someone.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    await someone.page.context.clear_cookies()
     await someone.open("/tasks")
 
     await someone.page.get_by_label("API key").fill("sk_wrong")
-    await someone.page.get_by_role("button", name="Log in").click()
+    await someone.page.get_by_role("button", name="Sign in").click()
     await someone.page.get_by_text("not valid").wait_for()
     await someone.page.get_by_label("API key").fill(busy.server.key)
-    await someone.page.get_by_role("button", name="Log in").click()
+    await someone.page.get_by_role("button", name="Sign in").click()
 
     await someone.page.get_by_role("table", name="Tasks").wait_for()

@@ -134,6 +134,12 @@ const types = createRoute({
   component: lazyRouteComponent(() => import("@/screens/types/Types"), "Types"),
 });
 
+const secrets = createRoute({
+  getParentRoute: () => root,
+  path: "/secrets",
+  component: lazyRouteComponent(() => import("@/screens/secrets/Secrets"), "Secrets"),
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -166,6 +172,7 @@ export const router = createRouter({
     notifications,
     keys,
     audit,
+    secrets,
     settings,
   ]),
   basepath: UI_PATH || "/",

@@ -16,6 +16,7 @@ ANSWER_SECONDS: Final = 20.0
 TROUBLED: Final = "search.reindex"
 FAILURES: Final = 4
 """How many failures of the troubled task there must be before something is done about them."""
+TOO_MANY: Final = 429
 START_TRIES: Final = 100
 PATIENCE: Final = 60
 """Seconds after which something is done about them even if there are fewer."""
@@ -80,7 +81,7 @@ class Feed:
 
     async def _ask(self, ask: Ask, id: str = "") -> None:
         try:
-            answer = await self._send("POST", ask.path.replace("{id}", id), ask.body)
+            answer = await self._send(ask.method, ask.path.replace("{id}", id), ask.body)
         except Conflict:
             return  # an earlier demonstration has made it
         except Invalid as error:
@@ -97,10 +98,15 @@ class Feed:
         return sum(int(group["count"]) for group in groups)
 
     async def _send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        try:
-            reply = await self._client.request(method, path, json=body)
-        except httpx.HTTPError as error:
-            raise Unavailable(f"the server cannot be reached: {error}") from error
+        while True:
+            try:
+                reply = await self._client.request(method, path, json=body)
+            except httpx.HTTPError as error:
+                raise Unavailable(f"the server cannot be reached: {error}") from error
+            if reply.status_code != TOO_MANY:
+                break
+            # A key of its own may ask only so often; the story then takes longer.
+            await asyncio.sleep(float(reply.headers.get("retry-after", 1)))
         if reply.status_code >= 400:
             raise error_of(reply.status_code, reply.content)
         return dict(reply.json()) if reply.content else {}

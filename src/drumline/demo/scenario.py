@@ -23,6 +23,7 @@ class Ask(Struct, frozen=True, kw_only=True):
 
     path: str
     body: Body | None = None
+    method: str = "POST"
     then: tuple["Ask", ...] = ()
 
 
@@ -33,6 +34,8 @@ def opening(seed: int, receiver: str) -> list[Ask]:
         Ask(path="/queues/newsletter/pause", body={"reason": "bounces of issue 41 are looked into"}),
         *_watchers(receiver),
         *_keys(),
+        Ask(method="PUT", path="/secrets/payment-token", body={"value": f"made up for the demo {seed}"}),
+        Ask(method="PUT", path="/secrets/warehouse-password", body={"value": f"nothing opens with this {seed}"}),
         *_schedules(),
         *(Ask(path="/tasks", body=body) for body in _oddities(luck)),
         Ask(path="/tasks/batch", body={"tasks": _orders(luck, 200)}),

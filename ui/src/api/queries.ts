@@ -25,6 +25,23 @@ export function useLiveness(): Liveness {
   );
 }
 
+/** How often something is read again; never while the page is paused. */
+export function every(ms: number | false): () => number | false {
+  return () => (live.state.kind === "paused" ? false : ms);
+}
+
+let wasPaused = false;
+live.watch(() => {
+  const isPaused = live.state.kind === "paused";
+  if (wasPaused === isPaused) return;
+  wasPaused = isPaused;
+  // Timers that run already go by the old answer: each is asked again.
+  for (const query of queries.getQueryCache().getAll()) {
+    for (const observer of query.observers) observer.setOptions(observer.options);
+  }
+  if (!isPaused) void queries.invalidateQueries();
+});
+
 /** Hear of changes while a screen is shown; no events at all means that anything may have changed. */
 export function useLive(listener: (events: LiveEvent[]) => void): void {
   useEffect(() => live.subscribe(listener), [listener]);

@@ -8,6 +8,7 @@ import {
   KeyRound,
   Layers,
   ListChecks,
+  LockKeyhole,
   type LucideIcon,
   Rows3,
   ScrollText,
@@ -37,5 +38,6 @@ export const PLACES: readonly Place[] = [
   { to: "/notifications", label: "Notifications", icon: Bell, key: "n" },
   { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
   { to: "/keys", label: "Keys", icon: KeyRound, key: "k" },
+  { to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x" },
   { to: "/settings", label: "Settings", icon: Settings, key: "e" },
 ];

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { OctagonX } from "lucide-react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
@@ -16,6 +17,7 @@ import { BulkProgress } from "./BulkProgress";
 export function Bulk() {
   const { id } = useParams({ from: "/bulk/$id" });
   const client = useQueryClient();
+  const mayAct = useMay("tasks:control");
   const bulk = useQuery({
     queryKey: ["bulk", id],
     queryFn: ({ signal }) => call("GET /api/v1/bulk/{id}", { params: { id }, signal }),
@@ -39,7 +41,7 @@ export function Bulk() {
   return (
     <div className={css.screen}>
       <ScreenHead title={`Bulk ${found.act}: ${found.state ?? ""}`}>
-        {found.state === "running" && (
+        {mayAct && found.state === "running" && (
           <Button icon={OctagonX} tone="danger" busy={abort.isPending} onClick={() => abort.mutate()}>
             Abort
           </Button>

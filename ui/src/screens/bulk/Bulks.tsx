@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -13,7 +13,7 @@ export function Bulks() {
   const bulks = useQuery({
     queryKey: ["bulk"],
     queryFn: ({ signal }) => call("GET /api/v1/bulk", { query: { limit: 100 }, signal }),
-    refetchInterval: 3_000,
+    refetchInterval: every(3_000),
   });
   useRefreshOn("drumline.bulk.", [["bulk"]]);
   return (

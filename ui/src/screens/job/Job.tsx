@@ -3,8 +3,9 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { Ban, RotateCcw } from "lucide-react";
 import { type ReactNode, useCallback } from "react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { GraphBody, JobBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
@@ -38,12 +39,12 @@ export function Job() {
   const job = useQuery({
     queryKey: ["job", id],
     queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}", { params: { id }, signal }),
-    refetchInterval: (query) => (query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false),
+    refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(),
   });
   const graph = useQuery({
     queryKey: ["job", id, "graph"],
     queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}/graph", { params: { id }, signal }),
-    refetchInterval: () => (job.data && !ENDED.has(job.data.status) ? 2_000 : false),
+    refetchInterval: every(job.data && !ENDED.has(job.data.status) ? 2_000 : false),
   });
   useRefreshOn("drumline.", [["job", id]], 1_000);
   const go = useCallback(
@@ -100,8 +101,9 @@ function Head({ job }: { job: JobBody }) {
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["job", job.id] }),
   });
-  const canResume = job.status === "FAILED" || job.status === "CANCELLED";
-  const canCancel = !ENDED.has(job.status);
+  const mayAct = useMay("tasks:control");
+  const canResume = mayAct && (job.status === "FAILED" || job.status === "CANCELLED");
+  const canCancel = mayAct && !ENDED.has(job.status);
   useShortcut(
     "retry",
     useCallback(() => canResume && act.mutate("resume"), [canResume, act]),

@@ -4,6 +4,7 @@ import { Plus, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
+import { every } from "@/api/queries";
 import type { DeliveryBody, SubscriptionBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
@@ -105,7 +106,7 @@ function Deliveries({ mayWrite }: { mayWrite: boolean }) {
     queryFn: ({ pageParam, signal }) =>
       call("GET /api/v1/deliveries", { query: { limit: 50, cursor: pageParam }, signal }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
   const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (

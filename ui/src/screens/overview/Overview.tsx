@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { call } from "@/api/client";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { QueueBody, StatsBody } from "@/api/types";
 import { Chart } from "@/parts/Chart";
 import { Panel, ScreenHead } from "@/parts/Panel";
@@ -23,17 +23,17 @@ export function Overview() {
   const stats = useQuery({
     queryKey: ["stats", last],
     queryFn: ({ signal }) => call("GET /api/v1/stats", { query: { last }, signal }),
-    refetchInterval: 10_000,
+    refetchInterval: every(10_000),
   });
   const queues = useQuery({
     queryKey: ["queues"],
     queryFn: ({ signal }) => call("GET /api/v1/queues", { signal }),
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
   const workers = useQuery({
     queryKey: ["workers"],
     queryFn: ({ signal }) => call("GET /api/v1/workers", { signal }),
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
   useRefreshOn("drumline.", [["queues"], ["stats", last]], 3_000);
   const health = healthOf(queues.data?.items ?? [], workers.data?.items ?? [], stats.data);

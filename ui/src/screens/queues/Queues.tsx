@@ -3,8 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { QueueBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
@@ -20,11 +21,12 @@ export function Queues() {
   const queues = useQuery({
     queryKey: ["queues"],
     queryFn: ({ signal }) => call("GET /api/v1/queues", { signal }),
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
   useRefreshOn("drumline.", [["queues"]], 2_000);
   const [pausing, setPausing] = useState<QueueBody | null>(null);
   const resume = useResume();
+  const mayAct = useMay("queues:control");
   return (
     <>
       <ScreenHead title="Queues" />
@@ -60,7 +62,7 @@ export function Queues() {
                   )}
                 </td>
                 <td>
-                  {queue.is_paused ? (
+                  {!mayAct ? null : queue.is_paused ? (
                     <Button icon={Play} busy={resume.isPending} onClick={() => resume.mutate(queue.name)}>
                       Resume
                     </Button>

@@ -4,7 +4,7 @@ import { History, Pause, Pencil, Play, Trash2, Zap } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { RunBody, ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
@@ -28,12 +28,12 @@ export function Schedule() {
   const schedule = useQuery({
     queryKey: ["schedule", id],
     queryFn: ({ signal }) => call("GET /api/v1/schedules/{id}", { params: { id }, query: { next: 100 }, signal }),
-    refetchInterval: 15_000,
+    refetchInterval: every(15_000),
   });
   const runs = useQuery({
     queryKey: ["schedule", id, "runs"],
     queryFn: ({ signal }) => call("GET /api/v1/schedules/{id}/runs", { params: { id }, query: { limit: 50 }, signal }),
-    refetchInterval: 10_000,
+    refetchInterval: every(10_000),
   });
   useRefreshOn("drumline.", [["schedule", id]], 2_000);
   if (schedule.isPending) return <Loading />;

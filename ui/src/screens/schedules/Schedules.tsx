@@ -4,7 +4,7 @@ import { Pause, Play, Plus, Zap } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
@@ -27,7 +27,7 @@ export function Schedules() {
     queryFn: ({ pageParam, signal }) =>
       call("GET /api/v1/schedules", { query: { limit: 100, cursor: pageParam }, signal }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 15_000,
+    refetchInterval: every(15_000),
   });
   useRefreshOn("drumline.schedule.", [["schedules"]], 2_000);
   const items = schedules.data?.pages.flatMap((page) => page.items) ?? [];

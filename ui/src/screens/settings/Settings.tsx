@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "@/api/client";
 import { useMe } from "@/api/me";
+import { every } from "@/api/queries";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tags } from "@/parts/Tags";
 import { prefer, type Theme, usePreferences, type Zone } from "@/preferences";
+import { Config } from "./Config";
 import css from "./Settings.module.css";
 
 /** Who I am here, what I prefer, and how the server is. */
@@ -15,7 +17,7 @@ export function Settings() {
   const health = useQuery({
     queryKey: ["health"],
     queryFn: ({ signal }) => call("GET /actuator/health", { signal }),
-    refetchInterval: 10_000,
+    refetchInterval: every(10_000),
   });
   return (
     <div className={css.screen}>
@@ -60,6 +62,7 @@ export function Settings() {
           />
         </Panel>
       )}
+      <Config />
       <Panel title={`The server is ${health.data?.status ?? "…"}`} flush>
         {health.isPending ? (
           <Loading rows={3} />

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "@/api/client";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { AttemptBody } from "@/api/types";
 import { Panel } from "@/parts/Panel";
 import { Empty, Loading, Trouble } from "@/parts/States";
@@ -13,7 +13,7 @@ export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
   const attempts = useQuery({
     queryKey: ["task", id, "attempts"],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/attempts", { params: { id }, signal }),
-    refetchInterval: isEnded ? false : 3_000,
+    refetchInterval: every(isEnded ? false : 3_000),
   });
   useRefreshOn("drumline.task.", [["task", id, "attempts"]]);
   if (attempts.isPending) return <Loading rows={3} />;

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { callForText } from "@/api/client";
+import { every } from "@/api/queries";
 import { LogView } from "@/parts/LogView";
 import { Panel } from "@/parts/Panel";
 import { Loading, Trouble } from "@/parts/States";
@@ -9,7 +10,7 @@ export function Log({ id, isEnded }: { id: string; isEnded: boolean }) {
   const log = useQuery({
     queryKey: ["task", id, "log"],
     queryFn: ({ signal }) => callForText("GET /api/v1/tasks/{id}/log", { params: { id }, signal }),
-    refetchInterval: isEnded ? false : 1_000,
+    refetchInterval: every(isEnded ? false : 1_000),
   });
   return (
     <div className={css.after}>

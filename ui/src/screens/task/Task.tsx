@@ -1,15 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Ban, RotateCcw } from "lucide-react";
+import { Ban, FastForward, RotateCcw } from "lucide-react";
 import { useCallback } from "react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { useRefreshOn } from "@/api/queries";
-import type { TaskBody } from "@/api/types";
+import { every, useRefreshOn } from "@/api/queries";
+import type { ProgressBody, TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { JsonTree } from "@/parts/JsonTree";
-import { Facts, Panel, ScreenHead } from "@/parts/Panel";
+import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, sentence, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
@@ -39,7 +40,7 @@ export function Task() {
   const task = useQuery({
     queryKey: ["task", id],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}", { params: { id }, signal }),
-    refetchInterval: (query) => (query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false),
+    refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(),
   });
   useRefreshOn("drumline.task.", [["task", id]]);
   if (task.isPending) return <Loading />;
@@ -54,6 +55,7 @@ export function Task() {
           <Traceback error={found.error} />
         </Panel>
       )}
+      {found.progress && <TaskProgress progress={found.progress} />}
       <Panel label="Facts">
         <Facts of={factsOf(found)} />
       </Panel>
@@ -78,19 +80,30 @@ export function Task() {
   );
 }
 
+type Act = "retry" | "cancel" | "hurry";
+const ACTS: Record<Act, (id: string) => Promise<unknown>> = {
+  retry: (id) => call("POST /api/v1/tasks/{id}/retry", { params: { id } }),
+  cancel: (id) => call("POST /api/v1/tasks/{id}/cancel", { params: { id } }),
+  hurry: (id) => call("PATCH /api/v1/tasks/{id}", { params: { id }, body: { delay: 0 } }),
+};
+const DONE: Record<Act, string> = {
+  retry: "It will run again",
+  cancel: "Cancelled, or asked to stop",
+  hurry: "It is due now",
+};
+
 function Head({ task }: { task: TaskBody }) {
   const client = useQueryClient();
   const act = useMutation({
-    mutationFn: (what: "retry" | "cancel") =>
-      what === "retry"
-        ? call("POST /api/v1/tasks/{id}/retry", { params: { id: task.id } })
-        : call("POST /api/v1/tasks/{id}/cancel", { params: { id: task.id } }),
-    onSuccess: (_, what) => say(what === "retry" ? "It will run again" : "Cancelled, or asked to stop"),
+    mutationFn: (what: Act) => ACTS[what](task.id),
+    onSuccess: (_, what) => say(DONE[what]),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["task", task.id] }),
   });
-  const canRetry = ENDED.has(task.status) && task.status !== "COMPLETED";
-  const canCancel = !ENDED.has(task.status);
+  const mayAct = useMay("tasks:control");
+  const canRetry = mayAct && ENDED.has(task.status) && task.status !== "COMPLETED";
+  const canCancel = mayAct && !ENDED.has(task.status);
+  const canHurry = mayAct && task.status === "PENDING" && task.due_at !== null && Date.parse(task.due_at) > Date.now();
   useShortcut(
     "retry",
     useCallback(() => canRetry && act.mutate("retry"), [canRetry, act]),
@@ -117,6 +130,11 @@ function Head({ task }: { task: TaskBody }) {
           Retry
         </Button>
       )}
+      {canHurry && (
+        <Button icon={FastForward} busy={act.isPending} onClick={() => act.mutate("hurry")}>
+          Run now
+        </Button>
+      )}
       {canCancel && (
         <Button icon={Ban} tone="danger" busy={act.isPending} onClick={() => act.mutate("cancel")}>
           {task.cancel_requested ? "Stopping…" : "Cancel"}
@@ -126,7 +144,25 @@ function Head({ task }: { task: TaskBody }) {
   );
 }
 
-function factsOf(task: TaskBody): [string, React.ReactNode][] {
+/** How far the running attempt is, by its own word. */
+function TaskProgress({ progress: { done, total, message } }: { progress: ProgressBody }) {
+  const share = total ? Math.min(1, done / total) : null;
+  const words = total ? `${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : done.toLocaleString("en");
+  return (
+    <Panel label="Progress">
+      <div className={css.progress}>
+        <progress aria-label="Progress" max={1} {...(share === null ? {} : { value: share })} />
+        <span>
+          {words}
+          {share !== null && ` (${Math.floor(share * 100)} %)`}
+        </span>
+        {message && <span className={css.message}>{message}</span>}
+      </div>
+    </Panel>
+  );
+}
+
+function factsOf(task: TaskBody): Fact[] {
   const facts: [string, React.ReactNode][] = [
     [
       "Queue",

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { CircleHelp } from "lucide-react";
 import { call } from "@/api/client";
+import { every } from "@/api/queries";
 import { sentence } from "@/parts/States";
 import { Time } from "@/parts/Time";
 import css from "./Why.module.css";
@@ -10,7 +11,7 @@ export function Why({ id }: { id: string }) {
   const why = useQuery({
     queryKey: ["task", id, "why"],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/why", { params: { id }, signal }),
-    refetchInterval: 3_000,
+    refetchInterval: every(3_000),
   });
   if (!why.data) return null;
   return (

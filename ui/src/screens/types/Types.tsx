@@ -4,6 +4,7 @@ import { Play } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
+import { every } from "@/api/queries";
 import type { TypeBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Panel, ScreenHead } from "@/parts/Panel";
@@ -18,7 +19,7 @@ export function Types() {
   const types = useQuery({
     queryKey: ["types"],
     queryFn: ({ signal }) => call("GET /api/v1/types", { signal }),
-    refetchInterval: 10_000,
+    refetchInterval: every(10_000),
   });
   return (
     <>

@@ -2,8 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { LogOut } from "lucide-react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { useRefreshOn } from "@/api/queries";
+import { every, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Panel, ScreenHead } from "@/parts/Panel";
@@ -18,7 +19,7 @@ export function Workers() {
   const workers = useQuery({
     queryKey: ["workers"],
     queryFn: ({ signal }) => call("GET /api/v1/workers", { signal }),
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
   useRefreshOn("drumline.worker.", [["workers"]]);
   if (workers.isPending) return <Loading />;
@@ -51,6 +52,7 @@ export function Workers() {
 
 function Worker({ worker }: { worker: WorkerBody }) {
   const client = useQueryClient();
+  const mayDrain = useMay("workers:control");
   const drain = useMutation({
     mutationFn: () => call("POST /api/v1/workers/{id}/drain", { params: { id: worker.id } }),
     onSuccess: () => say(`${worker.label || worker.host} takes no more tasks`),
@@ -65,11 +67,11 @@ function Worker({ worker }: { worker: WorkerBody }) {
       aside={
         worker.should_drain ? (
           <span className={css.draining}>Draining</span>
-        ) : (
+        ) : mayDrain ? (
           <Button icon={LogOut} busy={drain.isPending} onClick={() => drain.mutate()}>
             Drain
           </Button>
-        )
+        ) : null
       }
     >
       <div className={css.worker}>

@@ -1,0 +1,112 @@
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { call } from "@/api/client";
+import { useMay } from "@/api/me";
+import { useAct } from "@/parts/act";
+import { Button } from "@/parts/Button";
+import { Field } from "@/parts/Field";
+import { Panel } from "@/parts/Panel";
+import { Sheet } from "@/parts/Sheet";
+import { Loading, Trouble } from "@/parts/States";
+import { Table } from "@/parts/Table";
+import { Time } from "@/parts/Time";
+import css from "./Settings.module.css";
+
+/** Settings that the whole fleet goes by, and that can be changed while it runs. */
+export function Config() {
+  const mayRead = useMay("config:read");
+  const mayWrite = useMay("config:write");
+  const [isOpen, setOpen] = useState(false);
+  const config = useQuery({
+    queryKey: ["config"],
+    queryFn: ({ signal }) => call("GET /api/v1/config", { signal }),
+    enabled: mayRead,
+  });
+  if (!mayRead) return null;
+  const found = config.data;
+  const settings = Object.entries(found?.settings ?? {}).sort();
+  return (
+    <Panel
+      title="Runtime configuration"
+      aside={mayWrite && found && <Button onClick={() => setOpen(true)}>Change</Button>}
+      flush
+    >
+      {config.isPending ? (
+        <Loading rows={2} />
+      ) : config.isError ? (
+        <Trouble error={config.error} onRetry={() => void config.refetch()} />
+      ) : settings.length === 0 ? (
+        <p className={css.note}>Nothing is set for the whole fleet: each process goes by its own settings.</p>
+      ) : (
+        <Table head={["Setting", "Value"]}>
+          {settings.map(([key, value]) => (
+            <tr key={key}>
+              <th scope="row">
+                <code>{key}</code>
+              </th>
+              <td>
+                <code>{JSON.stringify(value)}</code>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {found && found.version > 0 && (
+        <p className={css.note}>
+          Version {found.version}, by {found.changed_by ?? "somebody"}, <Time at={found.changed_at} />
+          {found.reason && `: ${found.reason}`}
+        </p>
+      )}
+      {isOpen && found && <ConfigSheet version={found.version} onClose={() => setOpen(false)} />}
+    </Panel>
+  );
+}
+
+function ConfigSheet({ version, onClose }: { version: number; onClose: () => void }) {
+  const [key, setKey] = useState("");
+  const [value, setValue] = useState("");
+  const [reason, setReason] = useState("");
+  const change = useAct(
+    () =>
+      call("PATCH /api/v1/config", {
+        body: {
+          version,
+          ...(value.trim() ? { set: { [key.trim()]: parsed(value) } } : { unset: [key.trim()] }),
+          ...(reason ? { reason } : {}),
+        },
+      }),
+    { done: (now) => `Version ${now.version} is in force`, changes: [["config"]], afterwards: onClose },
+  );
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    change.mutate();
+  }
+  return (
+    <Sheet title="Change the configuration" onClose={onClose}>
+      <form onSubmit={submit} style={{ display: "grid", gap: 14 }}>
+        <Field label="Setting" hint="Such as worker.concurrency, or worker.concurrency@gpu for workers of that label">
+          {(props) => <input {...props} required value={key} onChange={(event) => setKey(event.target.value)} />}
+        </Field>
+        <Field label="Value" hint="JSON or text; empty takes the setting away">
+          {(props) => <input {...props} value={value} onChange={(event) => setValue(event.target.value)} />}
+        </Field>
+        <Field label="Why" hint="For the audit log">
+          {(props) => (
+            <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+          )}
+        </Field>
+        <Button type="submit" tone="primary" busy={change.isPending} disabled={!key.trim()}>
+          {value.trim() ? "Set" : "Take away"}
+        </Button>
+      </form>
+    </Sheet>
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.trim();
+  }
+}
