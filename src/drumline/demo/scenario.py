@@ -32,6 +32,8 @@ def opening(seed: int, receiver: str) -> list[Ask]:
     luck = Random(f"opening {seed}")  # noqa: S311 - a story, not a secret
     return [
         Ask(path="/queues/newsletter/pause", body={"reason": "bounces of issue 41 are looked into"}),
+        Ask(method="PUT", path="/limits/reports", body={"queue": "reports", "max_concurrent": 3}),
+        Ask(method="PUT", path="/limits/payment-provider", body={"task": "shop.charge", "rate": "20/1s"}),
         *_watchers(receiver),
         *_keys(),
         Ask(method="PUT", path="/secrets/payment-token", body={"value": f"made up for the demo {seed}"}),

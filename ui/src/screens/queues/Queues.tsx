@@ -15,6 +15,7 @@ import { Empty, Loading, sentence, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { Limits } from "./Limits";
 import css from "./Queues.module.css";
 
 export function Queues() {
@@ -77,6 +78,9 @@ export function Queues() {
           </Table>
         </Panel>
       )}
+      <div className={css.limits}>
+        <Limits />
+      </div>
       {pausing && <PauseSheet queue={pausing} onClose={() => setPausing(null)} />}
     </>
   );

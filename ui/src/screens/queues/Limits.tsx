@@ -1,0 +1,147 @@
+import { useQuery } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { call } from "@/api/client";
+import { useMay } from "@/api/me";
+import { every } from "@/api/queries";
+import type { LimitBody } from "@/api/types";
+import { useAct } from "@/parts/act";
+import { Button } from "@/parts/Button";
+import { Field } from "@/parts/Field";
+import { Panel } from "@/parts/Panel";
+import { Sheet } from "@/parts/Sheet";
+import { Loading, Trouble } from "@/parts/States";
+import { Table } from "@/parts/Table";
+import css from "./Queues.module.css";
+
+/** How many tasks may run at once, and how often they may start, over all workers. */
+export function Limits() {
+  const mayWrite = useMay("queues:control");
+  const [editing, setEditing] = useState<LimitBody | "new" | null>(null);
+  const limits = useQuery({
+    queryKey: ["limits"],
+    queryFn: ({ signal }) => call("GET /api/v1/limits", { signal }),
+    refetchInterval: every(5_000),
+  });
+  const remove = useAct((name: string) => call("DELETE /api/v1/limits/{name}", { params: { name } }), {
+    done: (_, name) => `The limit ${name} is gone`,
+    changes: [["limits"]],
+  });
+  return (
+    <Panel
+      title="Limits"
+      aside={
+        mayWrite && (
+          <Button icon={Plus} onClick={() => setEditing("new")}>
+            New limit
+          </Button>
+        )
+      }
+      flush
+    >
+      {limits.isPending ? (
+        <Loading rows={2} />
+      ) : limits.isError ? (
+        <Trouble error={limits.error} onRetry={() => void limits.refetch()} />
+      ) : limits.data.items.length === 0 ? (
+        <p className={css.note}>No limit is set: tasks run as fast as workers take them.</p>
+      ) : (
+        <Table head={["Limit", "Of", "At once", "Running", "Rate", "For each", ""]}>
+          {limits.data.items.map((limit) => (
+            <tr key={`${limit.tenant}/${limit.name}`}>
+              <th scope="row">{limit.name}</th>
+              <td>{subjectOf(limit)}</td>
+              <td>{limit.max_concurrent?.toLocaleString("en") ?? "any number"}</td>
+              <td>{limit.running.toLocaleString("en")}</td>
+              <td>{limit.rate ?? "any"}</td>
+              <td>{limit.key ?? "–"}</td>
+              <td>
+                {mayWrite && (
+                  <>
+                    <Button onClick={() => setEditing(limit)}>Change</Button>{" "}
+                    <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate(limit.name)}>
+                      Delete
+                    </Button>
+                  </>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {editing && <LimitSheet of={editing === "new" ? null : editing} onClose={() => setEditing(null)} />}
+    </Panel>
+  );
+}
+
+function subjectOf({ queue, task }: LimitBody): string {
+  if (queue && task) return `${task} in ${queue}`;
+  return queue ? `the queue ${queue}` : (task ?? "everything");
+}
+
+function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void }) {
+  const [name, setName] = useState(of?.name ?? "");
+  const [fields, setFields] = useState({
+    queue: of?.queue ?? "",
+    task: of?.task ?? "",
+    most: of?.max_concurrent?.toString() ?? "",
+    rate: of?.rate ?? "",
+    key: of?.key ?? "",
+  });
+  const put = useAct(
+    () =>
+      call("PUT /api/v1/limits/{name}", {
+        params: { name: name.trim() },
+        body: {
+          queue: fields.queue.trim() || null,
+          task: fields.task.trim() || null,
+          max_concurrent: fields.most ? Number(fields.most) : null,
+          rate: fields.rate.trim() || null,
+          key: fields.key.trim() || null,
+        },
+      }),
+    { done: (limit) => `The limit ${limit.name} holds`, changes: [["limits"]], afterwards: onClose },
+  );
+  const field = (id: keyof typeof fields, label: string, hint: string, type = "text") => (
+    <Field label={label} hint={hint}>
+      {(props) => (
+        <input
+          {...props}
+          type={type}
+          min={type === "number" ? 1 : undefined}
+          value={fields[id]}
+          onChange={(event) => setFields({ ...fields, [id]: event.target.value })}
+        />
+      )}
+    </Field>
+  );
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    put.mutate();
+  }
+  return (
+    <Sheet title={of ? `Change ${of.name}` : "New limit"} onClose={onClose}>
+      <form onSubmit={submit} style={{ display: "grid", gap: 14 }}>
+        <Field label="Name">
+          {(props) => (
+            <input
+              {...props}
+              required
+              readOnly={of !== null}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        {field("queue", "Queue", "Empty for every queue")}
+        {field("task", "Task", "Empty for every task")}
+        {field("most", "At once", "How many may run at the same time; empty for any number", "number")}
+        {field("rate", "Rate", "How many may start in a time, such as 100/60s; empty for any")}
+        {field("key", "For each", "limit_key, or a place in the payload: each has the limit by itself")}
+        <Button type="submit" tone="primary" busy={put.isPending} disabled={!name.trim()}>
+          Set
+        </Button>
+      </form>
+    </Sheet>
+  );
+}
