@@ -107,8 +107,11 @@ def render(results: dict[str, Any]) -> str:
     lines += [
         _ratio(ours, systems, key, word) for key, word in (("drain_per_s", "Drain"), ("end_to_end_per_s", "End to end"))
     ]
-    shares = ", ".join(f"{COLUMNS[key]} {ours[key] / limit[key]:.0%}" for key in limit if ours.get(key))
+    shares = ", ".join(
+        f"{COLUMNS[key]} {ours[key] / limit[key]:.0%}" for key in COLUMNS if limit.get(key) and ours.get(key)
+    )
     lines += [f"Share of the limit that the engine reaches: {shares}.", ""]
+    lines += ["A lone task's limit is the same two commits and two words with Redis, one after the other.", ""]
     return "\n".join(lines)
 
 

@@ -1,86 +1,124 @@
 """The limit: the same statements and scripts that the engine issues, by a bare loop with no engine or worker around it.
 
-Two processes claim and settle; with `flow`, a third submits meanwhile. What the engine reaches of this is what its
-validation, batching, execution, logs and reports cost.
+Two processes claim and settle; with `flow`, a third submits meanwhile. All have opened their connections before the
+clock starts, as those of the engine have. What the engine reaches of this is what its validation, batching, execution,
+logs, reports and the scheduler's duties cost. The limit of a lone task is two durable commits and two words with Redis,
+one after the other, by one process that need not wake anybody.
 """
 
 import asyncio
 import multiprocessing
 import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from bench.scale.meter import percentiles
 from drumline.core.clock import SystemClock
 from drumline.core.ids import IdSource, SessionId
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Act
-from drumline.core.task import Lane, NewTask, Submitted
+from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
 from drumline.engine.engine import Engine
 from drumline.lifecycle.processes import run
 from drumline.ports.store import ClaimRequest, Hint, Settlement
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
-from drumline.wiring import open_engine
+from drumline.wiring import open_engine, wire
+from drumline.worker.holdings import GATHER
 
-SUBMIT: Final = 1000
+SUBMIT: Final = 500
 CLAIM: Final = 500
+FLIGHTS: Final = 2
 WORKERS: Final = 2
 PATIENCE: Final = 30.0
+LOOK_EVERY: Final = 0.002
+RATE: Final = 100
+START_SECONDS: Final = 5.0
+WARM_UP: Final = 50
 LANE: Final = Lane("default", "default", "noop", 0)
 
 _SPAWN = multiprocessing.get_context("spawn")
 
 
-def measure_limit(store_url: str, queue_url: str, count: int) -> dict[str, float]:
-    """Return tasks per second: filled, drained, and both at once."""
-    fill, drain = _round(store_url, queue_url, count, is_flow=False)
-    _, flow = _round(store_url, queue_url, count, is_flow=True)
-    return {"enqueue_bulk_per_s": fill, "drain_per_s": drain, "end_to_end_per_s": flow}
-
-
-def _round(store_url: str, queue_url: str, count: int, *, is_flow: bool) -> tuple[float, float]:
-    """Submit and drain `count` tasks, one after the other or at once; return both rates."""
+def measure_limit(store_url: str, queue_url: str, count: int) -> dict[str, Any]:
+    """Return tasks per second: filled, drained, and both at once; and how soon a lone task can start."""
     settings = Settings(store_url=Secret(store_url), queue_url=Secret(queue_url))
+    fill, drain = _round(settings, count, is_flow=False)
+    _, flow = _round(settings, count, is_flow=True)
+    with ProcessPoolExecutor(1, _SPAWN) as pool:
+        starts = pool.submit(_starts, settings).result()
+    return {
+        "enqueue_bulk_per_s": fill,
+        "drain_per_s": drain,
+        "end_to_end_per_s": flow,
+        "start_latency_ms": {name: value for name, value in percentiles(starts).items() if name != "max"},
+    }
+
+
+def _round(settings: Settings, count: int, *, is_flow: bool) -> tuple[float, float]:
+    """Submit and drain `count` tasks, one after the other or at once; return both rates."""
+    count -= count % (SUBMIT * FLIGHTS)
     done = _SPAWN.Value("q", 0)
-    ready, go = _SPAWN.Semaphore(0), _SPAWN.Event()
-    drains = [_SPAWN.Process(target=_drain, args=(settings, count, done, ready, go)) for _ in range(WORKERS)]
-    fills = _SPAWN.Process(target=_fill, args=(settings, count))
-    for process in drains:
+    ready, fill, drain = _SPAWN.Semaphore(0), _SPAWN.Event(), _SPAWN.Event()
+    drains = [_SPAWN.Process(target=_drain, args=(settings, count, done, ready, drain)) for _ in range(WORKERS)]
+    fills = _SPAWN.Process(target=_fill, args=(settings, count, ready, fill))
+    for process in (*drains, fills):
         process.start()
-    for _ in drains:
+    for _ in (*drains, fills):
         ready.acquire(timeout=PATIENCE)
     began = time.perf_counter()
+    fill.set()
     if is_flow:
-        go.set()
-    fills.start()
+        drain.set()
     fills.join()
     filled = time.perf_counter() - began
     if not is_flow:
         began = time.perf_counter()
-        go.set()
+        drain.set()
+    while done.value < count:
+        time.sleep(LOOK_EVERY)
+    drained = time.perf_counter() - began
     for process in drains:
         process.join()
-    return round(count / filled, 1), round(count / (time.perf_counter() - began), 1)
+    return round(count / filled, 1), round(count / drained, 1)
 
 
-def _fill(settings: Settings, count: int) -> None:
-    run(_submit(settings, count))
+def _fill(settings: Settings, count: int, ready: Any, go: Any) -> None:
+    run(_submit(settings, count, ready, go))
 
 
 def _drain(settings: Settings, count: int, done: Any, ready: Any, go: Any) -> None:
     run(_claim_and_settle(settings, count, done, ready, go))
 
 
-async def _submit(settings: Settings, count: int) -> None:
+def _starts(settings: Settings) -> list[float]:
+    kept: list[float] = []
+    run(_start_lone_tasks(settings, kept))
+    return kept
+
+
+async def _submit(settings: Settings, count: int, ready: Any, go: Any) -> None:
     engine = await open_engine(settings)
     ids = IdSource(SystemClock().now, Random(1))
-    for _ in range(0, count, 2 * SUBMIT):
-        await asyncio.gather(*(_submit_batch(engine, ids) for _ in range(2)))
+    await engine.store.now()
+    await engine.store.submit([])
+    ready.release()
+    await asyncio.to_thread(go.wait)
+    await asyncio.gather(*(_submitter(engine, ids, count // FLIGHTS) for _ in range(FLIGHTS)))
     await engine.close()
 
 
-async def _submit_batch(engine: Engine, ids: IdSource) -> None:
-    tasks = [NewTask(id=ids.next(), lane=LANE, payload=b'{"sent_ns":0}') for _ in range(SUBMIT)]
+async def _submitter(engine: Engine, ids: IdSource, count: int) -> None:
+    for _ in range(0, count, SUBMIT):
+        await _submit_batch(engine, ids, SUBMIT)
+
+
+async def _submit_batch(engine: Engine, ids: IdSource, count: int) -> None:
+    tasks = [NewTask(id=ids.next(), lane=LANE, payload=b'{"sent_ns":0}') for _ in range(count)]
     answers = await engine.store.submit(tasks)
     await engine.queue.push(
         [Hint(answer.id, LANE, answer.due_at) for answer in answers if isinstance(answer, Submitted)]
@@ -88,35 +126,74 @@ async def _submit_batch(engine: Engine, ids: IdSource) -> None:
 
 
 async def _claim_and_settle(settings: Settings, count: int, done: Any, ready: Any, go: Any) -> None:
-    engine = await open_engine(settings)
-    random = Random()
-    session = SessionId(random.getrandbits(63))
+    engine = await _open_filled(settings)
+    session = await _open_session(engine)
+    ready.release()
+    await asyncio.to_thread(go.wait)
+    await asyncio.gather(*(_claimer(engine, session, count, done) for _ in range(FLIGHTS)))
+    await engine.close()
+
+
+async def _open_filled(settings: Settings) -> Engine:
+    """Return an engine whose queue has been filled once, as the scheduler does: until then the store would choose."""
+    wired = await wire(settings)
+    if wired.sweeper is not None:
+        await wired.sweeper.pass_once()
+    return wired.engine
+
+
+async def _open_session(engine: Engine) -> SessionId:
+    session = SessionId(Random().getrandbits(63))
     await engine.store.open_session(
         session,
         SessionSpec(host="limit", pid=0, version="0", queues=(), types=(TaskType(name="noop"),), capacity=CLAIM),
     )
-    ready.release()
-    await asyncio.to_thread(go.wait)
-    await asyncio.gather(*(_claimer(engine, session, random, count, done) for _ in range(2)))
-    await engine.close()
+    return session
 
 
-async def _claimer(engine: Engine, session: SessionId, random: Random, count: int, done: Any) -> None:
+async def _claimer(engine: Engine, session: SessionId, count: int, done: Any) -> None:
+    random = Random()
     while done.value < count:
-        request = ClaimRequest(
-            session=session, nonce=random.getrandbits(63), limit=CLAIM, queues=(), names=("noop",), tenant=None
-        )
-        popped = await engine.queue.pop(request)
-        if popped is not None and popped.tasks:
-            request = ClaimRequest(
-                session=session, nonce=request.nonce, limit=CLAIM, queues=(), names=("noop",), hints=popped.tasks
-            )
-        (claim,) = await engine.store.claim([request])
-        if request.hints:
-            await engine.queue.drop(request.hints)
-        if not claim.tasks:
+        tasks = await _claim(engine, session, random)
+        if not tasks:
             await asyncio.sleep(0.002)
             continue
-        await engine.store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claim.tasks])
+        await _settle(engine, tasks)
         with done.get_lock():
-            done.value += len(claim.tasks)
+            done.value += len(tasks)
+        if len(tasks) < CLAIM // 2:
+            await asyncio.sleep(GATHER)  # as a busy worker does: small batches cost more
+
+
+async def _claim(engine: Engine, session: SessionId, random: Random) -> Sequence[ClaimedTask]:
+    request = ClaimRequest(
+        session=session, nonce=random.getrandbits(63), limit=CLAIM, queues=(), names=("noop",), tenant=None
+    )
+    popped = await engine.queue.pop(request)
+    if popped is not None and not popped.tasks and not popped.asks_store:
+        return ()
+    if popped is not None and popped.tasks:
+        request = replace(request, hints=popped.tasks)
+    (claim,) = await engine.store.claim([request])
+    return claim.tasks
+
+
+async def _settle(engine: Engine, tasks: Sequence[ClaimedTask]) -> None:
+    await engine.store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in tasks])
+
+
+async def _start_lone_tasks(settings: Settings, kept: list[float]) -> None:
+    """Keep the milliseconds from before a task is stored until it is claimed, a hundred times a second."""
+    engine = await _open_filled(settings)
+    session, random = await _open_session(engine), Random()
+    ids = IdSource(SystemClock().now, random)
+    began = time.perf_counter()
+    for turn in range(int(RATE * START_SECONDS)):
+        await asyncio.sleep(max(0.0, began + turn / RATE - time.perf_counter()))
+        sent = time.perf_counter()
+        await _submit_batch(engine, ids, 1)
+        tasks = await _claim(engine, session, random)
+        if turn >= WARM_UP:
+            kept.append((time.perf_counter() - sent) * 1000)
+        await _settle(engine, tasks)
+    await engine.close()

@@ -1,8 +1,11 @@
 """Fleets, their chance, and what their processes said when a test failed."""
 
 import os
+import re
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
@@ -16,6 +19,9 @@ MakeFleet = Callable[..., AbstractContextManager[Fleet]]
 _running: list[Fleet] = []
 _last_lines: list[tuple[str, str]] = []
 """What the processes of a fleet said that ended with its test."""
+_whole_logs: list[tuple[str, str]] = []
+EVIDENCE = Path(os.environ.get("DRUMLINE_TEST_EVIDENCE", ".evidence"))
+"""Where all that is known of a test that failed is kept: such a failure may not come again for days."""
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +50,7 @@ def make_fleet(tmp_path_factory: pytest.TempPathFactory) -> MakeFleet:
             yield fleet.start()
         except BaseException:
             _last_lines.extend(fleet.logs())
+            _whole_logs.extend((name, member.text) for name, member in fleet.members.items())
             raise
         finally:
             _running.remove(fleet)
@@ -67,5 +74,18 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.failed:
         told = [*_last_lines, *(lines for fleet in _running for lines in fleet.logs())]
         report.sections += [(f"last lines of {name}", lines) for name, lines in told]
+        report.sections.append(("evidence", f"all of it is in {_keep(report)}"))
     _last_lines.clear()
+    _whole_logs.clear()
     return report
+
+
+def _keep(report: pytest.TestReport) -> Path:
+    """Write down what is known of a failure, and return where."""
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"\W+", "-", report.nodeid.rpartition("::")[2])
+    file = EVIDENCE / f"{name}-{time.strftime('%Y%m%dT%H%M%S')}.txt"
+    logs = [*_whole_logs, *((name, member.text) for fleet in _running for name, member in fleet.members.items())]
+    parts = [("failure", report.longreprtext), ("load average", str(os.getloadavg())), *report.sections, *logs]
+    file.write_text("\n".join(f"== {title}\n{text}" for title, text in parts), encoding="utf-8")
+    return file.resolve()

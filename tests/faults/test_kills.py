@@ -39,10 +39,11 @@ def _kill_in_turn(fleet: Fleet, order: list[str], chance: Random) -> None:
     restarts: dict[str, float] = {}
     began = time.monotonic()
     for number, name in enumerate(order, 1):
-        fleet.kill(name)
+        print(f"{time.time():.3f} kill {name}: {fleet.kill(name)}")  # noqa: T201
         restarts[name] = time.monotonic() + chance.uniform(*DOWN_SECONDS)
         while restarts and (number == len(order) or time.monotonic() < began + number * KILL_EVERY):
             for due in [name for name, when in restarts.items() if time.monotonic() >= when]:
                 fleet.restart(due)
+                print(f"{time.time():.3f} start {due}: {fleet.members[due].pid}")  # noqa: T201
                 del restarts[due]
             time.sleep(0.05)
