@@ -62,7 +62,7 @@ class Peer:
 
 
 PEERS: Final = {
-    "drumline": Peer(needs=(), backlog=500_000, in_flight=1000, is_ours=True),
+    "drumline": Peer(needs=(), backlog=500_000, in_flight=4000, is_ours=True),
     "celery": Peer(needs=("celery[redis]", "hiredis"), backlog=25_000),
     "rq": Peer(needs=("rq", "hiredis"), backlog=8_000),
     "dramatiq": Peer(needs=("dramatiq[redis]", "hiredis"), backlog=60_000),
