@@ -68,7 +68,7 @@ ENV PATH=/opt/drumline/bin:$PATH \
 WORKDIR /var/lib/drumline
 VOLUME /var/lib/drumline
 USER 10001:10001
-EXPOSE 8080
+EXPOSE 8080 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=8s --start-period=60s --start-interval=2s --retries=3 CMD ["drumline-health"]
 ENTRYPOINT ["drumline"]

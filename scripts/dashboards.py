@@ -191,10 +191,10 @@ WORKERS = Dashboard(
         "Processes": (
             Panel(
                 "Processor",
-                {"{{instance}}": 'rate(process_cpu_seconds_total{job=~"drumline.*"}[$__rate_interval])'},
+                {"{{instance}}": 'rate(process_cpu_seconds_total{job=~".*drumline.*"}[$__rate_interval])'},
                 "percentunit",
             ),
-            Panel("Memory", {"{{instance}}": 'process_resident_memory_bytes{job=~"drumline.*"}'}, "bytes"),
+            Panel("Memory", {"{{instance}}": 'process_resident_memory_bytes{job=~".*drumline.*"}'}, "bytes"),
             Panel(
                 "Event loop, 99 %", {"{{instance}}": quantile(0.99, "drumline_event_loop_lag_seconds", "instance")}, "s"
             ),

@@ -1,9 +1,10 @@
 #!/opt/drumline/bin/python
 """Tell whether the Drumline process of this container lives: status 0 if it does, 1 with a reason if not.
 
-An API server has to answer at /livez. The other roles have no port; of them the main thread, which runs the event loop,
-has to get to run. Their duties and beats wake it several times a second, so one that does not run for seconds is stuck
-or stopped. What needs a backend is not asked: a process cannot be cured of an outage by being started again.
+An API server has to answer at /livez, and so has every role at its monitor port, if it has one. Of those without any
+port the main thread, which runs the event loop, has to get to run: their duties and beats wake it several times a
+second, so one that does not run for seconds is stuck or stopped. What needs a backend is not asked: a process cannot be
+cured of an outage by being started again.
 
 The process is found by its command line, since an init may stand before it; its id may also be given.
 """
@@ -30,11 +31,13 @@ def main(arguments: list[str]) -> int:
     if found is None:
         return _say("no Drumline process runs here")
     pid, role = found
-    if role in SERVERS and (reason := _why_silent(os.environ.get("DRUMLINE_PORT") or "8080")):
-        return _say(f"the API does not answer: {reason}")
-    if role not in SERVERS and not _runs(pid):
-        return _say(f"the {role} (process {pid}) has not run for {PATIENCE:g} s")
-    return 0
+    port = os.environ.get("DRUMLINE_MONITOR_PORT") or (
+        os.environ.get("DRUMLINE_PORT") or "8080" if role in SERVERS else None
+    )
+    if port is not None:
+        reason = _why_silent(port)
+        return _say(f"the {role} does not answer: {reason}") if reason else 0
+    return 0 if _runs(pid) else _say(f"the {role} (process {pid}) has not run for {PATIENCE:g} s")
 
 
 def _find(pid: int | None) -> tuple[int, str] | None:

@@ -101,12 +101,15 @@ def test_networks_volumes_and_files_that_are_named_exist() -> None:
 
 def test_addresses_agree(tmp_path: Path) -> None:
     prometheus = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
-    (scraped,) = (job for job in prometheus["scrape_configs"] if job["job_name"] == "drumline-api")
     (target,) = re.findall(r"server-template \S+ \d+ (\S+)", (DEPLOY / "compose" / "haproxy.cfg").read_text())
     told = settings_from(OURS["api"]["environment"], tmp_path)
 
     assert target == f"api:{PROMISED.port}"
-    assert (scraped["dns_sd_configs"][0]["names"], scraped["dns_sd_configs"][0]["port"]) == (["api"], PROMISED.port)
+    scraped = {job["job_name"]: job for job in prometheus["scrape_configs"]}
+    for role in ("api", "scheduler", "worker", "notifier"):
+        (found,) = scraped[f"drumline-{role}"]["dns_sd_configs"]
+        shown = settings_from(OURS[role]["environment"], tmp_path).monitor
+        assert (found["names"], found["port"], shown.host) == ([role], shown.port, "0.0.0.0")
     assert told.url == f"http://127.0.0.1:{PROMISED.port}"
     assert "api" in SERVICES["gateway"]["depends_on"]
 

@@ -38,7 +38,7 @@ def test_what_is_set_in_it_exists(tmp_path: Path) -> None:
     told = settings_from(dict(re.findall(r"(DRUMLINE_\w+)=(\S+)", LAST)), tmp_path)
 
     assert told.host == "0.0.0.0"
-    assert re.search(rf"^EXPOSE {told.port}$", LAST, flags=re.MULTILINE)
+    assert re.search(rf"^EXPOSE {told.port} 9464$", LAST, flags=re.MULTILINE)
     assert told.port == PROMISED.port
 
 

@@ -15,6 +15,7 @@ from drumline.worker.worker import CLOSE_SECONDS, LAST_SECONDS
 from scripts.generate_kustomize import BASE, make_base
 from tests.deploy.files import (
     CHART,
+    DEPLOY,
     OVERLAYS,
     PROMISED,
     Document,
@@ -56,8 +57,8 @@ def our_containers(documents: Sequence[Document]) -> list[tuple[str, Document, D
 
 
 def config_of(documents: Sequence[Document]) -> str:
-    maps = [document["data"]["drumline.yaml"] for document in documents if document["kind"] == "ConfigMap"]
-    return str(maps[0]) if maps else ""
+    maps = [document["data"] for document in documents if document["kind"] == "ConfigMap"]
+    return next((str(data["drumline.yaml"]) for data in maps if "drumline.yaml" in data), "")
 
 
 @pytest.mark.parametrize("values", VALUES, ids=named)
@@ -172,8 +173,42 @@ def test_ports_and_selectors_meet(source: Path) -> None:
         elif document["kind"] in {"HorizontalPodAutoscaler", "ScaledObject"}:
             assert document["spec"]["scaleTargetRef"]["name"] in templates
     (api,) = (one for _, _, one in our_containers(documents) if one["name"] == "api")
-    assert [port["containerPort"] for port in api["ports"]] == [PROMISED.port]
-    assert variables(api)["DRUMLINE_PORT"] == str(PROMISED.port)
+    told = variables(api)
+    assert [str(port["containerPort"]) for port in api["ports"]] == [
+        told["DRUMLINE_PORT"],
+        told["DRUMLINE_MONITOR_PORT"],
+    ]
+    assert told["DRUMLINE_PORT"] == str(PROMISED.port)
+
+
+@pytest.mark.parametrize("source", ALL, ids=named)
+def test_every_role_shows_how_it_is_at_the_port_where_it_is_asked(source: Path) -> None:
+    documents = given(source)
+    roles = {"api", "scheduler", "worker", "notifier"}
+
+    for name, _, container in our_containers(documents):
+        if container["name"] not in roles or not container.get("ports"):
+            assert container["name"] not in roles, name
+            continue
+        ports = {port["name"]: str(port["containerPort"]) for port in container["ports"]}
+        assert ports["monitor"] == variables(container)["DRUMLINE_MONITOR_PORT"]
+        for probe, path in (("startupProbe", "/livez"), ("readinessProbe", "/readyz"), ("livenessProbe", "/livez")):
+            assert container[probe]["httpGet"]["path"] == path
+            assert container[probe]["httpGet"]["port"] in ports
+
+
+def test_alerts_and_dashboards_come_with_the_chart() -> None:
+    documents = charted(CHART / "ci" / "production-values.yaml")
+    (rules,) = (document for document in documents if document["kind"] == "PrometheusRule")
+    boards = [
+        name
+        for document in documents
+        if document["kind"] == "ConfigMap" and document["metadata"]["labels"].get("grafana_dashboard") == "1"
+        for name in document["data"]
+    ]
+
+    assert rules["spec"] == yaml.safe_load((DEPLOY / "prometheus" / "rules" / "drumline.yml").read_text())
+    assert sorted(boards) == sorted(path.name for path in (DEPLOY / "grafana" / "dashboards").glob("*.json"))
 
 
 def _chosen(templates: dict[str, Document], selector: dict[str, str]) -> list[Document]:

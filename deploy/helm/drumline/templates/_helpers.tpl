@@ -93,6 +93,12 @@ env:
   - name: DRUMLINE_CONFIG
     value: {{ join "," $sources | quote }}
   {{- end }}
+  {{- if not .withoutMonitor }}
+  - name: DRUMLINE_MONITOR_PORT
+    value: {{ $root.Values.monitor.port | quote }}
+  - name: DRUMLINE_MONITOR_HOST
+    value: {{ $root.Values.monitor.host | quote }}
+  {{- end }}
   {{- range $secrets }}
   - name: {{ get $variables . }}
     value: /run/drumline/{{ get $root.Values.secret.keys . }}
@@ -232,14 +238,30 @@ annotations:
 {{- end -}}
 
 {{/* Of a role without a port: the main thread gets to run. */}}
-{{- define "drumline.probesWithoutPort" -}}
-livenessProbe:
-  exec:
-    command: [drumline-health]
-  initialDelaySeconds: 15
-  periodSeconds: 30
-  timeoutSeconds: 10
+{{/* The monitor port, where every role shows figures and health; roles without an API are probed there. */}}
+{{- define "drumline.monitorPort" -}}
+- name: monitor
+  containerPort: {{ .Values.monitor.port }}
+{{- end -}}
+
+{{- define "drumline.probes" -}}
+ports:
+  {{- include "drumline.monitorPort" . | nindent 2 }}
+startupProbe:
+  httpGet: {path: /livez, port: monitor}
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 60
+readinessProbe:
+  httpGet: {path: /readyz, port: monitor}
+  periodSeconds: 5
+  timeoutSeconds: 4
   failureThreshold: 3
+livenessProbe:
+  httpGet: {path: /livez, port: monitor}
+  periodSeconds: 15
+  timeoutSeconds: 5
+  failureThreshold: 6
 {{- end -}}
 
 {{- define "drumline.disruption" -}}
