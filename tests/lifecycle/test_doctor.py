@@ -1,7 +1,7 @@
 """The doctor finds what is wrong: on real services with a mistake in each, and by facts where no service can be had."""
 
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from drumline.backends.postgres import PostgresStore
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, SystemClock
 from drumline.core.examination import Finding, PostgresFacts, RedisFacts, Severity, TableFacts
-from drumline.core.session import SessionSpec, TaskType
+from drumline.core.ids import SessionId
+from drumline.core.session import SessionSpec, SessionView, TaskType
 from drumline.lifecycle.doctor.examining import examine
-from drumline.lifecycle.doctor.fleet import judge_cursors, judge_scheduler
+from drumline.lifecycle.doctor.fleet import judge_cursors, judge_scheduler, judge_workers
 from drumline.lifecycle.doctor.services import judge_clock, judge_postgres, judge_redis
 from drumline.ports.outbox import CursorView
+from drumline.ports.schedules import Watch
 from drumline.settings import Sources
 from tests.factories import open_session, submit
 from tests.harness import postgres as postgres_harness
@@ -170,7 +172,6 @@ async def test_workers_and_queues_that_miss_each_other_are_found_out(postgres_ur
     assert "no worker of the queue reports has the task print it, which is due" in texts
     assert any("serves only mial, where there is no task" in text for text in texts)
     assert any("worker.concurrency: must be at least 1" in text for text in texts)
-    assert "no scheduler was ever here" in texts
     assert not [text for text in texts if "paused" in text]
 
 
@@ -209,7 +210,7 @@ async def test_an_embedded_installation_that_is_well_is_said_to_be_so(tmp_path: 
     store = await SqliteStore.open(tmp_path / "data" / "drumline.db")
     await store.note_watch()
     spec = SessionSpec(host="h", pid=1, version="1", queues=(), types=(TaskType(name="work"),), capacity=1)
-    await store.open_session(7, spec)  # type: ignore[arg-type]
+    await store.open_session(SessionId(7), spec)
     await submit(store, "work")
     await store.close()
 
@@ -260,9 +261,30 @@ def test_the_facts_of_a_redis_mean_what_they_mean() -> None:
 
 def test_a_scheduler_that_is_gone_is_found_out() -> None:
     now = SystemClock().now()
+    spec = SessionSpec(host="h", pid=1, version="1", queues=(), types=(), capacity=1)
+    dead = SessionView(id=SessionId(7), spec=spec, opened_at=Instant(0), beat_at=Instant(now - 90_000), beat=1, held=1)
 
-    assert judge_scheduler(Instant(now - 5_000), now).severity is Severity.OK
-    assert judge_scheduler(Instant(now - 100_000), now).severity is Severity.PROBLEM
+    def severity(seen_at: int | None, *, has_schedules: bool, sessions: Sequence[SessionView] = ()) -> Severity:
+        seen = None if seen_at is None else Instant(seen_at)
+        due = Instant(now + 5_000) if has_schedules else None
+        watch = Watch(now=now, seen_at=seen, words=1, next_due=due, next_start=None, has_waiting=False)
+        return judge_scheduler(watch, sessions).severity
+
+    assert severity(now - 5_000, has_schedules=True) is Severity.OK
+    assert severity(now - 100_000, has_schedules=True) is Severity.PROBLEM
+    assert severity(None, has_schedules=True) is Severity.PROBLEM
+    assert severity(None, has_schedules=False) is Severity.OK  # nobody leaves word where nothing can be missed
+    assert severity(None, has_schedules=False, sessions=[dead]) is Severity.PROBLEM
+
+
+def test_a_worker_of_a_queue_that_is_empty_for_now_is_no_reason_to_worry() -> None:
+    now = SystemClock().now()
+    spec = SessionSpec(host="h", pid=1, version="1", queues=("mail",), types=(TaskType(name="a"),), capacity=1)
+    view = SessionView(id=SessionId(7), spec=spec, opened_at=now, beat_at=now, beat=1, held=0)
+
+    severities = {finding.check: finding.severity for finding in judge_workers([view], [], now)}
+
+    assert severities["worker.no_queue"] is Severity.NOTE
 
 
 def test_a_consumer_that_is_a_little_behind_is_no_news() -> None:

@@ -13,6 +13,7 @@ from drumline.core.session import SESSION_TTL, SessionView
 from drumline.core.task import Lane
 from drumline.lifecycle.doctor.findings import note, ok, problem, warning
 from drumline.ports.outbox import CursorView
+from drumline.ports.schedules import Watch
 from drumline.ports.store import QueueView, Store
 from drumline.settings.sources import check_runtime
 
@@ -33,8 +34,7 @@ async def examine_fleet(store: Store) -> AsyncIterator[Finding]:
         yield finding
     for finding in judge_workers(sessions, queues, now):
         yield finding
-    watch = await store.watch()
-    yield judge_scheduler(watch.seen_at, now)
+    yield judge_scheduler(await store.watch(), sessions)
     for finding in judge_cursors(await store.cursors(), now):
         yield finding
     for finding in judge_runtime((await store.runtime_config()).settings):
@@ -64,11 +64,15 @@ def judge_lanes(due: Sequence[Lane], sessions: Sequence[SessionView], queues: Se
 def judge_workers(sessions: Sequence[SessionView], queues: Sequence[QueueView], now: Instant) -> Iterator[Finding]:
     """Judge whether every worker has something to wait for, and lives."""
     known = {queue.name for queue in queues}
+    serves_all = any(not view.spec.queues for view in sessions)
+    served = known if serves_all else {queue for view in sessions for queue in view.spec.queues}
     for view in sessions:
         who = f"worker {session_text(view.id)} ({view.spec.label or view.spec.host})"
         if view.spec.queues and not known.intersection(view.spec.queues):
             text = f"{who} serves only {', '.join(view.spec.queues)}, where there is no task"
-            yield warning("worker.no_queue", text, "If that is meant, all is well; else look for a misspelt name.")
+            # On a quiet day that is as it should be; while others wait in vain, it is a misspelt name.
+            tell = warning if any(queue.name not in served for queue in queues if queue.queued) else note
+            yield tell("worker.no_queue", text, "If that is meant, all is well; else look for a misspelt name.")
         if not view.spec.types:
             yield warning("worker.no_tasks", f"{who} has no tasks", "Name its app: `drumline worker APP`.")
         if (silence := (now - view.beat_at) / 1000) > SESSION_TTL:
@@ -79,16 +83,19 @@ def judge_workers(sessions: Sequence[SessionView], queues: Sequence[QueueView], 
         yield note("worker.version", f"there are workers of version {', '.join(others)}; this is {__version__}")
 
 
-def judge_scheduler(seen_at: Instant | None, now: Instant) -> Finding:
-    """Judge whether a scheduler is there."""
-    advice = (
-        "Start one (`drumline scheduler`): without it no schedule fires, and what dead workers held is not given on."
-    )
-    if seen_at is None:
-        return warning("scheduler", "no scheduler was ever here", advice)
-    if (silence := (now - seen_at) / 1000) > GONE_SECONDS:
+def judge_scheduler(watch: Watch, sessions: Sequence[SessionView]) -> Finding:
+    """Judge whether a scheduler is there: it leaves word while there are schedules, and closes silent sessions."""
+    advice = "Start one (`drumline scheduler`): without it no schedule fires, and what dead workers held is stuck."
+    has_schedules = watch.next_due is not None or watch.has_waiting
+    silence = None if watch.seen_at is None else (watch.now - watch.seen_at) / 1000
+    if has_schedules and silence is None:
+        return problem("scheduler", "there are schedules, and no scheduler was ever here", advice)
+    if has_schedules and silence is not None and silence > GONE_SECONDS:
         return problem("scheduler", f"no scheduler has been heard of for {silence:.0f} s", advice)
-    return ok("scheduler", "a scheduler is at work")
+    if any(watch.now - view.beat_at > GONE_SECONDS * 1000 for view in sessions):
+        return problem("scheduler", "workers are silent, and no scheduler gives their tasks to others", advice)
+    text = "a scheduler is at work" if has_schedules else "nobody misses a scheduler: there is no schedule"
+    return ok("scheduler", text)
 
 
 def judge_cursors(cursors: Sequence[CursorView], now: Instant) -> Iterator[Finding]:
