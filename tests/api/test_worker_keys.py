@@ -164,3 +164,18 @@ async def test_a_worker_whose_session_was_closed_is_told_so(acme: Said) -> None:
 
     assert beat.json()["is_open"] is False
     assert (await acme("DELETE", f"{SESSIONS}/{session}")).status_code == 204
+
+
+async def test_a_claim_or_change_reaches_no_queue_that_the_key_is_not_for(http: httpx.AsyncClient) -> None:
+    narrow = worker(http, (await made(http, role="worker", queues=["mail"]))["key"])
+    await submitted(http, "default", queue="other")
+    session = await opened(narrow)
+    path = f"{SESSIONS}/{session}"
+
+    problem(await narrow("POST", f"{path}/claim", limit=1, queues=["other"]), 403, "forbidden", "queues")
+    problem(await narrow("PATCH", path, queues=["other"], capacity=1), 403, "forbidden", "queues")
+    everything = await narrow("POST", f"{path}/claim", limit=1, queues=[])
+    assert everything.json()["tasks"] == []
+    assert (await narrow("PATCH", path, queues=[], capacity=7)).status_code == 204
+    (seen,) = (await http.get("/api/v1/workers")).json()["items"]
+    assert (seen["queues"], seen["capacity"]) == (["mail"], 7)

@@ -251,3 +251,20 @@ async def test_a_task_claimed_just_before_a_beat_is_not_a_ghost(store: Store, cl
     await store.beat([beat(ada)])
 
     assert (await store.reap([], poison_after=5)).ghosts == 0
+
+
+async def test_a_session_says_what_it_serves_now_and_keeps_what_it_can_run(store: Store) -> None:
+    ada = await open_session(store, "work", queues=["a"])
+    bob = await open_session(store, "work")
+
+    await store.change_session(ada, queues=["b", "c"], capacity=20)
+
+    (spec, other) = await store.session_specs([ada, bob])
+    assert spec is not None
+    assert (spec.queues, spec.capacity, spec.names) == (("b", "c"), 20, ("work",))
+    assert other is not None
+    assert other.queues == ()
+    await store.close_session(ada)
+    await store.change_session(ada, queues=[], capacity=1)
+    closed = {view.id: view.spec.capacity for view in await store.sessions(closed=True)}
+    assert closed[ada] == 20

@@ -3,7 +3,9 @@
 import asyncio
 
 from msgspec import Raw
+from msgspec.structs import replace
 
+from drumline.backends.remote import RemoteGateway
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
@@ -11,10 +13,13 @@ from drumline.core.progress import Progress, ProgressNote
 from drumline.core.retry import Backoff
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import State
+from drumline.engine.configuration import Standing
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway, Report
 from drumline.ports.store import Artifact, LogChunk
 from tests.factories import request
+from tests.gateway.conftest import KEY
+from tests.gateway.wire import Wire
 
 WORKER = SessionSpec(host="h", pid=7, version="1", queues=(), types=(TaskType(name="work", doc="d"),), capacity=3)
 A_WHILE = 10.0
@@ -171,3 +176,35 @@ async def test_how_far_an_attempt_is_reaches_the_store(engine: Engine, gateway: 
     await gateway.report_progress([ProgressNote(Lease(lease.task, lease.epoch, lease.nonce ^ 1), Progress(9))])
 
     assert await engine.store.progress([stored.id]) == [Progress(1.5, None, "half way")]
+
+
+async def test_a_claim_may_name_other_queues_than_the_session_was_opened_with(engine: Engine, gateway: Gateway) -> None:
+    for queue in ("a", "b"):
+        await engine.submissions.submit(request(queue=queue))
+    session = await gateway.open_session(replace(WORKER, queues=("a",)))
+
+    (other,) = await gateway.claim(session, limit=5, wait=0, queues=("b",))
+    await gateway.change_session(session, queues=("b",), capacity=9)
+    await engine.submissions.submit(request(queue="b"))
+    (again,) = await gateway.claim(session, limit=5, wait=0, queues=("b",))
+    (rest,) = await gateway.claim(session, limit=5, wait=0, queues=())
+
+    assert (other.queue, again.queue, rest.queue) == ("b", "b", "a")
+    (view,) = await engine.sessions.list()
+    assert (view.spec.queues, view.spec.capacity) == (("b",), 9)
+
+
+async def test_a_remote_worker_hears_of_the_runtime_configuration_and_of_its_own_part_only(
+    engine: Engine, wire: Wire
+) -> None:
+    engine.configuration.check = lambda _key, value: value
+    async with RemoteGateway("http://drumline", api_key=KEY, transport=wire) as remote:
+        session = await remote.open_session(WORKER)
+        await engine.configuration.change({"worker.concurrency": 9, "access.admin_rate": "1/1s"}, by="ada")
+        engine.configuration.standing = Standing(version=1)
+        await remote.beat(Beat(session=session))
+
+        assert remote.config_version == 1
+        config = await remote.runtime_config()
+
+    assert (config.version, config.settings) == (1, {"worker.concurrency": 9})
