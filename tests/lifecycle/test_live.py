@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
@@ -15,7 +16,7 @@ from drumline.core.runtime_config import RuntimeConfig
 from drumline.engine.configuration import Standing
 from drumline.engine.engine import Engine
 from drumline.lifecycle.live import Live, following
-from drumline.settings import Settings, Sources
+from drumline.settings import Secret, Settings, Sources
 from drumline.settings.sources import check_runtime
 from tests.harness.parameters import Parameters
 
@@ -136,6 +137,19 @@ async def test_what_is_not_live_waits_for_a_restart(fleet: Fleet, file: Path) ->
     write(file, "worker: {concurrency: 4}\n")
     await look(live)
     assert not live.standing.restart
+
+
+async def test_what_a_process_found_out_by_itself_needs_no_restart(fleet: Fleet, file: Path) -> None:
+    sources = Sources(SOON, config=str(file))
+    found = replace(sources.load().settings, api_key=Secret("sk_of_the_data_folder"))
+    live = Live(found, sources, fleet)
+
+    await live.begin()
+    write(file, "worker: {concurrency: 5}\n")
+    await look(live)
+
+    assert not live.standing.restart
+    assert (live.settings.api_key, live.settings.worker.concurrency) == ("sk_of_the_data_folder", 5)
 
 
 async def test_the_fleets_configuration_wins_and_gives_back(fleet: Fleet, file: Path) -> None:

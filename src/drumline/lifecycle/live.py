@@ -112,6 +112,7 @@ class Live:
         self.settings = settings
         self.standing = Standing()
         self._first = settings
+        self._read: Settings | None = None
         self._sources = sources or Fixed(settings)
         self._runtime = runtime
         self._config = NO_CONFIG
@@ -195,7 +196,11 @@ class Live:
             self._refuse(error.message)
             return
         wanted = {path: value_at(loaded.settings, path) for path in LEAVES}
-        restart = tuple(path for path, value in wanted.items() if not LEAVES[path].is_live and value != self._at(path))
+        # What was read first, not what the process goes by: it may have found a key of its own since.
+        first = self._read = self._read or loaded.settings
+        restart = tuple(
+            path for path, value in wanted.items() if not LEAVES[path].is_live and value != value_at(first, path)
+        )
         if restart and restart != self.standing.restart:
             log.warning("settings.need_restart", settings=list(restart))
         kept = {path: value if LEAVES[path].is_live else self._at(path) for path, value in wanted.items()}

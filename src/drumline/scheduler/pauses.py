@@ -5,7 +5,7 @@ operator has paused stays the operator's.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import structlog
@@ -50,13 +50,20 @@ class PauseKeeper:
     async def _pause(self, wanted: frozenset[str]) -> int:
         async with asyncio.timeout(ANSWER_SECONDS):
             paused = set(await self._store.paused_queues())
-            tenants = [tenant.name for tenant in await self._store.list_tenants(limit=TENANTS_AT_ONCE)]
+            tenants = [tenant async for tenant in self._tenants()]
         missing = sorted({(tenant, queue) for tenant in (DEFAULT_TENANT, *tenants) for queue in wanted} - paused)
         for tenant, queue in missing:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self._control.pause_queue(queue, tenant=tenant, reason=REASON)
             log.info("queue.paused", tenant=tenant, queue=queue, reason=REASON)
         return len(missing)
+
+    async def _tenants(self) -> AsyncIterator[str]:
+        after: str | None = None
+        while page := await self._store.list_tenants(limit=TENANTS_AT_ONCE, after=after):
+            for tenant in page:
+                yield tenant.name
+            after = page[-1].name
 
     async def _resume_others(self, wanted: frozenset[str]) -> int:
         async with asyncio.timeout(ANSWER_SECONDS):

@@ -110,6 +110,8 @@ class Worker:
 
         What runs goes on, in a slot or queue that the worker has no more, too; the rest holds from the next start.
         """
+        if settings == self._settings:
+            return
         self._settings = settings
         self._desk.holdings.resize(settings.capacity)
         self._desk.reports.resize(settings.report_batch)
