@@ -36,6 +36,7 @@ async def test_a_limit_is_set_and_set_again(http: httpx.AsyncClient) -> None:
         ({"queue": "slow", "max_concurrent": 0}, "max_concurrent"),
         ({"queue": "slow", "rate": "often"}, "rate"),
         ({"queue": "slow", "rate": "20000/s"}, "rate"),
+        ({"queue": "slow", "rate": "unlimited"}, "rate"),
         ({"queue": "slow", "rate": "1/s", "key": "customer"}, "key"),
         ({"queue": "not a queue", "rate": "1/s"}, "queue"),
         ({"task": "", "rate": "1/s"}, "task"),

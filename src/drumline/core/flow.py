@@ -120,9 +120,7 @@ def accept_limit(name: str, request: LimitRequest, *, tenant: str) -> FlowLimit:
         raise Invalid("must be given, or rate, or both", field="max_concurrent")
     if request.max_concurrent is not None and not 1 <= request.max_concurrent <= MOST_CONCURRENT:
         raise Invalid(f"must be from 1 to {MOST_CONCURRENT:,}", field="max_concurrent")
-    rate = None if request.rate is None else parse_rate(request.rate, field="rate")
-    if rate is not None and rate.requests > MOST_STARTS:
-        raise Invalid(f"must be at most {MOST_STARTS:,} starts; give a shorter period", field="rate")
+    rate = None if request.rate is None else _parse_rate(request.rate)
     return FlowLimit(
         tenant=tenant,
         name=check_queue(name, field="name"),
@@ -193,6 +191,15 @@ def choose(
             for slots in candidate.slots:
                 left[slots] -= 1
     return chosen
+
+
+def _parse_rate(text: str) -> Rate:
+    rate = parse_rate(text, field="rate")
+    if rate is None:
+        raise Invalid('must be a rate such as "50/s"; leave it out where there is none', field="rate")
+    if rate.requests > MOST_STARTS:
+        raise Invalid(f"must be at most {MOST_STARTS:,} starts; give a shorter period", field="rate")
+    return rate
 
 
 def _differ(first: str | None, second: str | None) -> bool:
