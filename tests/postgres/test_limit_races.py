@@ -15,6 +15,7 @@ from tests.factories import claim_request, open_session, submit
 
 PROCESSES = 5
 MOST = 3
+NAMES = ("work", "other", "third")
 LEASES = 60
 SECONDS = 30.0
 """So many leases are enough, and so long it may take on a busy machine."""
@@ -52,17 +53,18 @@ async def most_leases(url: str, progress: Progress) -> int:
 
 
 async def work(store: PostgresStore, seed: int, progress: Progress) -> None:
-    """Claim, and end leases in every way there is."""
+    """Claim, and end leases in every way there is. Not all can run the same: they meet only in the limit."""
     random = Random(seed)
-    session = await open_session(store)
+    name = NAMES[seed % len(NAMES)]
+    session = await open_session(store, name)
     while not progress.is_enough:
-        (answer,) = await store.claim([claim_request(session, limit=random.choice([1, 2, 5]), limited=True)])
+        (answer,) = await store.claim([claim_request(session, name, limit=random.choice([1, 2, 5]), limited=True)])
         progress.leases += len(answer.tasks)
         await asyncio.sleep(random.random() * 0.01)
         if random.random() < 0.15:  # it dies, and all that it holds is taken from it
             while session not in (await store.reap([(session, 0)], poison_after=1000)).sessions:
                 pass  # another is reaping
-            session = await open_session(store)
+            session = await open_session(store, name)
         else:
             acts = [random.choice([Act.COMPLETE, Act.RELEASE, Act.SNOOZE]) for _ in answer.tasks]
             ends = [Settlement(lease=task.lease, act=act) for task, act in zip(answer.tasks, acts, strict=True)]
@@ -74,9 +76,9 @@ async def test_many_processes_never_exceed_a_limit_and_never_stop_below_it(
     stores: list[PostgresStore], postgres_url: str
 ) -> None:
     store = stores[0]
-    await store.set_limit(accept_limit("few", LimitRequest(task="work", max_concurrent=MOST), tenant="default"))
-    for _ in range(400):
-        await submit(store)
+    await store.set_limit(accept_limit("few", LimitRequest(queue="default", max_concurrent=MOST), tenant="default"))
+    for number in range(300):
+        await submit(store, NAMES[number % len(NAMES)])
     progress = Progress()
 
     async with asyncio.timeout(SECONDS):
@@ -87,8 +89,8 @@ async def test_many_processes_never_exceed_a_limit_and_never_stop_below_it(
     assert most == MOST
     # Nobody holds anything now: all the slots are there to be had.
     await store.reap([], poison_after=1000)
-    ada = await open_session(store)
-    (answer,) = await store.claim([claim_request(ada, limit=50, limited=True)])
+    ada = await open_session(store, *NAMES)
+    (answer,) = await store.claim([claim_request(ada, *NAMES, limit=50, limited=True)])
     assert len(answer.tasks) == MOST
 
 
