@@ -63,6 +63,14 @@ async def test_a_schedule_that_comes_with_a_job_is_written_down_like_any_other(h
     )  # fmt: skip
 
 
+async def test_who_only_asks_what_would_be_done_has_done_nothing(http: httpx.AsyncClient) -> None:
+    asked = await http.post("/api/v1/bulk", json={"act": "retry", "all": True, "dry_run": True})
+    done = await http.post("/api/v1/bulk", json={"act": "retry", "all": True})
+
+    assert (asked.status_code, done.status_code) == (200, 202)
+    assert [row["act"] for row in await rows(http)] == ["bulk.begin"]
+
+
 async def test_an_act_is_asked_before_and_answered_after(http: httpx.AsyncClient) -> None:
     await http.post("/api/v1/queues/mail/pause", json={"reason": "provider is down"})
 

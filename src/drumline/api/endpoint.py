@@ -116,7 +116,9 @@ class _Steps:
         return await recorded(call, entry, self.operation.handler)
 
     def _act(self, body: Any) -> str | None:
-        """Return the word under which the audit log has a request with this body; None if it has none."""
+        """Return the word under which the audit log has a request with this body; None if nothing is done by it."""
+        if getattr(body, "dry_run", False):
+            return None
         return self._usual_act or self.operation.act_of(body)
 
     def watched(self, reply: Stream, scope: Scope) -> Stream:

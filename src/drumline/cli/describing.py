@@ -35,9 +35,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
     print_line("name", tidy(task["name"]))
     print_line("queue", task["queue"] + (f", priority {task['priority']}" if task["priority"] else ""))
     _print_times(task)
-    print_line(
-        "attempt", f"{task['attempt']} of {task['retries'] + 1}" + (f", on {task['worker']}" if task["worker"] else "")
-    )
+    print_line("attempt", attempt_text(task) + (f", on {task['worker']}" if task["worker"] else ""))
     print_line("progress", progress_text(task))
     print_line("timeout", None if task["timeout"] is None else span(task["timeout"]))
     print_line("tags", ", ".join(task["tags"]))
@@ -54,6 +52,12 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
         typer.echo()
         is_fitted = is_terminal()
         print_table(attempts, ATTEMPTS, width=terminal_width() if is_fitted else None, is_relative=is_fitted)
+
+
+def attempt_text(task: dict[str, Any]) -> str:
+    """Return the number of a task's attempt, and of how many; somebody who retries it gives it all of them anew."""
+    most = task["retries"] + 1
+    return f"{task['attempt']} of {most}" if task["attempt"] <= most else str(task["attempt"])
 
 
 def progress_text(task: dict[str, Any]) -> str | None:
