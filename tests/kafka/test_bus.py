@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic
+from drumline.backends.kafka.bus import PRODUCING
 from drumline.core.errors import Unavailable
 from drumline.ports.bus import Channel, Message
 from tests.harness.kafka import USER, KafkaServer
@@ -27,6 +28,18 @@ async def test_what_was_sent_is_kept(options: KafkaOptions) -> None:
 
     assert await bus.sent(seconds=30)
     assert bus.reason == ""
+    await bus.close()
+
+
+async def test_more_than_there_is_room_for_is_sent_piece_by_piece(
+    options: KafkaOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PRODUCING, "queue.buffering.max.messages", 5)
+    bus = KafkaBus(options)
+
+    await bus.send([message()] * 23)
+
+    assert await bus.sent(seconds=30)
     await bus.close()
 
 

@@ -23,6 +23,8 @@ from drumline.ports.bus import Message
 T = TypeVar("T")
 
 ADMIN_SECONDS: Final = 4.0
+ROOM_SECONDS: Final = 4.0
+"""How long it may take until there is room for more: a page of large dead letters is more than a producer holds."""
 HEADERS: Final[dict[str, str | bytes | None]] = {"content-type": "application/cloudevents+json; charset=UTF-8"}
 """Says that a message is a whole CloudEvent, as its protocol binding for Kafka wants it."""
 
@@ -89,6 +91,15 @@ class KafkaBus:
             self._make_topics()
             producer = self._producer = self._producer or self._new_producer()
             for message in messages:
+                self._produce(producer, message)
+        except (KafkaException, BufferError) as error:
+            self._drop()
+            raise self._unavailable(_words(error)) from error
+
+    def _produce(self, producer: Producer, message: Message) -> None:
+        """Hand a message over; where there is no room for it, once some of the others are kept."""
+        for waits in (ROOM_SECONDS, 0.0):
+            try:
                 producer.produce(
                     self._options.topics[message.channel].name,
                     message.value,
@@ -96,9 +107,12 @@ class KafkaBus:
                     headers=HEADERS,
                     on_delivery=self._note_refusal,
                 )
-        except (KafkaException, BufferError) as error:
-            self._drop()
-            raise self._unavailable(_words(error)) from error
+            except BufferError:
+                if not waits:
+                    raise
+                producer.flush(waits)
+            else:
+                return
 
     def _is_sent(self, seconds: float) -> bool:
         if self._producer is None:
