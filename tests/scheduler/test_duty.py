@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 from structlog.testing import capture_logs
 
+from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
-from drumline.scheduler.duty import LONGEST_BACKOFF, Rounds
+from drumline.core.metrics import Metrics
+from drumline.scheduler.duty import LONGEST_BACKOFF, LONGEST_PASS, Rounds
 
 
 class Scripted:
@@ -99,3 +101,43 @@ async def test_a_stop_ends_the_pause() -> None:
         await running
 
     assert duty.passes == 1
+
+
+async def test_passes_are_counted_by_how_they_ended() -> None:
+    metrics = Metrics()
+    rounds = Rounds(Scripted(None, Unavailable("away"), None), metrics=metrics)
+
+    for _ in range(3):
+        await rounds.pass_safely()
+
+    assert metrics.passes.values == {("scripted", "done"): 2, ("scripted", "failed"): 1}
+    assert sum(metrics.pass_seconds.series["scripted",].counts) == 3
+
+
+async def test_a_duty_that_hangs_is_found_and_one_that_fails_is_not_taken_for_it() -> None:
+    clock = ManualClock()
+    metrics = Metrics(clock)
+    failing = Scripted(Unavailable("away"))
+
+    class Hanging(Scripted):
+        name = "hanging"
+
+        async def pass_once(self) -> None:
+            await super().pass_once()
+            await asyncio.Event().wait()
+
+    hanging, stop = Hanging(), asyncio.Event()
+    tasks = [asyncio.create_task(Rounds(duty, metrics=metrics).run(stop)) for duty in (failing, hanging)]
+    await asyncio.gather(failing.passed.wait(), hanging.passed.wait())
+    await asyncio.sleep(0)
+
+    clock.advance(LONGEST_PASS)
+    assert metrics.vitals.stuck() == {}
+    clock.advance(hanging.every + 0.1)
+    stuck = metrics.vitals.stuck()
+
+    tasks[1].cancel()
+    stop.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert "hanging" in stuck
+    assert metrics.vitals.idle().keys() == {"hanging"}
