@@ -35,7 +35,7 @@ SELECT 2, n, gen_random_uuid(), 1, n FROM generate_series(1, {WAITING}) AS n;
 NAMES = ABLE | {"names": ["work", "few", "keyed"]}
 ASKED: dict[str, Any] = {"limits": [1, 2], "keys": [0, 1], "since": [0, 0]}
 HOT: dict[str, dict[str, Any]] = {
-    "claim_due": CLAIM | NAMES | {
+    "claim_shared": CLAIM | NAMES | {
         "limits": [20], "cursor_lanes": [], "cursor_due_at": [], "cursor_tasks": [],
         "share_tenants": ["acme"], "share_levels": [5_000_000], "share_steps": [1_000_000], "now": 10**9,
     },
@@ -85,4 +85,4 @@ async def test_what_waits_under_limits_or_for_its_share_is_found_by_index(
             if node["Node Type"].startswith("Index")
         ]
         assert max(read, default=0) <= 200, f"{name} reads {max(read)} rows"
-        assert name != "claim_due" or found[0]["Actual Rows"] == 0  # the wide rows are not there
+        assert name != "claim_shared" or found[0]["Actual Rows"] == 0  # the wide rows are not there

@@ -36,7 +36,8 @@ CLAIM = ABLE | {"sessions": [7], "nonces": [5], "act": 3}
 USUAL = {f"usual_{name}": None for name in ("epochs", "nonces", "acts", "outcomes", "results", "errors")}
 
 HOT: dict[str, dict[str, Any]] = {
-    "claim_due": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]],
+    "claim_due": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]]},
+    "claim_shared": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]],
     "share_tenants": ["default"], "share_levels": [0], "share_steps": [1]},
     "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1], "limited": False},
     "next_due": ABLE,

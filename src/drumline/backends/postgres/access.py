@@ -19,6 +19,8 @@ class Access:
         self._cursors = Cursors()
         self._floor = Floor()
         self._clock = clock
+        self._are_tenants = False
+        self._tenants_at = float("-inf")
         self._keys_seen: dict[int, int] = {}
         """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
 

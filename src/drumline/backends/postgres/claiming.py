@@ -31,6 +31,8 @@ Ranked = tuple[int, TaskId, ClaimedTask]
 """A task after what it is ranked by: its score, then its id."""
 
 MOST_AT_ONCE = 10_000
+TENANTS_LAST = 0.2
+"""Seconds after which it is asked again whether there are several tenants."""
 
 
 class Claiming(Limiting):
@@ -152,15 +154,19 @@ class Claiming(Limiting):
         limits = [max(0, min(request.limit, MOST_AT_ONCE) - len(taken[place])) for place, request in group]
         shares = group[-1][1].shares
         began = time.monotonic()
+        is_shared = able[2] is None and await self._has_tenants()
+        standing: dict[str, Any] = {
+            "share_tenants": [share.tenant for share in shares],
+            "share_levels": [share.level for share in shares],
+            "share_steps": [share.step for share in shares],
+        }
         rows = await self._database.fetch(
             Line.CLAIM,
-            "claim_due",
+            "claim_shared" if is_shared else "claim_due",
             sessions=[request.session for _, request in group],
             nonces=[request.nonce for _, request in group],
             limits=limits,
-            share_tenants=[share.tenant for share in shares],
-            share_levels=[share.level for share in shares],
-            share_steps=[share.step for share in shares],
+            **(standing if is_shared else {}),
             cursor_lanes=list(places),
             cursor_due_at=[place.due_at for place in places.values()],
             cursor_tasks=[place.task for place in places.values()],
@@ -173,6 +179,16 @@ class Claiming(Limiting):
         self._cursors.found(_firsts(rows))
         await self._hand_over(rows, group, taken)
         return sum(limits) - len(rows)
+
+    async def _has_tenants(self) -> bool:
+        """Tell whether there are tasks of several tenants: once there are, there always will be."""
+        if self._are_tenants or len(self._lanes.tenants) > 1:
+            return True
+        now = time.monotonic()
+        if now - self._tenants_at > TENANTS_LAST:
+            self._tenants_at = now
+            ((self._are_tenants,),) = await self._database.fetch(Line.CLAIM, "has_tenants", repeat=True)
+        return self._are_tenants
 
     async def _hand_over(self, rows: Rows, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         lanes = await self._lanes.lanes({row[2] for row in rows})

@@ -18,6 +18,8 @@ class Lanes:
         self._database = database
         self._numbers: dict[Lane, int] = {}
         self._lanes: dict[int, Lane] = {}
+        self.tenants: set[str] = set()
+        """Those whose lanes were met."""
 
     async def numbers(self, lanes: Iterable[Lane]) -> Mapping[Lane, int]:
         """Return the numbers of lanes, giving one to those that are new.
@@ -65,3 +67,4 @@ class Lanes:
             lane = Lane(*words)
             self._numbers[lane] = number
             self._lanes[number] = lane
+            self.tenants.add(lane.tenant)

@@ -3,9 +3,8 @@
 --   fence       epoch rises, nonce is new
 --   :sessions, :nonces  one per request; all requests can run the same
 --   :limits     how many tasks each request wants; they are served in order
---   :share_*    for some tenants where they stand and what a task raises them by; the others stand at 0
 --   :cursor_*   for some lanes where to begin; what lies before was running or gone when somebody looked last
--- Lanes are merged by score, and tenants by their shares where there are several. First it is counted, without locks, how many of the best each lane has; then so many of
+-- Lanes are merged by score. First it is counted, without locks, how many of the best each lane has; then so many of
 -- each lane are locked, passing over those that others are claiming. One lane needs no counting.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
@@ -39,7 +38,7 @@ slot AS MATERIALIZED (
 ),
 
 open_lane AS MATERIALIZED (
-    SELECT lane.id, lane.priority, lane.tenant FROM drumline.lane
+    SELECT lane.id, lane.priority FROM drumline.lane
     WHERE
         lane.name = any(:names::text [])
         AND (cardinality(:queues::text []) = 0 OR lane.queue = any(:queues))
@@ -59,16 +58,12 @@ open_lane AS MATERIALIZED (
 
 lane_from AS MATERIALIZED (
     SELECT
-        o.id, o.priority, o.tenant, coalesce(c.due_at, -1) AS due_at,
+        o.id, o.priority, coalesce(c.due_at, -1) AS due_at,
         coalesce(c.task, '00000000-0000-0000-0000-000000000000') AS task
     FROM open_lane AS o
     LEFT JOIN
         unnest(:cursor_lanes::int4 [], :cursor_due_at::int8 [], :cursor_tasks::uuid []) AS c (lane, due_at, task)
         ON o.id = c.lane
-),
-
-sharing AS MATERIALIZED (
-    SELECT min(o.tenant) <> max(o.tenant) AS are_several FROM open_lane AS o
 ),
 
 share AS MATERIALIZED (
@@ -87,35 +82,8 @@ share AS MATERIALIZED (
             ORDER BY live.due_at, live.id
             LIMIT (SELECT slot.total FROM slot)
         ) AS head
-        WHERE (SELECT count(*) FROM open_lane) > 1 AND NOT (SELECT s.are_several FROM sharing AS s)
+        WHERE (SELECT count(*) FROM open_lane) > 1
         ORDER BY head.due_at - f.priority * 60000::int8
-        LIMIT (SELECT slot.total FROM slot)
-    ) AS best
-    GROUP BY best.id, best.priority, best.due_at, best.task
-    UNION ALL
-    SELECT best.id, best.priority, best.due_at, best.task, count(*) AS wanted
-    FROM (
-        SELECT f.id, f.priority, f.due_at, f.task
-        FROM lane_from AS f
-        LEFT JOIN
-            unnest(:share_tenants::text [], :share_levels::int8 [], :share_steps::int8 []) AS s (tenant, level, step)
-            ON f.tenant = s.tenant
-        CROSS JOIN LATERAL (
-            SELECT live.due_at
-            FROM drumline.task_live AS live
-            WHERE
-                live.lane = f.id
-                AND (live.due_at, live.id) >= (f.due_at, f.task)
-                AND live.due_at <= (SELECT clock.now FROM clock)
-                AND live.state = 1
-            ORDER BY live.due_at, live.id
-            LIMIT (SELECT slot.total FROM slot)
-        ) AS head
-        WHERE (SELECT s.are_several FROM sharing AS s)
-        ORDER BY
-            coalesce(s.level, 0) + coalesce(s.step, 1000000)
-            * row_number() OVER (PARTITION BY f.tenant ORDER BY head.due_at - f.priority * 60000::int8),
-            head.due_at - f.priority * 60000::int8
         LIMIT (SELECT slot.total FROM slot)
     ) AS best
     GROUP BY best.id, best.priority, best.due_at, best.task
