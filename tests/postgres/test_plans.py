@@ -206,6 +206,28 @@ async def test_plans_made_on_empty_tables_are_right_for_large_ones(
         assert max(read, default=0) <= 200, f"{name} reads {max(read)} rows"
 
 
+@pytest.mark.parametrize("prepare", [untouched, analyzed, pinned])
+async def test_positions_are_given_without_holding_each_row_against_every_other(
+    connection: Connection, prepare: Callable[[Connection], Awaitable[None]]
+) -> None:
+    await prepare(connection)
+    await connection.execute(f"PREPARE hot_sequence AS {SQL['sequence'].text}")
+    await connection.execute("EXPLAIN EXECUTE hot_sequence('1000')")  # so that it is planned now
+    await connection.execute(
+        "INSERT INTO drumline.outbox (at, tasks, acts, states, epochs) SELECT 1, '{}', '{}', '{}', '{}' "
+        "FROM generate_series(1, 1000)"
+    )
+
+    (row,) = await connection.fetch("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE hot_sequence('1000')")
+
+    removed = ("Rows Removed by Filter", "Rows Removed by Join Filter")
+    looked_at = [
+        (node["Actual Rows"] + sum(node.get(word, 0) for word in removed)) * node["Actual Loops"]
+        for node in nodes(json.loads(row[0])[0]["Plan"])
+    ]
+    assert max(looked_at) <= 2000
+
+
 async def test_claims_are_hot_updates(store: PostgresStore, postgres_url: str) -> None:
     for _ in range(200):
         await submit(store)

@@ -10,20 +10,19 @@ WITH log AS MATERIALIZED (
 ),
 
 fresh AS MATERIALIZED (
-    SELECT o.seq, row_number() OVER (ORDER BY o.seq) AS number
-    FROM (
+    SELECT array(
         SELECT first.seq FROM drumline.outbox AS first
         WHERE first.position IS NULL AND EXISTS (SELECT FROM log)
         ORDER BY first.seq
         LIMIT :limit::int4
-    ) AS o
+    ) AS seqs
 ),
 
 given AS (
+    -- Looked up by a list: a plan that was made when the table was empty would hold every row against every other.
     UPDATE drumline.outbox AS o
-    SET position = (SELECT log.position FROM log) + fresh.number
-    FROM fresh
-    WHERE o.seq = fresh.seq AND o.position IS NULL
+    SET position = (SELECT log.position FROM log) + width_bucket(o.seq, (SELECT fresh.seqs FROM fresh))
+    WHERE o.seq = any((SELECT fresh.seqs FROM fresh)::int8 []) AND o.position IS NULL
     RETURNING o.position
 ),
 
