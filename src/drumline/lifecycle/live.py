@@ -152,7 +152,13 @@ class Live:
                 async with asyncio.timeout(pause):
                     await stop.wait()
             except TimeoutError:
-                await self.pass_once()
+                await self._pass_safely()
+
+    async def _pass_safely(self) -> None:
+        try:
+            await self.pass_once()
+        except Exception:  # a process outlives whatever a source or a follower raises
+            log.exception("settings.look_failed")
 
     async def pass_once(self) -> bool:
         """Look at what is due, and take over what has changed; tell whether anything has."""
