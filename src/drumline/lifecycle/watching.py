@@ -2,8 +2,8 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +38,7 @@ class Watch(NamedTuple):
 async def watched(metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str) -> AsyncIterator[Watch]:
     """Let a process be watched; its monitor port, if it has one, is open from here to the very end."""
     exposition = exposition_of(metrics, role=role)
-    with traced(settings.trace, role=role) as tracer:
+    async with traced(settings.trace, role=role) as tracer:
         watch = Watch({"watch the event loop": partial(watch_loop, metrics)}, exposition, tracer)
         async with _monitored(watch, metrics, settings, stopping):
             yield watch
@@ -60,8 +60,8 @@ async def _monitored(watch: Watch, metrics: Metrics, settings: Settings, stoppin
         yield
 
 
-@contextmanager
-def traced(settings: TraceSettings, *, role: str) -> Iterator[Tracer]:
+@asynccontextmanager
+async def traced(settings: TraceSettings, *, role: str) -> AsyncIterator[Tracer]:
     """Give a tracer, and send what it has left at the end; one that does nothing if no receiver is named."""
     if settings.endpoint is None:
         yield NO_TRACER
@@ -76,7 +76,7 @@ def traced(settings: TraceSettings, *, role: str) -> Iterator[Tracer]:
     try:
         yield tracer
     finally:
-        tracer.close()
+        await asyncio.to_thread(tracer.close)
 
 
 def exposition_of(metrics: Metrics, *, role: str) -> "Exposition | None":

@@ -1,7 +1,9 @@
 """Traces by OpenTelemetry, sent by OTLP over HTTP in the background. Imported only where they are wanted."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -15,6 +17,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from drumline._version import __version__
 from drumline.core.trace import CURRENT_TRACE
 from drumline.ports.tracing import Facts, Kind
+
+CLOSE_SECONDS: Final = 2.0
+"""How long the last spans may take to be sent."""
+SEND_SECONDS: Final = 5.0
 
 _KINDS = {Kind.PRODUCER: SpanKind.PRODUCER, Kind.CONSUMER: SpanKind.CONSUMER, Kind.CLIENT: SpanKind.CLIENT}
 _FORM = TraceContextTextMapPropagator()
@@ -46,7 +52,7 @@ class OpenTracer:
         self._provider = TracerProvider(
             resource=resource, sampler=ParentBased(TraceIdRatioBased(sample)), shutdown_on_exit=False
         )
-        exporter = OTLPSpanExporter(endpoint=endpoint, headers=_read_headers(headers))
+        exporter = OTLPSpanExporter(endpoint=endpoint, headers=_read_headers(headers), timeout=SEND_SECONDS)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("drumline", __version__)
 
@@ -70,7 +76,9 @@ class OpenTracer:
 
     def close(self) -> None:
         """Send what is left; a receiver that is away does not hold the process up for long."""
-        self._provider.shutdown()
+        sending = threading.Thread(target=self._provider.shutdown, name="last spans", daemon=True)
+        sending.start()
+        sending.join(CLOSE_SECONDS)
 
 
 def _written(context: SpanContext) -> str:
