@@ -12,8 +12,10 @@ from drumline.outbound.guard import Guard, parse_allowed
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import Tracer
 from drumline.settings import Settings
+from drumline.settings.fields import ShellSettings
 from drumline.settings.queues import parse_queues
 from drumline.worker.executors.catalogue import BuiltIn, assemble
+from drumline.worker.executors.confinement import Confinement, user_named
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.worker import Worker
 
@@ -72,8 +74,21 @@ def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
     """Return which built-in kinds a worker runs; on one machine everything that is there."""
     return BuiltIn(
         shell=is_embedded if settings.allow_shell is None else settings.allow_shell,
+        walls=_walls(settings.shell),
         guard=_http_guard(settings, is_embedded=is_embedded),
         smtp=mail_server(settings, is_embedded=is_embedded),
+    )
+
+
+def _walls(shell: ShellSettings) -> Confinement:
+    return Confinement(
+        allow=shell.allow,
+        cpu_seconds=None if shell.cpu is None else max(round(shell.cpu.total_seconds()), 1),
+        memory=shell.memory,
+        files=shell.files,
+        file_size=shell.file_size,
+        processes=shell.processes,
+        user=None if shell.user is None else user_named(shell.user, field="shell.user"),
     )
 
 

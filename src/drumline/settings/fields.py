@@ -14,6 +14,7 @@ from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, MOST_RETRIES
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Count = Annotated[int, Meta(ge=1, le=100_000)]
 Batch = Annotated[int, Meta(ge=1, le=10_000)]
+Amount = Annotated[int, Meta(ge=1)]
 
 SQLITE_FILE = "drumline.db"
 KEY_FILE = "api-key"
@@ -91,6 +92,26 @@ class WatchSettings(Struct, frozen=True, kw_only=True):
     """How often it asks the Parameter Store. AWS answers some 40 such questions a second for a whole account."""
     runtime_every: timedelta = timedelta(seconds=1)
     """How often it looks for a new runtime configuration in the store."""
+
+
+class ShellSettings(Struct, frozen=True, kw_only=True):
+    """What `shell` tasks may do on a worker's machine, where `allow_shell` lets them run at all."""
+
+    allow: tuple[str, ...] = ()
+    """Programs that may run, by absolute path or by a name on the worker's path; none named means all. A text for the
+    shell needs `/bin/sh` among them, which then runs anything."""
+    cpu: timedelta | None = None
+    """Processor time that each process may use; it is killed then."""
+    memory: Amount | None = None
+    """Bytes of memory that each process may address."""
+    files: Amount | None = None
+    """Files that each process may have open."""
+    file_size: Amount | None = None
+    """Bytes of the largest file that may be written."""
+    processes: Amount | None = None
+    """Processes that `user` may have, all in all; the superuser has no such limit."""
+    user: str | None = None
+    """Whom they run as; needs a worker that is started as root."""
 
 
 class SmtpSettings(Struct, frozen=True, kw_only=True):
@@ -290,6 +311,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tasks: TaskSettings = field(default_factory=TaskSettings)
     tune: TuneSettings = field(default_factory=TuneSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
+    shell: ShellSettings = field(default_factory=ShellSettings)
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
     events: EventSettings = field(default_factory=EventSettings)
     bus: BusSettings = field(default_factory=BusSettings)

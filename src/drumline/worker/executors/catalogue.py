@@ -11,6 +11,7 @@ from drumline.outbound.guard import Guard
 from drumline.outbound.smtp import SmtpSettings
 from drumline.sdk.definition import Mode, TaskDefinition
 from drumline.sdk.registry import Registry
+from drumline.worker.executors.confinement import NO_WALLS, Confinement
 from drumline.worker.executors.email import EmailExecutor
 from drumline.worker.executors.executor import Executor
 from drumline.worker.executors.function import AsyncFunction, ProcessFunction, ThreadFunction
@@ -44,7 +45,9 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     """Which built-in kinds of task a worker runs."""
 
     shell: bool = False
-    """Whoever may submit tasks may then run any program on the worker's machine."""
+    """Whoever may submit tasks may then run programs on the worker's machine."""
+    walls: Confinement = NO_WALLS
+    """Which programs those are, as whom they run and how much they get."""
     http: bool = True
     guard: Guard | None = None
     """Where `http` tasks may go; without it, wherever the worker's machine reaches."""
@@ -127,7 +130,7 @@ def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) ->
     """Run the built-in kinds that are enabled and whose names are free."""
     kinds: list[Executor] = []
     if built_in.shell:
-        kinds.append(ShellExecutor(guardian))
+        kinds.append(ShellExecutor(guardian, built_in.walls))
     if built_in.http:
         http = HttpExecutor(built_in.guard)
         executors.keep(http)

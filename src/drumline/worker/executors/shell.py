@@ -9,6 +9,7 @@ from msgspec import Struct
 from drumline.core.clock import moment_of
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
+from drumline.worker.executors.confinement import NO_WALLS, Confinement
 from drumline.worker.executors.executor import Call, published
 from drumline.worker.executors.programs import (
     Output,
@@ -46,27 +47,32 @@ class ShellPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class ShellExecutor:
     """Runs commands. Whoever may submit tasks may run anything on the worker's machine: enable it knowingly."""
 
-    def __init__(self, guardian: Guardian) -> None:
+    def __init__(self, guardian: Guardian, walls: Confinement = NO_WALLS) -> None:
         self._guardian = guardian
+        self._walls = walls
         self.type: TaskType = published(NAME, ShellPayload, doc=DOC)
 
     async def execute(self, call: Call) -> Any:
         """Run the command; without a folder of its own choice, in an empty one that is removed afterwards."""
         payload = call.payload_as(ShellPayload)
         try:
-            argv = argv_of(payload)
+            self._walls.check_environment(payload.env)
             env = _fire_time_of(call) | environment_of(payload)
+            argv = self._walls.argv(argv_of(payload), env)
             cwd = folder_of(payload)
         except Invalid as error:
             raise refusal(error) from error
+        stdin = None if payload.stdin is None else payload.stdin.encode()
         if cwd is not None:
-            return await self._run(argv, env, cwd, call, payload.stdin)
+            return await self._run(Program(argv=argv, cwd=cwd, env=env, stdin=stdin), call)
         async with private_folder("drumline-shell-") as fresh:
-            return await self._run(argv, env, fresh, call, payload.stdin)
+            if self._walls.user is not None:
+                os.chown(fresh, self._walls.user.uid, self._walls.user.gid)
+            own = {**self._walls.own_environment(fresh), **payload.env}
+            return await self._run(Program(argv=argv, cwd=fresh, env={**env, **own}, stdin=stdin), call)
 
-    async def _run(self, argv: tuple[str, ...], env: dict[str, str], cwd: Path, call: Call, stdin: str | None) -> Any:
+    async def _run(self, program: Program, call: Call) -> Any:
         out, both = Tail(KEPT_OUTPUT), Tail(KEPT_OUTPUT)
-        program = Program(argv=argv, cwd=cwd, env=env, stdin=None if stdin is None else stdin.encode())
         try:
             code = await run_program(
                 program,
@@ -76,7 +82,8 @@ class ShellExecutor:
                 guardian=self._guardian,
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            raise refusal(Invalid(f"cannot be run: {error.strerror}: {argv[0]}", field="payload.command")) from error
+            reason = f"cannot be run: {error.strerror}: {program.argv[0]}"
+            raise refusal(Invalid(reason, field="payload.command")) from error
         if code != 0:
             # What is kept may begin in the middle of a line, and of a secret.
             last = "\n".join(call.masked(both.text).splitlines()[-KEPT_LINES:])
