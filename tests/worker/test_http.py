@@ -248,3 +248,27 @@ def test_workers_are_guarded_unless_they_serve_one_machine(
     kinds = built_in_kinds(Settings(allow_http=allow_http), is_embedded=is_embedded)
 
     assert (kinds.guard is not None) is is_guarded
+
+
+async def test_headers_meant_for_one_server_are_not_told_to_another(house: House, server: Server) -> None:
+    async with serving() as other:
+        ANSWERS["/away"] = f"HTTP/1.1 302 Found\r\nlocation: {other.url}/ok\r\ncontent-length: 0\r\n\r\n".encode()
+        headers = {"X-API-Key": "hunter2", "Authorization": "Bearer hunter2", "Accept": "text/plain"}
+        async with house.worker(HTTP):
+            same = await house.run("http", {"url": f"{server.url}/moved", "follow_redirects": True, "headers": headers})
+            away = await house.run("http", {"url": f"{server.url}/away", "follow_redirects": True, "headers": headers})
+
+    assert result_of(same)["body"] == result_of(away)["body"] == "hello"
+    assert [request.count(b"hunter2") for request in server.requests] == [2, 2, 2]
+    assert [request.count(b"hunter2") for request in other.requests] == [0]
+    assert b"text/plain" in other.requests[0]
+
+
+async def test_a_circle_of_redirects_ends(house: House, server: Server) -> None:
+    ANSWERS["/circle"] = b"HTTP/1.1 302 Found\r\nlocation: /circle\r\ncontent-length: 0\r\n\r\n"
+
+    async with house.worker(HTTP):
+        view = await house.run("http", {"url": f"{server.url}/circle", "follow_redirects": True})
+
+    assert view.error is not None
+    assert view.error.message == "payload.url: was sent on more than 20 times"

@@ -32,6 +32,9 @@ LONGEST_RETRY_AFTER: Final = 86_400.0
 KEPT_HEADERS: Final = frozenset(
     ("content-type", "content-length", "date", "etag", "last-modified", "location", "retry-after", "x-request-id")
 )
+HARMLESS_HEADERS: Final = frozenset(("accept", "accept-language", "content-type", "user-agent"))
+"""What another server than the one that a request was meant for may be told."""
+MOST_REDIRECTS: Final = 20
 RETRYABLE: Final = frozenset((408, 425, 429))
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -72,7 +75,7 @@ class HttpExecutor:
         try:
             request = self._request(payload, client)
             async with asyncio.timeout(payload.timeout):
-                response = await client.send(request, stream=True, follow_redirects=payload.follow_redirects)
+                response = await _sent(client, request, payload)
                 try:
                     body, is_cut = await _read(response)
                 finally:
@@ -155,6 +158,29 @@ def _check(payload: HttpPayload) -> None:
     for name, value in payload.headers.items():
         if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
             raise Invalid("must be a header's name and one line of printable text", field=f"payload.headers.{name}")
+
+
+async def _sent(client: "httpx.AsyncClient", request: "httpx.Request", payload: HttpPayload) -> "httpx.Response":
+    """Send a request, and again to where it is sent on, if that is wanted."""
+    import httpx  # noqa: PLC0415
+
+    for _ in range(MOST_REDIRECTS + 1):
+        response = await client.send(request, stream=True, follow_redirects=False)
+        following = response.next_request
+        if following is None or not payload.follow_redirects:
+            return response
+        await response.aclose()
+        if _origin(following.url) != _origin(request.url):
+            # Headers that were meant for one server are none of another's business.
+            for name in payload.headers:
+                if name.lower() not in HARMLESS_HEADERS:
+                    following.headers.pop(name, None)
+        request = following
+    raise httpx.TooManyRedirects(f"was sent on more than {MOST_REDIRECTS} times", request=request)
+
+
+def _origin(url: "httpx.URL") -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
 
 
 async def _read(response: "httpx.Response") -> tuple[bytes, bool]:
