@@ -9,7 +9,7 @@ JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs image requirements clean services
+.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs audit image requirements clean services
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
@@ -50,6 +50,9 @@ bench-quick: $(VENV)/.installed-test services  ## Measure Drumline in a few minu
 
 docs: $(VENV)/.installed-run  ## Write the generated reference pages anew.
 	$(BIN)/python scripts/generate_docs.py
+
+audit: $(VENV)/.installed-check  ## Look for known holes in what the locked dependencies bring (asks the network).
+	$(BIN)/uv tool run pip-audit@2.9.0 --disable-pip --require-hashes --requirement requirements/check.txt
 
 image:  ## Build the container image drumline:dev (needs Docker).
 	docker build --tag drumline:dev .

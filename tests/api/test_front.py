@@ -72,6 +72,8 @@ async def test_every_reply_has_the_security_headers(http: httpx.AsyncClient, str
     ):  # fmt: skip
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert reply.headers["referrer-policy"] == "no-referrer"
+        assert reply.headers["x-frame-options"] == "DENY"
+        assert reply.headers["cross-origin-resource-policy"] == "same-origin"
         assert reply.headers["content-security-policy"].startswith("default-src 'none'")
         assert reply.headers["x-request-id"]
 

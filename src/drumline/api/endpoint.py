@@ -31,7 +31,9 @@ LONG_SECONDS = 1.0
 
 SECURITY: Headers = (
     (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
 

@@ -118,7 +118,11 @@ async def _send(scope: Scope, send: Send, body: bytes, *, status: int = 200, hea
         (b"content-length", b"%d" % len(body)),
         (b"content-security-policy", POLICY),
         (b"x-content-type-options", b"nosniff"),
+        (b"x-frame-options", b"DENY"),
         (b"referrer-policy", b"no-referrer"),
+        (b"cross-origin-opener-policy", b"same-origin"),
+        (b"cross-origin-resource-policy", b"same-origin"),
+        (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     )
     await send({"type": "http.response.start", "status": status, "headers": [*fixed, *headers]})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
