@@ -96,7 +96,7 @@ async def delete_secret(call: Call[None, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
-async def rotate_key(call: Call[None, NoQuery]) -> Reply:
+async def rotate_secret_key(call: Call[None, NoQuery]) -> Reply:
     """Seal everything with the first of the server's two keys; then the other one can be taken away."""
     key_id = call.engine.secrets.box.key_id
     rotated = await call.engine.secrets.rotate()
@@ -140,7 +140,7 @@ OPERATIONS = (
         status=204,
     ),
     Operation(
-        method="POST", path="/api/v1/secret-key/rotate", handler=rotate_key, tag=Tag.SECRETS,
+        method="POST", path="/api/v1/secret-key/rotate", handler=rotate_secret_key, tag=Tag.SECRETS,
         summary="Seal everything with the newest key", answer=RotatedKeyBody,
     ),
 )  # fmt: skip
