@@ -323,6 +323,19 @@ async def test_a_code_that_was_used_is_refused_in_the_issuers_words_and_not_in_i
     assert "used up" not in reply.text
 
 
+async def test_whoever_comes_back_with_many_wrong_codes_has_to_wait(browsers: Made, issuer: Issuer) -> None:
+    browser = browsers(issuer.provider())
+    replies = []
+    for _ in range(22):
+        back = await begin(browser)
+        issuer._codes.clear()
+        replies.append(await browser.get(back))
+
+    assert [reply.status_code for reply in replies[:21]] == [401] * 21
+    assert replies[21].status_code == 429
+    assert "too many wrong" in replies[21].text.lower()
+
+
 async def test_the_answer_of_another_provider_is_not_taken(browsers: Made, issuer: Issuer) -> None:
     browser = browsers(issuer.provider(), issuer.provider(name="evil"))
     back = await begin(browser)

@@ -72,6 +72,7 @@ def test_a_clients_secret_may_lie_in_a_file_and_is_shown_nowhere(folder: Path) -
         (given({"name": "a"}), "sign_in.providers[0].issuer", "is required"),
         (given({**PROVIDER, "isuer": "x"}), "sign_in.providers[0].isuer", "did you mean issuer?"),
         (given({**PROVIDER, "name": "Big Corp"}), "sign_in.providers[0].name", "lower-case letters"),
+        (given({**PROVIDER, "name": "key"}), "sign_in.providers[0].name", "and not key"),
         (given(PROVIDER, PROVIDER), "sign_in.providers[1].name", "two called company"),
         (given({**PROVIDER, "issuer": "sso.example.com"}), "sign_in.providers[0].issuer", "an address such as"),
         (given({**PROVIDER, "rules": []}), "sign_in.providers[0].rules", "nobody could come in"),

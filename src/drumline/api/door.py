@@ -96,6 +96,14 @@ class Door:
         await self._take_turn(known.caller, scope)
         return known.caller, digest_of(shown), known.digest is None
 
+    def check_guesser(self, scope: Scope) -> None:
+        """Raise `RateLimited` for an address that has come with much that was wrong."""
+        self._guard.check(self.addresses.of(scope))
+
+    def note_guess(self, scope: Scope, what: str) -> None:
+        """Note that an address came with something that was wrong."""
+        self._guard.failed(self.addresses.of(scope), digest_of(what.encode()))
+
     async def check_again(self, scope: Scope) -> None:
         """Raise `Unauthorized` if what a request came in with, which took long, does not open any more."""
         held = scope.get(HELD)

@@ -48,7 +48,9 @@ class Guard:
         record = self._records.get(group_of(address))
         now = self._clock.monotonic()
         if record is not None and now < record.paused_until:
-            raise RateLimited("too many wrong API keys came from this address", retry_after=record.paused_until - now)
+            raise RateLimited(
+                "too many wrong API keys or sign-ins came from this address", retry_after=record.paused_until - now
+            )
 
     def failed(self, address: str, digest: bytes) -> None:
         """Note a wrong key; the same one again is no other guess."""

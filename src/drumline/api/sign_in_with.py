@@ -93,6 +93,7 @@ async def _taken_in(call: Going) -> Reply:
     way = reception.way_back(call.scope)
     if way is None or way.provider != issuer.provider.name or not _is_same(given.get("state", ""), way.state):
         raise Unauthorized(LOST)
+    call.desk.door.check_guesser(call.scope)
     described = await issuer.describe()
     if given.get("iss", "" if described.authorization_response_iss_parameter_supported else described.issuer) != (
         described.issuer
@@ -100,12 +101,7 @@ async def _taken_in(call: Going) -> Reply:
         raise Unauthorized("somebody else answered than the provider that was asked")
     if "code" not in given:
         raise Unauthorized(f"{issuer.provider.title} refused: {_word(given.get('error', ''))}")
-    if not await call.engine.access.sign_ins.use_state(way.state):
-        raise Unauthorized("this sign-in is over already")
-    from drumline.outbound.issuer import Answer  # noqa: PLC0415 - as in app.py
-
-    answer = Answer(given["code"], _verifier(call, way), _nonce(call, way), _redirect_uri(call))
-    vouched = await issuer.vouch(answer)
+    vouched = await _vouched(call, issuer, way)
     grant = grant_of(issuer.provider, vouched.claims)
     if grant.tenant is not None and await call.engine.access.tenants.find(grant.tenant) is None:
         raise Forbidden(f"your account belongs to the tenant {grant.tenant}, which is not there")
@@ -115,6 +111,20 @@ async def _taken_in(call: Going) -> Reply:
     call.scope.pop(HELD, None)
     cookies = (reception.keep(call.scope, made), *reception.keep_hint(call.scope, vouched.id_token))
     return _redirect(_BACK + way.next, cookies)
+
+
+async def _vouched(call: Going, issuer: Any, way: Way) -> Any:
+    """Return the provider's word, for the first who comes this way; whoever comes with many wrong ones has to wait."""
+    from drumline.outbound.issuer import Answer  # noqa: PLC0415 - as in app.py
+
+    answer = Answer(call.query.given["code"], _verifier(call, way), _nonce(call, way), _redirect_uri(call))
+    if not await call.engine.access.sign_ins.use_state(way.state):
+        raise Unauthorized("this sign-in is over already")
+    try:
+        return await issuer.vouch(answer)
+    except Unauthorized:
+        call.desk.door.note_guess(call.scope, way.state)
+        raise
 
 
 def _issuer(call: Going) -> Any:

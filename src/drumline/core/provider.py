@@ -13,6 +13,8 @@ from drumline.core.tenant import check_tenant
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """How an ID token may be signed at all: by a key that only its issuer has. Shared secrets and nothing are not here."""
+BY_KEY: Final = "key"
+"""What stands in a provider's place for those who came with a key."""
 NAME_PATTERN: Final = r"[a-z0-9][a-z0-9-]{0,31}"
 
 Claims = Mapping[str, Any]
@@ -77,8 +79,8 @@ class Grant(Struct, frozen=True):
 
 def check_provider(provider: Provider, *, field: str) -> Provider:
     """Return a provider as it is, or raise `Invalid` naming what cannot be meant."""
-    if re.fullmatch(NAME_PATTERN, provider.name) is None:
-        raise Invalid("must be up to 32 lower-case letters, digits and -", field=f"{field}.name")
+    if re.fullmatch(NAME_PATTERN, provider.name) is None or provider.name == BY_KEY:
+        raise Invalid(f"must be up to 32 lower-case letters, digits and -, and not {BY_KEY}", field=f"{field}.name")
     if not provider.issuer.startswith(("https://", "http://")):
         raise Invalid("must be an address such as https://login.example.com", field=f"{field}.issuer")
     if not provider.client_id:

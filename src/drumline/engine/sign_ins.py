@@ -9,7 +9,7 @@ import msgspec
 
 from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Unauthorized
-from drumline.core.provider import Grant
+from drumline.core.provider import BY_KEY, Grant
 from drumline.core.seal import Seal
 from drumline.core.sign_in import (
     EVERYBODY,
@@ -61,7 +61,7 @@ class SignInDesk:
 
     async def by_key(self, *, id: str, name: str, digest: bytes, is_first: bool, is_lasting: bool) -> SignIn:
         """Sign in whoever has shown a key."""
-        made = await self._made(f"key:{id}", name, is_lasting=is_lasting)
+        made = await self._made(f"{BY_KEY}:{id}", name, is_lasting=is_lasting)
         if is_first:  # whoever started the server may have chosen words for it, whose digest could be guessed
             return msgspec.structs.replace(made, proof=self.proof_of(digest))
         return msgspec.structs.replace(made, digest=digest)

@@ -70,6 +70,8 @@ export async function look(problem: string | null = null): Promise<void> {
     const { signed_in, providers } = (await response.json()) as SignInBody;
     become(signed_in ? { kind: "in", who: signed_in } : { kind: "out", providers, problem });
   } catch (error) {
+    // Whoever was signed in may still be: a server that is away says nothing about that.
+    if (standing.kind === "in" && !(error instanceof Problem)) return;
     become({ kind: "out", providers: [], problem: problem ?? words(error) });
   }
 }
