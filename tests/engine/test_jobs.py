@@ -180,9 +180,10 @@ async def test_results_that_cannot_be_read_now_are_given_later(engine: Engine, g
         async def results(self, _wanted: object) -> object:
             raise Unavailable("away")
 
-    engine.claims._store._jobs = Away()  # type: ignore[attr-defined]
+    in_jobs = engine.claims._store._store  # type: ignore[attr-defined]
+    in_jobs._jobs = Away()
     assert await claim(gateway, session) == {}
-    engine.claims._store._jobs = store  # type: ignore[attr-defined]
+    in_jobs._jobs = store
     await store.close_session(session)
     await store.reap([], poison_after=3)
 
