@@ -20,6 +20,7 @@ from drumline.api.operation import Info
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import SystemClock
+from drumline.core.policy import Policy
 from drumline.core.provider import Provider, check_provider
 from drumline.core.sign_in import SignInPolicy
 from drumline.engine.engine import Engine
@@ -532,3 +533,26 @@ async def test_signing_out_leads_to_the_provider_with_what_it_wants_to_see(brows
     assert jwt.decode(given["id_token_hint"][0], options={"verify_signature": False})["sub"] == "ada-1"
     assert await who(browser) is None
     assert len(browser.cookies) == 0
+
+
+@pytest.mark.parametrize(
+    ("passed", "base"),
+    [
+        ({"x-forwarded-prefix": "/work/"}, "http://drumline.test/work"),
+        ({"x-forwarded-proto": "https", "x-forwarded-host": "here.example"}, "https://here.example"),
+        ({"x-forwarded-prefix": "//evil.example"}, "http://drumline.test"),
+        ({"x-forwarded-prefix": "/../x"}, "http://drumline.test"),
+        ({"x-forwarded-host": "evil.example/?"}, "http://localhost"),
+    ],
+)
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_the_way_back_leads_to_where_trusted_proxies_say_that_people_are(
+    browsers: Made, engine: Engine, issuer: Issuer, passed: dict[str, str], base: str, is_trusted: bool
+) -> None:
+    engine.access.attach(policy=Policy(proxies=("127.0.0.1/32",) if is_trusted else ()))
+    browser = browsers(issuer.provider())
+
+    sent = await browser.get("/api/v1/sign-in/test", headers=passed)
+
+    asked = parse_qs(urlsplit(sent.headers["location"]).query)["redirect_uri"]
+    assert asked == [f"{base if is_trusted else HERE}/api/v1/sign-in/test/callback"]
