@@ -1,0 +1,52 @@
+"""Secrets as workers get them, near or far."""
+
+import pytest
+from msgspec.structs import replace
+
+from drumline.backends.sealing import AesBox
+from drumline.core.errors import Fenced, NotFound, Unreadable
+from drumline.core.outcome import Succeeded
+from drumline.core.redaction import DEFAULT_REDACTION
+from drumline.engine.engine import Engine
+from drumline.ports.gateway import Gateway
+from tests.factories import request
+from tests.gateway.test_gateway import settle, take
+
+PAYLOAD = {"a": {"$secret": "one"}, "b": [{"$secret": "two", "format": "x{}"}], "c": {"$literal": {"$secret": "three"}}}
+
+
+@pytest.fixture(autouse=True)
+async def _secrets(engine: Engine) -> None:
+    engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+    for name in ("one", "two", "three"):
+        await engine.secrets.put(name, f"value of {name}", tenant="default")
+    await engine.submissions.submit(request(payload=PAYLOAD))
+
+
+async def test_the_holder_of_a_lease_gets_what_the_payload_names_and_no_more(gateway: Gateway) -> None:
+    lease = await take(gateway)
+
+    assert await gateway.reveal(lease) == {"one": "value of one", "two": "value of two"}
+
+
+async def test_a_lease_that_is_not_current_gets_nothing(gateway: Gateway) -> None:
+    lease = await take(gateway)
+
+    for wrong in (replace(lease, nonce=lease.nonce ^ 1), replace(lease, epoch=lease.epoch + 1)):
+        with pytest.raises(Fenced):
+            await gateway.reveal(wrong)
+    await settle(gateway, lease, Succeeded())
+    with pytest.raises(Fenced):
+        await gateway.reveal(lease)
+
+
+async def test_what_cannot_be_told_has_its_reason(engine: Engine, gateway: Gateway) -> None:
+    lease = await take(gateway)
+
+    engine.secrets.box = AesBox([b"w" * 32])
+    with pytest.raises(Unreadable, match="cannot be opened"):
+        await gateway.reveal(lease)
+    await engine.secrets.delete("one", tenant="default")
+    with pytest.raises(NotFound) as gone:
+        await gateway.reveal(lease)
+    assert gone.value.field == "secret"
