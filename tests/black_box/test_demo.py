@@ -10,7 +10,7 @@ import pytest
 
 from tests.black_box.server import Server, eventually
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 LISTS = (
     "/tasks?status=COMPLETED", "/tasks?status=FAILED", "/tasks?status=CANCELLED", "/tasks?status=SKIPPED",

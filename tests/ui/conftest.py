@@ -50,7 +50,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
             open_jobs = [job for job in jobs if job["status"] in {"PENDING", "PROCESSING"}]
             return len(bulks) == 2 and all(bulk["state"] == "completed" for bulk in bulks) and not open_jobs
 
-        eventually(is_filled, 90.0, lambda: server.errors)
+        eventually(is_filled, 150.0, lambda: server.errors)
         yield Busy(server, pages_of(server))
 
 

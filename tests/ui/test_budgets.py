@@ -15,7 +15,7 @@ from tests.black_box.server import Server
 from tests.harness.browser import UI
 from tests.ui.conftest import Busy, Visit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
 
 BUILT = UI.parent / "src" / "drumline" / "_ui" / "assets"
 KIB = 1024

@@ -4,7 +4,7 @@ import pytest
 
 from tests.ui.conftest import Busy, Visit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
 
 
 async def test_a_failed_task_is_found_read_retried_and_watched(visitor: Visit, busy: Busy) -> None:

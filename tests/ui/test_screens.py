@@ -9,7 +9,7 @@ from tests.black_box.server import Server
 from tests.ui.conftest import Busy, Visit
 from tests.ui.places import SCREENS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
 
 
 async def test_every_screen_with_content_has_no_barriers(visitor: Visit, busy: Busy) -> None:

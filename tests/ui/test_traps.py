@@ -13,7 +13,7 @@ from tests.ui.conftest import Busy, Visit
 from tests.ui.places import SCREENS
 from tests.ui.prefix import Prefix
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
 
 EVIL = "<img src=x onerror=alert(1)>\"'`${7*7}<script>alert(2)</script>"
 ZONES = ["Europe/Berlin", "Asia/Kolkata", "America/St_Johns"]
