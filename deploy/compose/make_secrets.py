@@ -1,7 +1,8 @@
 """Make the secrets of a composed system once: random, each in a volume that only those see who need it.
 
-    drumline/  api-key, store-url, queue-url     postgres/  password
-    grafana/   password                          redis/     redis.conf
+    drumline/  api-key, secret-key,              postgres/  password
+               store-url, queue-url              redis/     redis.conf
+    grafana/   password
 
 What is there already stays as it is, so that the database goes on knowing its password.
 """
@@ -10,6 +11,7 @@ import secrets
 import sys
 from pathlib import Path
 
+from drumline.backends.sealing import new_key_text
 from drumline.core.api_key import SECRET_BYTES, make_key
 
 
@@ -22,6 +24,7 @@ def make_secrets(root: Path) -> list[str]:
         "redis/redis.conf": f"requirepass {queue}",
         "grafana/password": _random(),
         "drumline/api-key": make_key("compose", secrets.token_bytes(SECRET_BYTES)),
+        "drumline/secret-key": new_key_text(),
         "drumline/store-url": f"postgresql://drumline:{database}@postgres:5432/drumline",
         "drumline/queue-url": f"redis://:{queue}@redis:6379/0",
     }

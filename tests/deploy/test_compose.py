@@ -136,6 +136,6 @@ def test_secrets_are_made_once_and_fit_together(tmp_path: Path) -> None:
     load_settings(
         {
             f"DRUMLINE_{name.upper().replace('-', '_')}_FILE": str(tmp_path / "drumline" / name)
-            for name in ("api-key", "store-url", "queue-url")
+            for name in ("api-key", "secret-key", "store-url", "queue-url")
         }
     )
