@@ -200,6 +200,7 @@ class Engine:
         await self.claims.drained()
         await self.effects.drained()
         await self._offers.drained()
+        await self.flow.drained()
         await self._noting.letters.drained()
         await self.board.close()
         await self.queue.close()

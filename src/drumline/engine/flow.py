@@ -4,6 +4,7 @@ Limits are few and change seldom, so each process remembers them for a second. T
 to ask: whether a task may be leased is decided by the store.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -36,6 +37,7 @@ class FlowDesk:
         self._clock = clock
         self._limits: list[FlowLimit] = []
         self._read_at: float | None = None
+        self._reading: asyncio.Task[None] | None = None
         self._lanes: dict[Lane, bool] = {}
         self._quiet: dict[Kind, float] = {}
 
@@ -76,9 +78,14 @@ class FlowDesk:
             limit.may_concern(request.queues, request.names, request.tenant) for limit in self._limits
         )
 
-    async def split(self, hints: Sequence[Hint]) -> tuple[Sequence[Hint], Sequence[Hint]]:
-        """Return the hints at tasks that are under no limit, and the others."""
-        await self.refresh()
+    def split(self, hints: Sequence[Hint]) -> tuple[Sequence[Hint], Sequence[Hint]]:
+        """Return the hints at tasks that are under no limit, and the others, as far as is known.
+
+        Limits that are not known here yet are read meanwhile: no hint waits for that, and a wrong one does no harm.
+        """
+        if self._is_old() and self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(self.refresh(), name="read limits")
+            self._reading.add_done_callback(self._was_read)
         if not self._limits:
             return hints, ()
         limited = [hint for hint in hints if self._is_limited(hint.lane)]
@@ -89,10 +96,9 @@ class FlowDesk:
 
     async def refresh(self) -> None:
         """Read the limits again if that was a while ago. With the store away they stay as they were."""
-        now = self._clock.monotonic()
-        if self._read_at is not None and now - self._read_at <= LASTS:
+        if not self._is_old():
             return
-        self._read_at = now
+        self._read_at = self._clock.monotonic()
         try:
             limits = await self._store.limits()
         except Unavailable:
@@ -101,6 +107,11 @@ class FlowDesk:
             self._limits = limits
             self._lanes.clear()
             self.stir()
+
+    async def drained(self) -> None:
+        """Wait until limits that are being read have been."""
+        if self._reading is not None:
+            await asyncio.wait({self._reading})
 
     def quiet_until(self, request: ClaimRequest) -> Instant | None:
         """Return until when it is not worth while to ask for tasks under limits; None if it is now."""
@@ -122,6 +133,12 @@ class FlowDesk:
         self.stir()
         for queue in queues:
             self._waiters.wake(queue, 1)
+
+    def _is_old(self) -> bool:
+        return self._read_at is None or self._clock.monotonic() - self._read_at > LASTS
+
+    def _was_read(self, _reading: "asyncio.Task[None]") -> None:
+        self._reading = None
 
     async def _changed(self) -> None:
         self._read_at = None

@@ -51,7 +51,7 @@ class Offers:
     async def _push(self, hints: Sequence[Hint]) -> None:
         for start in range(0, len(hints), AT_ONCE):
             some = hints[start : start + AT_ONCE]
-            free, limited = await self._flow.split(some)
+            free, limited = self._flow.split(some)
             if free:
                 await self._queue.push(free)
             if limited:  # nobody is hinted at them: the store chooses among them, and finds who may start
