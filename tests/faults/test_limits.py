@@ -16,7 +16,7 @@ from tests.faults.fleet import Fleet
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(180)]
 
 MOST = 3
-TASKS = 600
+TASKS = 1500
 SECONDS = 18.0
 KILLS_AT = (0.5, 1.5)
 
