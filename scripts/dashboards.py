@@ -118,6 +118,14 @@ OVERVIEW = Dashboard(
                 "How long events wait for each consumer of the log.",
             ),
             Panel(
+                "Configuration",
+                {
+                    "version at {{instance}}": "drumline_config_version",
+                    "refused at {{instance}}": "drumline_config_refused",
+                },
+                about="Every process should go by the same version, and refuse none.",
+            ),
+            Panel(
                 "Processes",
                 {"{{role}} {{version}}": "count by (role, version) (drumline_build_info)"},
                 about="How many of each role Prometheus sees.",

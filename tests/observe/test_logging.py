@@ -46,7 +46,7 @@ def test_nobody_can_write_an_event_of_their_own_into_the_json(err: Callable[[], 
 
     said = err()
     events = [json.loads(line) for line in said.split("\n") if line]
-    assert [event["event"] for event in events] == [FORGED, FORGED]
+    assert [event["message"] for event in events] == [FORGED, FORGED]
     assert "\x1b" not in said
 
 
