@@ -30,6 +30,8 @@ WORKERS: Final = 2
 BATCH: Final = 1000
 LIMIT_SECONDS: Final = 240.0
 START_SECONDS: Final = 20.0
+SETTLED_SECONDS: Final = 3.0
+"""After which a scheduler that has just started has looked at everything once, as it does seldom from then on."""
 THREADS: Final = 256  # the layout of a tally file: see peers/harness.py
 
 
@@ -93,10 +95,12 @@ class System:
             tally = Path(folder)
             environ = self._environ() | {"PEER_TALLY_DIR": folder}
             with (tally / "log").open("wb") as log:
-                commands = [[str(PEER), "worker"]] * WORKERS + [["-m", "drumline.cli.main", "scheduler"]]
-                running = [_start([sys.executable, *command], environ, log) for command in commands]
+                scheduler = _start([sys.executable, "-m", "drumline.cli.main", "scheduler"], environ, log)
+                time.sleep(SETTLED_SECONDS)
+                workers = [_start([sys.executable, str(PEER), "worker"], environ, log) for _ in range(WORKERS)]
+            running = [*workers, scheduler]
             try:
-                yield Crew(tally=tally, workers=[each.pid for each in running[:-1]], scheduler=running[-1].pid)
+                yield Crew(tally=tally, workers=[each.pid for each in workers], scheduler=scheduler.pid)
             except Stalled as error:
                 said = (tally / "log").read_text(errors="replace")[-2000:]
                 raise Stalled(f"{error}\n{said}") from error
