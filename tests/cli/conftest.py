@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from drumline.cli.main import main
 from tests.black_box.server import Server
@@ -44,6 +46,8 @@ def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
         monkeypatch.setattr(sys, "argv", ["drumline", *words])
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         handler = signal.getsignal(signal.SIGINT)
+        root, ours = logging.getLogger(), structlog.get_config()
+        level, handlers = root.level, list(root.handlers)
         code = 0
         try:
             with redirect_stdout(out), redirect_stderr(err):
@@ -52,6 +56,10 @@ def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
             code = int(end.code or 0)
         finally:
             signal.signal(signal.SIGINT, handler)
+            # A command that says how to log says it for its own process.
+            root.setLevel(level)
+            root.handlers[:] = handlers
+            structlog.configure(**ours)
         return Ran(code, out.getvalue(), err.getvalue())
 
     return run
