@@ -86,7 +86,6 @@ def access_notes(limits: Limits) -> dict[str, Schema]:
         "RotateKeyRequest.reason": _reason(),
         "ReasonRequest.reason": _reason(),
         "SecretRequest.value": {
-            "pattern": r"^[^\u0000]*$",
             "description": f"What it is: {SHORTEST_VALUE} to {LONGEST_VALUE:,} bytes of text. It is not told again.",
         },
         "SecretRequest.reason": _reason(),
