@@ -128,7 +128,7 @@ def test_every_chart_has_data_and_faults_raise_their_alerts(fleet: Fleet, promet
     until(all_show, PATIENCE, lambda: f"no data: {empty}")
     for alert, rule in load_rules(RULES).items():
         for name in metric_names(rule["expr"]):
-            assert prometheus.values(f"count({name})"), (alert, name)
+            assert prometheus.values(f"count(last_over_time({name}[2m]))"), (alert, name)
     assert not prometheus.firing() & (FAULTS - {"DrumlineOutboxGrowing"})
 
     for name in ("near-1", "far-1", "notifier-1"):

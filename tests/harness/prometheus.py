@@ -1,4 +1,4 @@
-"""A private Prometheus that looks at processes of a test every second."""
+"""A private Prometheus that looks at processes of a test every two seconds."""
 
 import json
 import math
@@ -29,7 +29,7 @@ class Prometheus:
         folder = private_folder("prometheus", None)
         (folder / "rules.yml").write_text(rules)
         config = {
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+            "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
             "rule_files": ["rules.yml"],
             "scrape_configs": [
                 {"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports]}]}
