@@ -41,7 +41,7 @@ def one_issuer() -> Iterator[Issuer]:
 def issuer(one_issuer: Issuer) -> Issuer:
     """Yield the issuer as it is before anybody has told it to do otherwise."""
     fresh = {"person": {"sub": "ada-1", "name": "Ada", "groups": ["ops"]}, "told_when_asked": None, "described": {}}
-    for name, value in {**fresh, "adds": {}, "keys": one_issuer.keys[-1:]}.items():
+    for name, value in {**fresh, "adds": {}, "keys": [one_issuer.first_key]}.items():
         setattr(one_issuer, name, value)
     one_issuer.change = lambda claims: claims
     one_issuer.sign = one_issuer.sign_newest

@@ -59,7 +59,8 @@ class Issuer:
         self.person: Claims = {"sub": "ada-1", "name": "Ada", "groups": ["ops"]}
         self.told_when_asked: Claims | None = None
         """What the userinfo endpoint says; without it there is none."""
-        self.keys = [Key()]
+        self.first_key = Key()
+        self.keys = [self.first_key]
         self.change: Callable[[Claims], Claims] = lambda claims: claims
         """What becomes of the claims before they are signed."""
         self.sign: Callable[[Claims], str] = self.sign_newest
