@@ -37,6 +37,7 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         tags=["vip", "a b"],
         notify=[{"email": "ada@example.org", "on": ["failed"]}],
         idempotency_key="order 9",
+        limit_key="acme",
     )
 
     task = (await http.get(f"/api/v1/tasks/{task_id}")).json()
@@ -58,6 +59,7 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         "retries": 7,
         "backoff": {"base": 5.0, "factor": 2.0, "cap": 3600.0, "jitter": 0.5},
         "timeout": 90.0,
+        "limit_key": "acme",
         "tags": ["vip", "a b"],
         "progress": None,
         "schedule_id": None,
