@@ -69,6 +69,8 @@ UNSAYABLE = (
     "is there twice",
     "must be label:value",  # a figure's labels are its own
     "must set or unset something",
+    "is not set",  # nor what is set now
+    "nobody here knows the setting",
 )
 """Reasons for refusing what the document allows."""
 

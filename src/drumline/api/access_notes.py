@@ -101,6 +101,13 @@ def access_notes(limits: Limits) -> dict[str, Schema]:
         "KeysQuery.cursor": _UUID,
         "TenantsQuery.limit": page,
         "TenantsQuery.cursor": TENANT | {"description": "`next_cursor` of the page before."},
+        "ConfigChange.reason": _reason(),
+        "HistoryQuery.limit": page,
+        "HistoryQuery.cursor": {
+            "type": "string",
+            "pattern": "^[0-9]{1,18}$",
+            "description": "`next_cursor` of the page before.",
+        },
         "AuditQuery.limit": page,
         "AuditQuery.cursor": _UUID,
         "AuditQuery.act": _word("Only this act, such as `queue.pause`."),

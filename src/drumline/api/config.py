@@ -48,7 +48,7 @@ class HistoryQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which page of versions."""
 
     limit: Annotated[int, Meta(ge=1)] = 20
-    cursor: Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9]{1,18}$"})] | None = None
+    cursor: str | None = None
 
 
 async def get_config(call: Call[None, NoQuery]) -> Reply:

@@ -301,6 +301,7 @@ export type ConfigChange = {
   set?: Record<string, unknown> | undefined;
   unset?: string[] | undefined;
   version?: number | null | undefined;
+  /** Why, for the audit log; the header `X-Reason` does as well. */
   reason?: string | null | undefined;
 };
 
