@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from pathlib import Path
 
 import urllib3
@@ -60,9 +61,17 @@ def test_missed_events_are_said_to_be_missed(online: Drumline, server: Server) -
     online("queues", "resume", "unused")
     # Of this log, but of a position that never was: nothing can be gone on from.
     future = re.sub(r"-\d+-\d+$", "-999999999-0", began)
-    ran = online("submit", "work.sleep", "--arg", "seconds=0.5")
+    is_over = threading.Event()
 
-    followed = online("events", "--after", future, "--subject", ran.out.strip(), "--type", "task.completed", "-n", "1")
+    def go_on() -> None:
+        while not is_over.wait(0.2):
+            server.ask("POST", "/api/v1/tasks", {"name": "work.sleep", "payload": {"seconds": 0}})
+
+    going_on = threading.Thread(target=go_on)
+    going_on.start()
+    followed = online("events", "--after", future, "--type", "task.completed", "-n", "1")
+    is_over.set()
+    going_on.join()
 
     assert "Some events were missed" in followed.err
     assert "task.completed" in followed.out

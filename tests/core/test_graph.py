@@ -125,3 +125,9 @@ def test_the_critical_path_is_the_longest_and_slack_is_what_may_be_lost(
     assert later.length == found.length
     assert critical_path(needs, {**lasts, key: lasts[key] + found.slack[key] + 1}).length == found.length + 1
     assert all(found.slack[each] == 0 for each in found.keys)
+
+
+def test_what_took_no_time_belongs_to_the_critical_path_too() -> None:
+    needs = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
+
+    assert critical_path(needs, {"a": 1.0, "b": 1.0, "c": 2.0, "d": 0.0}).keys == ("a", "c", "d")

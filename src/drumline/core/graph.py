@@ -100,10 +100,13 @@ def critical_path(needs: Needs[str], durations: Mapping[str, float]) -> Critical
     return CriticalPath(_path(needs, ends), length, {key: latest[key] - ends[key] for key in order})
 
 
-def _path(needs: Needs[str], ends: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the way back from what ended last, over whatever each of them waited for last."""
+def _path(needs: Needs[str], ends: dict[str, float]) -> tuple[str, ...]:
+    """Return the way back from what ended last, over whatever each of them waited for last.
+
+    Of those that ended at the same time the one furthest on: what took no time belongs to the way.
+    """
     path: list[str] = []
-    candidates: Iterable[str] = ends
+    candidates: Iterable[str] = reversed(ends.keys())
     while candidates:
         key = max(candidates, key=ends.__getitem__)
         path.append(key)
