@@ -513,11 +513,11 @@ async def test_an_issuer_that_is_away_is_said_to_be(browsers: Made, issuer: Issu
 
 
 async def test_signing_out_leads_to_the_provider_with_what_it_wants_to_see(browsers: Made, issuer: Issuer) -> None:
-    browser = browsers(issuer.provider(), public_url="https://drumline.example/work/ui")
+    browser = browsers(issuer.provider(), public_url="https://drumline.example/drums/ui")
     browser.base_url = httpx.URL("http://localhost")
     sent = await browser.get("/api/v1/sign-in/test")
     asked = parse_qs(urlsplit(sent.headers["location"]).query)
-    assert asked["redirect_uri"] == ["https://drumline.example/work/api/v1/sign-in/test/callback"]
+    assert asked["redirect_uri"] == ["https://drumline.example/drums/api/v1/sign-in/test/callback"]
     async with httpx.AsyncClient(verify=False) as outside:
         there = await outside.get(sent.headers["location"])
     await browser.get(f"/api/v1/sign-in/test/callback?{urlsplit(there.headers['location']).query}")
@@ -528,7 +528,7 @@ async def test_signing_out_leads_to_the_provider_with_what_it_wants_to_see(brows
     url = urlsplit(out.json()["url"])
     given = parse_qs(url.query)
     assert f"{url.scheme}://{url.netloc}{url.path}" == f"{issuer.url}/end"
-    assert given["post_logout_redirect_uri"] == ["https://drumline.example/work/ui/"]
+    assert given["post_logout_redirect_uri"] == ["https://drumline.example/drums/ui/"]
     assert given["client_id"] == [CLIENT]
     assert jwt.decode(given["id_token_hint"][0], options={"verify_signature": False})["sub"] == "ada-1"
     assert await who(browser) is None
@@ -538,7 +538,7 @@ async def test_signing_out_leads_to_the_provider_with_what_it_wants_to_see(brows
 @pytest.mark.parametrize(
     ("passed", "base"),
     [
-        ({"x-forwarded-prefix": "/work/"}, "http://drumline.test/work"),
+        ({"x-forwarded-prefix": "/drums/"}, "http://drumline.test/drums"),
         ({"x-forwarded-proto": "https", "x-forwarded-host": "here.example"}, "https://here.example"),
         ({"x-forwarded-prefix": "//evil.example"}, "http://drumline.test"),
         ({"x-forwarded-prefix": "/../x"}, "http://drumline.test"),
