@@ -53,6 +53,8 @@ async def test_a_job_is_drawn_and_walked_through_by_arrow_keys(visitor: Visit, b
     someone = await visitor(busy.server)
     keys = someone.page.keyboard
     await keys.press("Control+k")
+    # What is typed before the palette has the focus goes elsewhere.
+    await someone.page.locator("[role=combobox]:focus").wait_for()
     await keys.type("close the month")
     await someone.page.get_by_role("option", name="close the month").first.wait_for()
     await keys.press("Enter")
