@@ -53,7 +53,7 @@ def test_a_file_changes_running_processes_and_a_broken_one_changes_nothing(tmp_p
 
         replace_file(file, "worker: {concurrency: 20}\n")
         more = seconds_until_running(apart, 20)
-        assert capacities(apart) == [20]
+        eventually(lambda: capacities(apart) == [20], 30, lambda: capacities(apart))  # told by the next beat
 
         replace_file(file, "worker: {concurrency: 30, queues: [bad queue]}\n")
         eventually(lambda: "refused" in config_health(apart).get("details", {}), SOON, lambda: config_health(apart))
