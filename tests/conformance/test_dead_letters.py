@@ -417,3 +417,31 @@ async def test_a_task_of_a_job_is_retried_with_another_payload(store: Store) -> 
     claimed = await claim_one(store, ada)
     assert (claimed.lease.task, bytes(claimed.payload)) == (task, b'{"order":8}')
     assert await status_of_job(store, job.id) is JobStatus.PROCESSING
+
+
+@pytest.mark.parametrize("way", ["retry", "discard", "die again"])
+async def test_why_a_task_died_is_known_after_its_dead_letter_is_gone(store: Store, way: str) -> None:
+    task = await fail(store, reason=Reason.RETRIES_EXHAUSTED)
+    other = await fail(store, reason=Reason.UNRESOLVED_INPUT)
+    if way == "discard":
+        await store.discard([task])
+    else:
+        await store.retry([task])
+    if way == "die again":
+        await fail_again(store)
+
+    known = await store.reasons([(task, 1), (other, 1), (task, 2), (other, 2)])
+
+    again = Reason.PERMANENT if way == "die again" else None
+    assert known == [Reason.RETRIES_EXHAUSTED, Reason.UNRESOLVED_INPUT, again, None]
+
+
+async def test_why_a_task_of_a_job_died_is_known_after_the_job_was_resumed(store: Store) -> None:
+    job = await submit_job(store)
+    session = await open_session(store)
+    task = await claim_one(store, session)
+    await settle(store, task.lease, Act.FAIL, cause=cause_of(OOPS, Reason.RETRIES_EXHAUSTED))
+
+    await store.resume_jobs([job.id])
+
+    assert await store.reasons([(task.lease.task, 1)]) == [Reason.RETRIES_EXHAUSTED]

@@ -296,8 +296,8 @@ async def test_a_job_has_started_when_a_task_of_it_was_claimed(store: Store, clo
     clock.advance(1.0)
     claimed = await claim_keys(store, session)
 
-    assert await store.start_jobs([job.id]) == [job.id]
-    assert await store.start_jobs([job.id, JobId(new_id())]) == []
+    assert (await store.start_jobs([job.id])).jobs == ((job.id, JobStatus.PROCESSING),)
+    assert not await store.start_jobs([job.id, JobId(new_id())])
 
     view = await job_view(store, job.id)
     assert (view.status, view.started_at) == (JobStatus.PROCESSING, clock.now())

@@ -1,6 +1,7 @@
 """Random graphs under random histories do what a few lines of plain rules say: states, counts, ends, reasons."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, given, settings
@@ -33,6 +34,8 @@ class Oracle:
     harmless: set[str] = field(default_factory=set)
     """Skipped, but not because of a failure."""
     is_cancelling: bool = False
+    to_stop: set[str] = field(default_factory=set)
+    """Running, and asked to stop."""
 
     def __post_init__(self) -> None:
         self.state = dict.fromkeys(self.needs, State.BLOCKED)
@@ -71,7 +74,15 @@ class Oracle:
         self.state |= ends
         self.look()
 
+    def queue_again(self, keys: Iterable[str]) -> None:
+        """Let tasks be tried again: after those that they need, if they run again; not if they were to stop."""
+        for key in keys:
+            waits = [each for each in self.needs[key] if self.state[each] not in TERMINAL]
+            self.state[key] = State.BLOCKED if waits else State.QUEUED
+        self.end(dict.fromkeys(self.to_stop.intersection(keys), State.CANCELLED))
+
     def cancel(self) -> None:
+        self.to_stop |= {key for key, state in self.state.items() if state is State.RUNNING}
         self.state |= {
             key: State.CANCELLED for key, state in self.state.items() if state in {State.BLOCKED, State.QUEUED}
         }
@@ -141,7 +152,7 @@ STEPS = st.lists(
     st.tuples(
         st.sampled_from([*["claim"] * 3, *["settle"] * 4, "cancel", "force", "cancel_job", "resume", "retry"]),
         st.integers(0, 10**6),
-        st.sampled_from([Act.COMPLETE, Act.COMPLETE, Act.COMPLETE, Act.FAIL, Act.STOP]),
+        st.sampled_from([Act.COMPLETE, Act.COMPLETE, Act.COMPLETE, Act.FAIL, Act.STOP, Act.BACK_OFF, Act.RELEASE]),
         st.integers(1, 3),
     ),
     max_size=40,
@@ -166,6 +177,7 @@ class History:
         for key, task in (await claim_keys(self.store, session, limit=many)).items():  # type: ignore[arg-type]
             assert self.oracle.state[key] is State.QUEUED, f"{key} was handed out"
             self.oracle.state[key] = State.RUNNING
+            self.oracle.to_stop.discard(key)
             self.held[key] = task.lease
 
     async def do_settle(self, _session: int, choice: int, act: Act, many: int) -> None:
@@ -174,7 +186,10 @@ class History:
         for answer in await self.store.settle(settlements):
             assert isinstance(answer, Settled)
         ends = {Act.COMPLETE: State.COMPLETED, Act.FAIL: State.FAILED, Act.STOP: State.CANCELLED}
-        self.oracle.end(dict.fromkeys(keys, ends[act]))
+        if act in ends:
+            self.oracle.end(dict.fromkeys(keys, ends[act]))
+        else:
+            self.oracle.queue_again(keys)
 
     async def do_cancel(self, _session: int, choice: int, _act: Act, _many: int, *, force: bool = False) -> None:
         key = sorted(self.tasks)[choice % len(self.tasks)]
@@ -184,6 +199,8 @@ class History:
         if state in {State.BLOCKED, State.QUEUED} or (force and state is State.RUNNING):
             self.held.pop(key, None)
             self.oracle.end({key: State.CANCELLED})
+        elif state is State.RUNNING:
+            self.oracle.to_stop.add(key)
 
     async def do_force(self, session: int, choice: int, act: Act, many: int) -> None:
         await self.do_cancel(session, choice, act, many, force=True)

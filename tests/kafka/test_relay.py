@@ -9,17 +9,19 @@ import jsonschema_rs
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
+from msgspec import Raw
 from structlog.testing import capture_logs
 
 from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls
 from drumline.core.clock import ManualClock
+from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.event_types import DEAD_LETTERS, FACTS, TASK_CHANGES
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from drumline.ports.bus import CONSUMER, Channel
 from drumline.ports.store import LogChunk, Store
 from drumline.scheduler.relay import HOLD_SECONDS, Relay
-from tests.factories import claim, claim_one, open_session, settle, submit
+from tests.factories import OOPS, claim, claim_one, open_session, settle, submit
 from tests.harness.kafka import PASSWORD, USER, KafkaServer
 from tests.kafka.conftest import MakeRelay
 from tests.kafka.reading import firsts, lives, read_topic
@@ -138,6 +140,24 @@ async def test_a_dead_letter_tells_what_was_known_when_the_task_failed(
 
     (letter,) = dead_letters_of(options, 1)
     assert [attempt["outcome"] for attempt in letter["data"]["attempts"]] == ["failed"]
+
+
+async def test_a_dead_letter_that_was_retried_before_it_was_relayed_says_what_it_said_when_it_came(
+    store: Store, relay: Relay, options: KafkaOptions, clock: ManualClock
+) -> None:
+    ada = await open_session(store)
+    task = await submit(store, payload={"order": 7}, retries=0)
+    used_up, permanent = cause_of(OOPS, Reason.RETRIES_EXHAUSTED), cause_of(OOPS, Reason.PERMANENT)
+    await settle(store, (await claim_one(store, ada)).lease, Act.FAIL, cause=used_up)
+    await store.retry_edited(task, Raw(b'{"order":8}'))
+    clock.advance(1)
+    await settle(store, (await claim_one(store, ada)).lease, Act.FAIL, cause=permanent)
+
+    await relayed(relay)
+
+    first, second = (letter["data"] for letter in dead_letters_of(options, 2))
+    assert (first["reason"], first["payload"], len(first["attempts"])) == ("retries_exhausted", {"order": 7}, 1)
+    assert (second["reason"], second["payload"], len(second["attempts"])) == ("permanent", {"order": 8}, 2)
 
 
 async def test_a_dead_letter_that_is_too_large_comes_without_its_payload(store: Store, options: KafkaOptions) -> None:

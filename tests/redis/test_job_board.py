@@ -22,7 +22,7 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import JobNote
+from drumline.ports.readmodel import JobNote, NoBoard
 from tests.factories import new_id
 from tests.redis.hints import eventually
 
@@ -46,6 +46,17 @@ def diamond(**fields: Any) -> JobRequest:
         key: JobTaskRequest(name="work", needs=parents, payload=Raw(b"{}"), retries=0) for key, parents in needs.items()
     }
     return JobRequest(name="etl", owner="ada", tasks=tasks, **fields)
+
+
+class Pad(NoBoard):
+    """Keeps notes about jobs."""
+
+    def __init__(self, noted: list[JobNote]) -> None:
+        self._noted = noted
+
+    def note_job(self, note: JobNote) -> None:
+        """Keep it."""
+        self._noted.append(note)
 
 
 async def job_hash(client: Redis, job: JobId) -> dict[str, str]:
@@ -137,6 +148,52 @@ async def test_a_failure_and_a_resume_are_seen(engine: Engine, client: Redis) ->
         )
 
     await eventually(runs_again)
+
+
+async def test_an_end_that_arrives_after_a_resume_does_not_undo_it(redis_url: str, client: Redis) -> None:
+    here, there = RedisBoard(redis_url), RedisBoard(redis_url)
+    job = JobId(new_id())
+    here.note_job(JobNote(job=job, status=JobStatus.PROCESSING, renews=True, version=8))
+
+    async def runs_again() -> bool:
+        return await job_status(client, job) == "PROCESSING"
+
+    await eventually(runs_again)
+    there.note_job(JobNote(job=job, status=JobStatus.FAILED, version=7))
+
+    async def is_written() -> bool:
+        return not there._renewals
+
+    await eventually(is_written)
+    assert await job_status(client, job) == "PROCESSING"
+    there.note_job(JobNote(job=job, status=JobStatus.COMPLETED, version=9))
+
+    async def has_completed() -> bool:
+        return await job_status(client, job) == "COMPLETED"
+
+    await eventually(has_completed)
+    await here.close()
+    await there.close()
+
+
+async def test_every_note_about_a_job_says_what_came_before_it(redis_url: str, clock: ManualClock) -> None:
+    engine = Engine(await SqliteStore.open(":memory:", clock=clock), RedisQueue(redis_url, clock=clock), clock=clock)
+    noted: list[JobNote] = []
+    engine.attach(board=Pad(noted))
+    gateway = LocalGateway(engine)
+    session = await gateway.open_session(SPEC)
+    job = await engine.jobs.submit(diamond())
+    first = (await claim(gateway, session))["a"]
+    await gateway.settle([Report(first.lease, Failed(ErrorInfo("Oops", "no")))])
+    await engine.jobs.resume(job.id)
+    await engine.jobs.cancel(job.id)
+    await engine.close()
+
+    statuses = [note.status for note in noted if note.facts is None]
+    assert statuses == [JobStatus.PROCESSING, JobStatus.FAILED, JobStatus.PROCESSING, JobStatus.CANCELLED]
+    versions = [note.version for note in noted if note.facts is None]
+    assert versions == sorted(set(versions))
+    assert versions[0] > 0
 
 
 async def test_a_start_that_arrives_late_does_not_undo_an_end(redis_url: str, client: Redis) -> None:

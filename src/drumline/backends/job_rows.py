@@ -56,6 +56,7 @@ class JobRow(NamedTuple):
     idempotency_key: str | None
     schedule_id: str | None
     fire_time: int | None
+    version: int
 
     @property
     def status(self) -> JobStatus:
@@ -191,6 +192,14 @@ def pending_jobs(needed: Mapping[JobId, tuple[str, JobStatus]]) -> list[JobId]:
     return [job for job, (_, status) in needed.items() if status is not JobStatus.COMPLETED]
 
 
+def jobs_changed(rows: Sequence[JobRow]) -> Effects:
+    """Return jobs whose status has changed, as they are after it, as what acts led to."""
+    return Effects(
+        jobs=tuple((JobId(row.id), row.status) for row in rows),
+        versions=tuple((JobId(row.id), row.version) for row in rows),
+    )
+
+
 def retried(task: TaskId, effects: Effects) -> Changed:
     """Return the answer to a retry of one task of a job, apart from what else came back with it."""
     hint = next((hint for hint in effects.released if hint.task == task), None)
@@ -198,6 +207,7 @@ def retried(task: TaskId, effects: Effects) -> Changed:
         released=tuple(each for each in effects.released if each.task != task),
         moved=tuple(each for each in effects.moved if each[0] != task),
         jobs=effects.jobs,
+        versions=effects.versions,
         renews=True,
         epochs=effects.epochs,
     )

@@ -16,6 +16,8 @@ from drumline.core.outcome import ErrorInfo
 DEAD_LETTER_CREATED: Final = "drumline.dead_letter.created"
 MOST_ATTEMPTS: Final = 50
 LONGEST_MESSAGE: Final = 1000
+LAST: Final = 1 << 31
+"""Above the number of every attempt."""
 
 
 class AttemptMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,14 +77,18 @@ class Failure(Struct, frozen=True, kw_only=True):
     attempts: Sequence[AttemptView] = ()
     """As they are now: the task may have been retried since."""
     reason: Reason | None = None
-    """Why, if its dead letter is still there."""
+    """Why, as its dead letter said it, whatever became of that."""
 
 
 def dead_letter_message(failure: Failure) -> DeadLetterMessage:
     """Return what is told of a failure: what was known when it happened, and nothing that came later."""
     change = failure.change
     cause = cause_of(change.error)
-    before = [each for each in failure.attempts if each.finished_at is not None and each.finished_at <= failure.at]
+    before = [
+        each
+        for each in failure.attempts
+        if each.finished_at is not None and each.finished_at <= failure.at and each.attempt <= (change.attempt or LAST)
+    ]
     return DeadLetterMessage(
         task=change.id,
         name=change.name,

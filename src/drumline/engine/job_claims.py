@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.errors import Fenced, Invalid, Unavailable
 from drumline.core.ids import JobId, TaskId
-from drumline.core.job import JobStatus
 from drumline.core.lease import Lease
 from drumline.core.limits import Limits
 from drumline.core.outcome import ErrorInfo
@@ -92,7 +91,7 @@ class JobClaims:
             started = await self._jobs.start_jobs(jobs)
         except Unavailable:
             return  # the end of their first task says it too
-        self._follow(Effects(jobs=tuple((job, JobStatus.PROCESSING) for job in started)))
+        self._follow(started)
         for job in jobs:
             self._begun[job] = None
         while len(self._begun) > MOST_REMEMBERED:

@@ -177,8 +177,10 @@ class Noting:
     def note_effects(self, effects: Effects) -> None:
         """Note what acts led to in jobs."""
         now = self._clock.now()
+        versions = dict(effects.versions)
         for job, status in effects.jobs:
-            self.board.note_job(JobNote(job=job, status=status, renews=effects.renews))
+            note = JobNote(job=job, status=status, renews=effects.renews, version=versions.get(job, 0))
+            self.board.note_job(note)
         if not effects.renews:
             self.board.note(_queued(effects.released, now))
             self.board.note(_moved(effects, now))

@@ -160,6 +160,13 @@ class DeadLetters(Protocol):
         """
         ...
 
+    async def reasons(self, deaths: Sequence[tuple[TaskId, int]]) -> list[Reason | None]:
+        """Return why attempts, given by task and number, were the last of their tasks; None where that is not known.
+
+        It does not matter whether their dead letters are still there, or whether the tasks have died again since.
+        """
+        ...
+
     async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
         ...

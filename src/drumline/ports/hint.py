@@ -33,6 +33,9 @@ class Effects(Struct, frozen=True, kw_only=True):
     epochs: tuple[tuple[TaskId, int], ...] = ()
     """The epochs that tasks have after it, of those that ended or were brought back to life."""
 
+    versions: tuple[tuple[JobId, int], ...] = ()
+    """The versions that jobs have after it, of those whose status changed: the higher one came later."""
+
     def __add__(self, other: "Effects") -> "Effects":
         """Return what both led to, in their order."""
         return Effects(
@@ -41,6 +44,7 @@ class Effects(Struct, frozen=True, kw_only=True):
             jobs=self.jobs + other.jobs,
             renews=self.renews or other.renews,
             epochs=self.epochs + other.epochs,
+            versions=self.versions + other.versions,
         )
 
     def __bool__(self) -> bool:

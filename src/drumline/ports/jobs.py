@@ -73,7 +73,7 @@ class Jobs(Protocol):
         """
         ...
 
-    async def start_jobs(self, jobs: Sequence[JobId]) -> list[JobId]:
+    async def start_jobs(self, jobs: Sequence[JobId]) -> Effects:
         """Note that tasks of these jobs have been claimed, and return the jobs for which that is news."""
         ...
 

@@ -63,7 +63,9 @@ class JobNote(Struct, frozen=True, kw_only=True):
     status: JobStatus
     facts: JobFacts | None = None
     renews: bool = False
-    """Whether it had ended before, and goes on: the newest there is."""
+    """Whether it had ended before, and goes on."""
+    version: int = 0
+    """The job's version at that moment, if it is known: a note of an older one comes too late."""
 
 
 class LetterNote(Struct, frozen=True, kw_only=True):

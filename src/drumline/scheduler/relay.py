@@ -171,10 +171,11 @@ class Relay:
         ids = [change.id for change in changes]
         views = await self._store.get(ids)
         letters = await self._store.get_dead_letters(ids)
+        reasons = await self._store.reasons([(change.id, change.attempt) for change in changes])
         messages = []
-        for event, change, view, letter in zip(failed, changes, views, letters, strict=True):
+        for event, change, view, letter, reason in zip(failed, changes, views, letters, reasons, strict=True):
             payload = None if view is None else view.payload
-            if letter is None:
+            if letter is None or letter.attempts != change.attempt:
                 # It was retried since, perhaps with another payload.
                 edits = [edit for edit in await self._store.payload_edits(change.id) if edit.at >= event.at]
                 payload = edits[0].payload if edits else payload
@@ -183,7 +184,7 @@ class Relay:
                 at=event.at,
                 payload=None if payload is None else self.redaction.payload(payload),
                 attempts=await self._store.attempts(change.id),
-                reason=None if letter is None else letter.reason,
+                reason=reason,
             )
             told = dead_letter_event(event, dead_letter_message(failure), source=self._source)
             messages.append(self._message(Channel.DEAD_LETTERS, told))

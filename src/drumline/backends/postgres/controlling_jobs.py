@@ -5,13 +5,23 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from drumline.backends.job_rows import RUN_IFS, JobRow, check_revival, job_fact, job_row, pending_jobs, retried
+from drumline.backends.job_rows import (
+    RUN_IFS,
+    JobRow,
+    check_revival,
+    job_fact,
+    job_row,
+    jobs_changed,
+    pending_jobs,
+    retried,
+)
 from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.endings import Ending, record
-from drumline.backends.postgres.following import count_parents, lock_jobs, moved_by
+from drumline.backends.postgres.following import lock_jobs, moved_by
+from drumline.backends.postgres.holding_back import count_parents, hold_back
 from drumline.backends.postgres.rippling import Rippling
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
@@ -61,13 +71,13 @@ class Stand(NamedTuple):
 class ControllingJobs(Rippling):
     """The controlling part of `ports.jobs.Jobs` on PostgreSQL."""
 
-    async def start_jobs(self, jobs: Sequence[JobId]) -> list[JobId]:
+    async def start_jobs(self, jobs: Sequence[JobId]) -> Effects:
         """Note that tasks of these jobs have been claimed, and return the jobs for which that is news."""
 
-        async def start(transaction: Transaction) -> list[JobId]:
+        async def start(transaction: Transaction) -> Effects:
             rows = [job_row(row) for row in await transaction.fetch("start_jobs", ids=list(jobs), now=self._now())]
             await tell_facts(transaction, [job_fact("started", row) for row in rows], now=self._now())
-            return sorted(JobId(row.id) for row in rows)
+            return jobs_changed(sorted(rows))
 
         return await self._database.transact(Line.CLAIM, start, repeat=True)
 
@@ -134,7 +144,7 @@ class ControllingJobs(Rippling):
         await record(transaction, endings, now=self._now())
         ended = [(job.id, each.state, each.started_at) for each in endings]
         changed = await self._tally(transaction, ended, {job.id: job})
-        return moved_by(endings) + Effects(jobs=tuple(changed))
+        return moved_by(endings) + changed
 
     async def _resume_job(self, transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
         if job.status is JobStatus.COMPLETED:
@@ -181,24 +191,16 @@ class ControllingJobs(Rippling):
             pending_jobs=len(pending),
         )
         hints = await self._bring_back(transaction, standings, queued, blocked)
-        held_back = await self._hold_back(transaction, revival.held_back)
+        held_back = await hold_back(transaction, revival.held_back, now=self._now())
         after = job_row(row)
         await tell_facts(transaction, [job_fact("resumed", after)], now=self._now())
         await drop_dead_letters(transaction, queued + blocked)
         return Effects(
             released=tuple(hints),
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
-            jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
             renews=True,
             epochs=(*((task, standings[task].epoch + 1) for task in queued + blocked), *held_back.items()),
-        )
-
-    async def _hold_back(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, int]:
-        """Let tasks wait for others again that waited to be claimed, and return those with their epochs."""
-        if not tasks:
-            return {}
-        rows = await transaction.fetch("hold_back", ids=sorted(tasks), act=NUMBER_OF[Act.RESUME], now=self._now())
-        return dict(sorted((TaskId(task), epoch) for task, epoch in rows))
+        ) + jobs_changed([after] if after.status is not job.status else [])
 
     async def _bring_back(
         self,

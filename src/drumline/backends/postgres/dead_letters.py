@@ -120,6 +120,13 @@ class DeadLetters(Access):
         answers = await self._database.transact(Line.DESK, act)
         return [answers[task] for task in tasks]
 
+    async def reasons(self, deaths: Sequence[tuple[TaskId, int]]) -> list[Reason | None]:
+        """Return why attempts, given by task and number, were the last of their tasks; None where that is not known."""
+        ids, attempts = [task for task, _ in deaths], [attempt for _, attempt in deaths]
+        rows = await self._database.fetch(Line.EVENTS, "reasons", repeat=True, ids=ids, attempts=attempts)
+        found = {place: Reason(reason) for place, reason in rows}
+        return [found.get(place) for place in range(1, len(deaths) + 1)]
+
     async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
         rows = await self._database.fetch(Line.DESK, "payload_edits", repeat=True, id=task)

@@ -4,16 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, tally_of
+from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, jobs_changed, tally_of
 from drumline.backends.postgres.access import Access, tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
+from drumline.backends.postgres.holding_back import count_parents, hold_back_early
 from drumline.core.clock import LATEST, Instant
 from drumline.core.following import Following, Waiting, follow, may_skip, skip_error
-from drumline.core.ids import JobId, TaskId
-from drumline.core.job import JobStatus
+from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
@@ -91,8 +91,11 @@ class JobFollowing(Access):
             if each.id in members.job_of and not is_queued(each)
         }
         effects = await self._follow(transaction, ended, members)
+        # After the ends: what ended in the same list holds nobody back.
+        queued = [each.id for each in endings if each.id in members.job_of and is_queued(each)]
+        held_back = await hold_back_early(transaction, queued, now=self._now())
         await bury(transaction, endings)
-        return effects
+        return effects + held_back_by(held_back)
 
     async def _follow(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
         """Release and skip what waited for tasks that have just ended, and count them in their jobs."""
@@ -104,7 +107,7 @@ class JobFollowing(Access):
         ends = _ends(ended, members)
         ends += [(blocked[each.id].job, State.SKIPPED, None) for each in skips]
         changed = await self._tally(transaction, ends, members.jobs)
-        return Effects(released=tuple(released), jobs=tuple(changed)) + moved_by(skips)
+        return Effects(released=tuple(released)) + changed + moved_by(skips)
 
     async def _follow_completed(
         self, transaction: Transaction, tasks: Sequence[TaskId], members: Members, started: Mapping[TaskId, int]
@@ -121,7 +124,7 @@ class JobFollowing(Access):
         starts = {members.job_of[task]: started_at for task, started_at in started.items()}
         tallies = [Tally(job, completed=counts[job], started_at=starts.get(job)) for job in sorted(counts)]
         changed = await self._count(transaction, tallies, members.jobs)
-        return Effects(released=tuple(released), jobs=tuple(changed)) if released or changed else NO_EFFECTS
+        return Effects(released=tuple(released)) + changed if released or changed else NO_EFFECTS
 
     async def _skip(
         self,
@@ -192,7 +195,7 @@ class JobFollowing(Access):
         transaction: Transaction,
         ended: Iterable[tuple[str, State, int | None]],
         before: Mapping[str, JobRow],
-    ) -> list[tuple[JobId, JobStatus]]:
+    ) -> Effects:
         """Count tasks that have ended in their jobs, end those that have no others, and return whose status changed.
 
         `ended` has the job, the state and the start of each task; `before` the jobs as they were locked.
@@ -201,16 +204,14 @@ class JobFollowing(Access):
         for job, state, started_at in ended:
             by_job[job].append((state, started_at))
         tallies = [tally_of(job, ends) for job, ends in sorted(by_job.items())]
-        return await self._count(transaction, tallies, before) if tallies else []
+        return await self._count(transaction, tallies, before) if tallies else NO_EFFECTS
 
-    async def _count(
-        self, transaction: Transaction, tallies: Sequence[Tally], before: Mapping[str, JobRow]
-    ) -> list[tuple[JobId, JobStatus]]:
+    async def _count(self, transaction: Transaction, tallies: Sequence[Tally], before: Mapping[str, JobRow]) -> Effects:
         rows = await transaction.fetch("tally", **_tally_columns(tallies), now=self._now())
         after = [job_row(row) for row in rows]
         changed = [row for row in after if row.status is not before[row.id].status]
         await tell_facts(transaction, [job_fact(WORD_OF[row.status], row) for row in changed], now=self._now())
-        return [(JobId(row.id), row.status) for row in changed]
+        return jobs_changed(changed) if changed else NO_EFFECTS
 
 
 def moved_by(endings: Sequence[Ending]) -> Effects:
@@ -218,6 +219,11 @@ def moved_by(endings: Sequence[Ending]) -> Effects:
     return Effects(
         moved=tuple((each.id, each.state) for each in endings), epochs=tuple((each.id, each.epoch) for each in endings)
     )
+
+
+def held_back_by(epochs: Mapping[TaskId, int]) -> Effects:
+    """Return tasks that wait for others again, with their epochs, as what acts led to."""
+    return Effects(moved=tuple((task, State.BLOCKED) for task in epochs), epochs=tuple(epochs.items()))
 
 
 def _ends(ended: Ended, members: Members) -> list[tuple[str, State, int | None]]:
@@ -228,15 +234,6 @@ async def lock_jobs(transaction: Transaction, jobs: Iterable[str]) -> dict[str, 
     """Lock jobs, and return them as they stand."""
     rows = [job_row(row) for row in await transaction.fetch("lock_jobs", ids=sorted(set(jobs)))]
     return {row.id: row for row in rows}
-
-
-async def count_parents(transaction: Transaction, counted: Mapping[TaskId, tuple[int, int]]) -> None:
-    """Write what blocked tasks still wait for."""
-    if counted:
-        ids = sorted(counted)
-        await transaction.fetch(
-            "count_parents", ids=ids, pending=[counted[task][0] for task in ids], bad=[counted[task][1] for task in ids]
-        )
 
 
 async def _blocked_by(transaction: Transaction, ended: Mapping[TaskId, State]) -> dict[TaskId, Blocked]:

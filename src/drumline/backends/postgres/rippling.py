@@ -72,4 +72,4 @@ class Rippling(JobFollowing):
         ]
         await record(transaction, endings, now=self._now())
         changed = await self._tally(transaction, [(job.id, State.SKIPPED, None) for _ in endings], {job.id: job})
-        return moved_by(endings) + Effects(jobs=tuple(changed))
+        return moved_by(endings) + changed

@@ -203,7 +203,12 @@ class Sessions(JobFollowing):
 
     async def _reaped(self, closed: list[SessionId], freed: list[Freed], effects: Effects) -> Reaped:
         lanes = await self._lanes.lanes({ending.lane for ending, _ in freed})
-        queued = [(each, each.due_at) for each, _ in freed if is_queued(each) and each.due_at is not None]
+        elsewhere = {task for task, _ in effects.moved}
+        queued = [
+            (each, each.due_at)
+            for each, _ in freed
+            if is_queued(each) and each.due_at is not None and each.id not in elsewhere
+        ]
         for ending, due_at in queued:
             self._cursors.queued(ending.lane, Place(due_at, ending.id))
         return Reaped(

@@ -1,6 +1,6 @@
 """Recording how attempts of tasks of jobs ended: their ends lead to others, so the jobs are locked first."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TERMINAL, TRANSITIONS, Act, State
+from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TRANSITIONS, Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Settled, Settlement
 
@@ -56,11 +56,11 @@ class SettlingJobs(JobFollowing):
                 return await self._complete(transaction, mine, members)
             endings = await self._end(transaction, mine, in_job=True)
             effects = await self._record_in_jobs(transaction, endings, members)
-            return await self._settled(endings), effects
+            return await self._settled(endings, held_back={task for task, _ in effects.moved}), effects
 
         answers, effects = await self._database.transact(Line.SETTLE, act, repeat=True)
         if effects:
-            lease, settled = next((lease, each) for lease, each in answers.items() if each.state in TERMINAL)
+            lease, settled = next((lease, each) for lease, each in answers.items() if each.hint is None)
             answers[lease] = Settled(settled.state, effects=effects)
         rest = [each for each in settlements if each.lease != firsts[each.lease.task].lease]
         return answers | await self._settle_in_jobs(rest) if rest else answers
@@ -109,12 +109,13 @@ class SettlingJobs(JobFollowing):
             endings.append(ending if settlement.cause is None else ending._replace(cause=settlement.cause))
         return endings
 
-    async def _settled(self, endings: list[Ending]) -> Answers:
+    async def _settled(self, endings: list[Ending], *, held_back: Container[TaskId] = ()) -> Answers:
+        """Return the answers; what is held back was queued like the others, but is not worth offering."""
         lanes = await self._lanes.lanes({ending.lane for ending in endings})
         answers: Answers = {}
         for ending in endings:
             hint = None
-            if is_queued(ending) and ending.due_at is not None:
+            if is_queued(ending) and ending.due_at is not None and ending.id not in held_back:
                 self._cursors.queued(ending.lane, Place(ending.due_at, ending.id))
                 hint = Hint(ending.id, lanes[ending.lane], Instant(ending.due_at))
             answers[Lease(ending.id, ending.epoch, ending.nonce or 0)] = Settled(ending.state, hint)

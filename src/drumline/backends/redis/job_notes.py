@@ -23,9 +23,11 @@ def calls_of_job(keys: BoardKeys, note: JobNote) -> list[Call]:
     lifetime = ENDED_MS if note.status in ENDED else LIVE_MS
     calls = list(_calls_of_facts(keys, note.job, note.facts)) if note.facts is not None else []
     rule = "absent" if note.facts is not None else "always"
-    if note.status is JobStatus.PROCESSING and not note.renews:
+    if note.status is JobStatus.PROCESSING and not note.renews and not note.version:
         rule = "unless_ended"
-    calls.append(Call("note_task", (keys.job(note.job),), (rule, lifetime, 0, 0, "status", note.status)))
+    key = keys.job(note.job)
+    order = (note.version, int(note.version > 0))
+    calls.append(Call("note_task", (key, keys.order(key)), (rule, lifetime, *order, "status", note.status)))
     calls.append(Call("PEXPIRE", (keys.dag(note.job),), (lifetime,), plain=True))
     return calls
 

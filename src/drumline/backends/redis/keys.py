@@ -26,7 +26,7 @@ The read model (`board.py`, `notes.py`), for people and programs that want to lo
 |---|---|---|
 | `<prefix>task:<task id>` | hash | taskId, taskName, command, retries, timeout, status, startTime, endTime |
 | `<prefix>task:<task id>:status` | string | its status alone, such as PROCESSING |
-| `{<key of these>}:order` | string | of a task that was tried again: which of its notes would come too late; expires |
+| `{<key of these>}:order` | string | of a job, or a task tried again: which notes would come too late; expires |
 | `<prefix>task:<task id>:log` | list | the last pieces of the log |
 | `<prefix>job:<job id>` | hash | jobId, jobName, userId, createdAt, retryPolicy (JSON), schedule, status |
 | `<prefix>dag:<job id>` | hash | the keys of its tasks: key → JSON list of the keys that it needs |

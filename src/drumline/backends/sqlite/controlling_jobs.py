@@ -5,10 +5,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from drumline.backends.job_rows import RUN_IFS, STATUS_OF, JobRow, check_revival, job_fact, pending_jobs, retried
+from drumline.backends.job_rows import (
+    RUN_IFS,
+    STATUS_OF,
+    JobRow,
+    check_revival,
+    job_fact,
+    jobs_changed,
+    pending_jobs,
+    retried,
+)
 from drumline.backends.sqlite.access import batch_of, event, rows_of, tell, tell_facts
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
 from drumline.backends.sqlite.following import End, jobs_in, moved_by, tally, write_ends
+from drumline.backends.sqlite.holding_back import count_parents, hold_back
 from drumline.backends.sqlite.rippling import Rippling
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
@@ -41,14 +51,15 @@ class Standing(NamedTuple):
 class ControllingJobs(Rippling):
     """The controlling part of `ports.jobs.Jobs` on SQLite."""
 
-    async def start_jobs(self, jobs: Sequence[JobId]) -> list[JobId]:
+    async def start_jobs(self, jobs: Sequence[JobId]) -> Effects:
         """Note that tasks of these jobs have been claimed, and return the jobs for which that is news."""
 
-        def start(connection: sqlite3.Connection) -> list[JobId]:
+        def start(connection: sqlite3.Connection) -> Effects:
             now = self._now()
             started = [row[0] for row in connection.execute(SQL["start_jobs"], {"ids": batch_of(jobs), "now": now})]
-            tell_facts(connection, now, [job_fact("started", row) for row in jobs_in(connection, started).values()])
-            return [JobId(job) for job in sorted(started)]
+            rows = sorted(jobs_in(connection, started).values())
+            tell_facts(connection, now, [job_fact("started", row) for row in rows])
+            return jobs_changed(rows)
 
         return await self._database.write(start)
 
@@ -107,7 +118,7 @@ class ControllingJobs(Rippling):
                 )
         write_ends(connection, now, ends)
         changed = tally(connection, now, [(job.id, end.state, end.started_at) for end in ends], {job.id: job})
-        return moved_by(ends) + Effects(jobs=tuple(changed))
+        return moved_by(ends) + changed
 
     def _resume_job(self, connection: sqlite3.Connection, job: JobRow) -> Effects:
         if job.status is JobStatus.COMPLETED:
@@ -134,32 +145,22 @@ class ControllingJobs(Rippling):
         now = self._now()
         queued, blocked = (revival.queued, revival.blocked) if not pending else ([], revival.queued + revival.blocked)
         connection.execute(SQL["mark_deps"], {"job": job.id, "pending": batch_of(pending)})
-        counts = [(task, *counts) for task, counts in revival.counted.items()]
-        connection.execute(SQL["count_parents"], {"batch": batch_of(counts)})
+        count_parents(connection, revival.counted)
         connection.execute(
             SQL["revive_job"], _revived(job, [standings[task] for task in queued + blocked], len(pending))
         )
         hints = self._bring_back(connection, now, [standings[task] for task in queued], Act.RETRY)
         self._bring_back(connection, now, [standings[task] for task in blocked], Act.RESUME)
-        held_back = self._hold_back(connection, now, revival.held_back)
+        held_back = hold_back(connection, now, revival.held_back)
         drop_dead_letters(connection, queued + blocked)
         after = jobs_in(connection, [job.id])[job.id]
         tell_facts(connection, now, [job_fact("resumed", after)])
         return Effects(
             released=tuple(hints),
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
-            jobs=((JobId(job.id), after.status),) if after.status is not job.status else (),
             renews=True,
             epochs=(*((task, standings[task].epoch + 1) for task in queued + blocked), *held_back.items()),
-        )
-
-    def _hold_back(self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[TaskId]) -> dict[TaskId, int]:
-        """Let tasks wait for others again that waited to be claimed, and return those with their epochs."""
-        if not tasks:
-            return {}
-        rows = connection.execute(SQL["hold_back"], {"ids": batch_of(tasks)}).fetchall()
-        tell(connection, now, [event(task, Act.RESUME, State.BLOCKED, epoch) for task, epoch in rows])
-        return {TaskId(task): epoch for task, epoch in sorted(rows)}
+        ) + jobs_changed([after] if after.status is not job.status else [])
 
     def _bring_back(
         self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[Standing], act: Act

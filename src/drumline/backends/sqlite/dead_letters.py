@@ -90,6 +90,14 @@ class DeadLetters(Access):
         """Resolve dead letters and leave their tasks failed; `Conflict` for a task that has none."""
         return await self._database.write(lambda connection: self._discard(connection, tasks, tenant))
 
+    async def reasons(self, deaths: Sequence[tuple[TaskId, int]]) -> list[Reason | None]:
+        """Return why attempts, given by task and number, were the last of their tasks; None where that is not known."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(SQL["reasons"], {"batch": batch_of(deaths)}).fetchall()
+        )
+        found = {place: Reason(reason) for place, reason in rows}
+        return [found.get(place) for place in range(len(deaths))]
+
     async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
         rows = await self._database.read(
@@ -129,6 +137,7 @@ def drop_dead_letters(connection: sqlite3.Connection, tasks: Sequence[TaskId]) -
     if tasks:
         ids = {"ids": batch_of(tasks)}
         connection.execute(SQL["uncount_causes"], ids)
+        connection.execute(SQL["keep_reasons"], ids)
         connection.execute(SQL["delete_dead_letters"], ids)
 
 

@@ -8,15 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, job_fact, job_row, tally_of
+from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, job_fact, job_row, jobs_changed, tally_of
 from drumline.backends.sqlite.access import Access, batch_of, event, rows_of, tell, tell_facts
+from drumline.backends.sqlite.holding_back import count_parents, hold_back_early
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
 from drumline.core.following import Following, Waiting, follow, may_skip, skip_error
-from drumline.core.ids import JobId, TaskId
-from drumline.core.job import JobStatus
+from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
@@ -58,6 +58,18 @@ Ended = Mapping[TaskId, tuple[State, int | None]]
 class JobFollowing(Access):
     """Lets ends follow from ends."""
 
+    def _follow_all(
+        self, connection: sqlite3.Connection, now: Instant, ended: Ended, queued: Sequence[TaskId]
+    ) -> Effects:
+        """Let follow what ends of attempts in jobs lead to: those that ended their task, and those that queued it."""
+        effects = self._follow(connection, now, ended) if ended else NO_EFFECTS
+        # After the ends: what ended in the same list holds nobody back.
+        held_back = hold_back_early(connection, now, queued)
+        if not held_back:
+            return effects
+        moved = tuple((task, State.BLOCKED) for task in held_back)
+        return effects + Effects(moved=moved, epochs=tuple(held_back.items()))
+
     def _follow(self, connection: sqlite3.Connection, now: Instant, ended: Ended) -> Effects:
         """Release and skip what waited for tasks that have just ended, and count them in their jobs."""
         rows = rows_of(connection, "in_jobs", {"ids": batch_of(list(ended))})
@@ -83,7 +95,7 @@ class JobFollowing(Access):
         all_ended = [(jobs[task], *ended[task]) for task in jobs]
         all_ended += [(blocked[task].job, State.SKIPPED, None) for task in following.skipped]
         changed = tally(connection, now, all_ended, before)
-        return Effects(released=tuple(released), jobs=tuple(changed)) + moved_by(skips)
+        return Effects(released=tuple(released)) + changed + moved_by(skips)
 
     def _release(
         self,
@@ -100,10 +112,7 @@ class JobFollowing(Access):
                 counted[task] = (0, 0)  # it is released with the others when the job may begin
             else:
                 released.append(task)
-        if counted:
-            connection.execute(
-                SQL["count_parents"], {"batch": batch_of([(task, *counts) for task, counts in counted.items()])}
-            )
+        count_parents(connection, counted)
         return self._unblock(connection, now, released)
 
     def _unblock(self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[TaskId]) -> list[Hint]:
@@ -150,7 +159,7 @@ def tally(
     now: Instant,
     ended: Iterable[tuple[str, State, int | None]],
     before: Mapping[str, JobRow],
-) -> list[tuple[JobId, JobStatus]]:
+) -> Effects:
     """Count tasks that have ended in their jobs, end those that have no others, and return whose status changed.
 
     `ended` has the job, the state and the start of each task; `before` the jobs as they were.
@@ -166,7 +175,7 @@ def tally(
     changed = [row for job, row in after.items() if row.status is not before[job].status]
     connection.execute(SQL["insert_ripples"], {"ids": batch_of([row.id for row in changed if row.has_ended])})
     tell_facts(connection, now, [job_fact(WORD_OF[row.status], row) for row in changed])
-    return [(JobId(row.id), row.status) for row in changed]
+    return jobs_changed(changed)
 
 
 def _blocked_by(connection: sqlite3.Connection, ended: Mapping[TaskId, State]) -> dict[TaskId, Blocked]:

@@ -61,7 +61,7 @@ class Rippling(JobFollowing):
         ]
         write_ends(connection, now, ends)
         changed = tally(connection, now, [(job.id, State.SKIPPED, None) for _ in ends], {job.id: job})
-        return moved_by(ends) + Effects(jobs=tuple(changed))
+        return moved_by(ends) + changed
 
 
 def _waiting_for(job: str, limit: int, connection: sqlite3.Connection) -> list[str]:

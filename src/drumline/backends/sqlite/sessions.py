@@ -17,7 +17,6 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
-from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.store import Hint, Reaped
 
 CLOSED_FOR_MS = 24 * 3_600_000
@@ -137,11 +136,13 @@ class Sessions(JobFollowing):
             if due_at is not None:
                 queued.append((lease.task, held.lane, due_at))
         ends.write(connection)
+        effects = self._follow_all(connection, now, ends.in_jobs, ends.queued_in_jobs)
+        elsewhere = {task for task, _ in effects.moved}
         lanes = self._lanes.lanes(connection, [lane for _, lane, _ in queued])
         return Reaped(
             sessions=tuple(closed),
-            requeued=tuple(Hint(task, lanes[lane], due_at) for task, lane, due_at in queued),
+            requeued=tuple(Hint(task, lanes[lane], due_at) for task, lane, due_at in queued if task not in elsewhere),
             poisoned=tuple(poisoned),
             ghosts=ghosts,
-            effects=self._follow(connection, now, ends.in_jobs) if ends.in_jobs else NO_EFFECTS,
+            effects=effects,
         )

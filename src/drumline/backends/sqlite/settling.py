@@ -48,6 +48,8 @@ class Ends:
         self._ended: list[TaskId] = []
         self.in_jobs: dict[TaskId, tuple[State, int | None]] = {}
         """The tasks of jobs that have ended, how, and when they were started."""
+        self.queued_in_jobs: list[TaskId] = []
+        """The tasks of jobs that were queued again."""
         self._requeued: list[tuple[object, ...]] = []
         self._events: list[Event] = []
         self._deaths: list[Death] = []
@@ -87,6 +89,8 @@ class Ends:
             if held.in_job:
                 self.in_jobs[lease.task] = (state, held.started_at)
             return state, None
+        if held.in_job:
+            self.queued_in_jobs.append(lease.task)
         delay_ms = settlement.delay_ms if settlement else 0
         due_at = Instant(held.due_at if act in {Act.RELEASE, Act.REAP} else self.now + delay_ms)
         self._requeued.append((
@@ -137,13 +141,19 @@ class Settling(JobFollowing):
             else:
                 answers[held.place] = answers[first]
         ends.write(connection)
+        effects = self._follow_all(connection, ends.now, ends.in_jobs, ends.queued_in_jobs)
+        elsewhere = {task for task, _ in effects.moved}
         lanes = self._lanes.lanes(connection, [lane for _, lane, _ in queued])
         for place, lane, due_at in queued:
-            answers[place] = Settled(State.QUEUED, Hint(leases[place].task, lanes[lane], due_at))
-        if ends.in_jobs:
-            place = next(place for place, lease in enumerate(leases) if lease.task in ends.in_jobs and lease in done)
-            state = ends.in_jobs[leases[place].task][0]
-            answers[place] = Settled(state, effects=self._follow(connection, ends.now, ends.in_jobs))
+            if leases[place].task not in elsewhere:
+                answers[place] = Settled(State.QUEUED, Hint(leases[place].task, lanes[lane], due_at))
+        if effects:
+            place, state = next(
+                (place, each.state)
+                for place, each in enumerate(answers)
+                if isinstance(each, Settled) and each.hint is None
+            )
+            answers[place] = Settled(state, effects=effects)
         if any(answer is NOT_CURRENT for answer in answers):
             _recognise(connection, leases, answers)
         return answers

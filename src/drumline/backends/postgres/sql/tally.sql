@@ -14,6 +14,7 @@ job AS (
         failed = j.failed + (:failed::int4 [])[width_bucket(j.id, :ids)],
         cancelled = j.cancelled + (:cancelled::int4 [])[width_bucket(j.id, :ids)],
         skipped = j.skipped + (:skipped::int4 [])[width_bucket(j.id, :ids)],
+        version = j.version + 1,
         started_at = coalesce(j.started_at, (:started_at::int8 [])[width_bucket(j.id, :ids)]),
         status = CASE
             WHEN
@@ -49,5 +50,5 @@ rippled AS (
 SELECT
     job.id, job.tenant, job.name, job.owner, job.status, job.options, job.total, job.completed, job.failed,
     job.cancelled, job.skipped, job.pending_jobs, job.reason, job.cancel_requested, job.created_at, job.started_at,
-    job.finished_at, job.idempotency_key, job.schedule_id, job.fire_time
+    job.finished_at, job.idempotency_key, job.schedule_id, job.fire_time, job.version
 FROM job

@@ -1,6 +1,6 @@
 -- note a task, or a job: write what is known of it into its hash.
 --
--- KEYS  1 task or job  hash   2 order  string, the highest that is known; only for tasks
+-- KEYS  1 task or job  hash   2 order  string, the highest that is known
 -- ARGV  1 rule: absent   only if nothing is known of it
 --               unless_ended   unless it is known to have ended
 --               present   only if it is known

@@ -3,7 +3,7 @@
 --   :statuses  JSON list
 SELECT
     id, tenant, name, owner, status, options, total, completed, failed, cancelled, skipped, pending_jobs, reason,
-    cancel_requested, created_at, started_at, finished_at, idempotency_key, schedule_id, fire_time
+    cancel_requested, created_at, started_at, finished_at, idempotency_key, schedule_id, fire_time, version
 FROM job
 WHERE
     (:before IS NULL OR id < :before)

@@ -7,6 +7,7 @@ SET
     failed = job.failed + json_extract(given.value, '$[2]'),
     cancelled = job.cancelled + json_extract(given.value, '$[3]'),
     skipped = job.skipped + json_extract(given.value, '$[4]'),
+    version = job.version + 1,
     started_at = coalesce(job.started_at, json_extract(given.value, '$[5]')),
     status = CASE
         WHEN job.status = 1 AND json_extract(given.value, '$[5]') IS NOT NULL THEN 2 ELSE job.status
