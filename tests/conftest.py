@@ -1,3 +1,18 @@
 """What every test may use."""
 
+import os
+
+from hypothesis import HealthCheck, settings
+
 pytest_plugins = ["tests.harness.fixtures", "tests.harness.parameters"]
+
+# The same examples in every run, however slow the machine is; DRUMLINE_TEST_EXPLORE=1 looks for new ones.
+settings.register_profile(
+    "drumline",
+    derandomize=not os.environ.get("DRUMLINE_TEST_EXPLORE"),
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.load_profile("drumline")

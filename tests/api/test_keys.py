@@ -84,9 +84,9 @@ async def test_a_key_that_cannot_be_meant_is_refused_by_its_field(
 
 
 async def test_a_key_ends_when_it_was_meant_to(http: httpx.AsyncClient) -> None:
-    ends = datetime.now(UTC) + timedelta(milliseconds=300)
-    soon = await made(http, expires_at=ends.isoformat(), rate_limit="unlimited")
     late = await made(http, expires_in="1h")
+    ends = datetime.now(UTC) + timedelta(seconds=1)
+    soon = await made(http, expires_at=ends.isoformat(), rate_limit="unlimited")
 
     before = await ask(http, soon["key"])
     while (after := await ask(http, soon["key"])).status_code == 200:

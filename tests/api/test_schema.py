@@ -102,9 +102,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         await serving
         await engine.close()
 
-    engine, server, serving = asyncio.run_coroutine_threadsafe(start(), loop).result(10)
+    engine, server, serving = asyncio.run_coroutine_threadsafe(start(), loop).result(60)
     yield f"http://127.0.0.1:{server.port}"
-    asyncio.run_coroutine_threadsafe(end(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(end(), loop).result(60)
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

@@ -65,12 +65,14 @@ def done(server: Server, bulk: str) -> int:
 def check(server: Server, bulk: str, tasks: list[str], late: str, traces: Path) -> None:
     """See that every task was retried once, and the late one not at all."""
     eventually(lambda: done(server, bulk) == TASKS, 30, lambda: server.ask("GET", f"/api/v1/bulk/{bulk}"))
-    eventually(lambda: len(failures(server)) == TASKS + 1, 30, lambda: server.errors)
+    eventually(lambda: len(failures(server)) == TASKS + 1, 60, lambda: server.errors)
     view = server.ask("GET", f"/api/v1/bulk/{bulk}")[1]
     assert (view["state"], view["skipped"], view["failed"]) == ("completed", 0, 0)
-    assert Counter(len(server.attempts(task)) for task in tasks) == {2: TASKS}
+    outcomes = [[attempt["outcome"] for attempt in server.attempts(task)] for task in tasks]
+    crashes = sum(each.count("crashed") for each in outcomes)  # those run again by themselves, and not by the retry
+    assert Counter(len(each) - each.count("crashed") for each in outcomes) == {2: TASKS}
     assert len(server.attempts(late)) == 1
-    assert len(lines_of(traces)) == 2 * TASKS + 1
+    assert 0 <= len(lines_of(traces)) - (2 * TASKS + 1) <= crashes
 
 
 @pytest.mark.services
@@ -97,8 +99,6 @@ def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         bulk = begin(server)
         (late,) = fail(server, traces, 1)
         eventually(lambda: done(server, bulk) >= TASKS // 3, 30)
-        # Those that wait or run when the server dies would run again by themselves: let them end first.
-        eventually(lambda: server.count("QUEUED", "PROCESSING") == 0, 10)
         server.kill()
 
         server.start()

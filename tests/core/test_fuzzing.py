@@ -25,7 +25,7 @@ from drumline.core.task import TaskRequest, accept
 from drumline.core.timetable import Rule, timetable
 
 ID = TaskId("01890a5d-ac96-774b-bcce-b302099a8057")
-FUZZ = settings(max_examples=400, deadline=timedelta(seconds=2), suppress_health_check=list(HealthCheck))
+FUZZ = settings(max_examples=400, deadline=timedelta(seconds=20), suppress_health_check=list(HealthCheck))
 
 near_cron = st.lists(
     st.from_regex(r"[\d*/,\-?LW#A-Z]{1,12}", fullmatch=True) | st.sampled_from(["*", "*/5", "1-5", "MON#2", "L", "0"]),

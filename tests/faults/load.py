@@ -75,18 +75,15 @@ class Load:
         return [answer for answer in self.answers if answer.sent >= moment]
 
     def hold(self, count: int, *, seconds: float) -> set[str]:
-        """Submit tasks that take long, and return their keys once all of them have begun."""
-        keys = {f"{self.name}-held-{len(self.kinds)}-{number}" for number in range(count)}
-        for number, key in enumerate(sorted(keys)):
-            self._add(("wait", "block")[number % 2], key, seconds)
-        until(lambda: keys <= runs_of(self.fleet.traces).keys(), 20, lambda: keys - runs_of(self.fleet.traces).keys())
-        return keys
-
-    def _add(self, kind: str, key: str, seconds: float) -> None:
-        self.kinds[key] = kind
-        self._send(
-            [self._traced(kind, key, seconds, {"idempotency_key": key})], itertools.cycle(range(len(self.fleet.apis)))
-        )
+        """Submit tasks that take long, all at once, and return their keys once all of them have begun."""
+        keys = [f"{self.name}-held-{len(self.kinds)}-{number}" for number in range(count)]
+        kinds = dict(zip(keys, itertools.cycle(("wait", "block")), strict=False))
+        self.kinds |= kinds
+        tasks = [self._traced(kind, key, seconds, {"idempotency_key": key}) for key, kind in kinds.items()]
+        self._send(tasks, itertools.cycle(range(len(self.fleet.apis))))
+        held = set(keys)
+        until(lambda: held <= runs_of(self.fleet.traces).keys(), 30, lambda: held - runs_of(self.fleet.traces).keys())
+        return held
 
     def _run(self, thread: int, random: Random) -> None:
         servers = itertools.cycle(range(len(self.fleet.apis)))

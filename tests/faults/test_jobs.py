@@ -15,12 +15,15 @@ from tests.black_box.server import Server
 from tests.faults.conftest import MakeFleet
 from tests.faults.fleet import APP, Fleet, until
 from tests.faults.graphs import Running, chain, diamond, fan, judge, submit, tangle
+from tests.faults.traces import held_by
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 FAN = 5000
 CHAIN = 1000
 TANGLE = 2000
+BRANCH_SECONDS = 3.0
+"""Longer than one worker may look for work later than the other."""
 REAPED_SECONDS = 25.0
 """Until the tasks of a killed worker run elsewhere, with some to spare."""
 
@@ -29,33 +32,45 @@ class Alone(Server):
     """`drumline dev` in one process on SQLite, with the tasks that leave traces."""
 
     kills = 1
+    workers = ("the only one",)
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "data", "--concurrency", "16", app=APP, poison_after="20")
         self.traces = folder / "traces"
         self.traces.touch()
 
-    def kill_somebody(self, _chance: Random) -> None:
-        """End the only process there is, as a power cut would, and start it again."""
+    def is_at_work(self, _name: str) -> bool:
+        """Tell whether tasks run."""
+        return bool(held_by(self.pid, self.traces))
+
+    def kill_worker(self, _name: str) -> int:
+        """End the only process there is, as a power cut would, and start it again; return which it was."""
+        pid = self.pid
         self.kill()
         self.start()
+        return pid
 
 
 class Many:
     """A fleet on PostgreSQL and Redis, with the tasks that leave traces."""
 
     kills = 3
+    workers = ("near-1", "near-2", "far-1", "far-2")
 
     def __init__(self, fleet: Fleet) -> None:
         self.traces = fleet.traces
         self.ask = fleet.ask
         self._fleet = fleet
 
-    def kill_somebody(self, chance: Random) -> None:
-        """End one of the workers and start it again."""
-        name = chance.choice(["near-1", "near-2", "far-1", "far-2"])
-        self._fleet.kill(name)
+    def is_at_work(self, name: str) -> bool:
+        """Tell whether a worker runs tasks."""
+        return bool(held_by(self._fleet.members[name].pid, self.traces))
+
+    def kill_worker(self, name: str) -> int:
+        """End one of the workers and start it again; return which process it was."""
+        pid = self._fleet.kill(name)
         self._fleet.restart(name)
+        return pid
 
 
 House = Alone | Many
@@ -81,7 +96,9 @@ def attempts_of(house: House, job: Running, keys: list[str]) -> dict[str, list[A
 
 
 def test_two_branches_run_side_by_side_and_meet(house: House) -> None:
-    job = submit(house, diamond(), house.traces, name="diamond", seconds=lambda key: 0.6 if key == "c" else 0.2)
+    job = submit(
+        house, diamond(), house.traces, name="diamond", seconds=lambda key: BRANCH_SECONDS if key in "bc" else 0
+    )
 
     until(job.has_ended, 30, job.look)
 
@@ -114,15 +131,23 @@ def test_a_tangle_completes_while_those_who_run_it_are_killed(house: House, chan
         seconds=lambda _: chance.uniform(0, 0.1), stumbling=chance.sample(list(needs), 20),
     )  # fmt: skip
 
-    for _ in range(house.kills):
-        time.sleep(chance.uniform(0.5, 1.5))
-        house.kill_somebody(chance)
+    _kill_at_work(house, job, chance)
     until(lambda: _has_ended(job), 90 + REAPED_SECONDS * house.kills, job.look)
 
     histories = attempts_of(house, job, list(needs))
     judge(job, house.traces, histories=histories)
     outcomes = [attempt["outcome"] for history in histories.values() for attempt in history]
     assert outcomes.count("crashed") > 0, "nobody was killed at work"
+
+
+def _kill_at_work(house: House, job: Running, chance: Random) -> None:
+    """Kill workers one after the other, until there were enough and one of them was in the middle of something."""
+    killed: list[int] = []
+    while len(killed) < house.kills or not any(held_by(pid, house.traces) for pid in killed):
+        time.sleep(chance.uniform(0.5, 1.5))
+        assert not _has_ended(job), "it ended before anybody was killed at work"
+        busy = [name for name in house.workers if house.is_at_work(name)]
+        killed.append(house.kill_worker(chance.choice(busy or house.workers)))
 
 
 def _has_ended(job: Running) -> bool:

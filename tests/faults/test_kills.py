@@ -8,12 +8,15 @@ import pytest
 from tests.faults.conftest import MakeFleet
 from tests.faults.fleet import Fleet
 from tests.faults.load import Load
+from tests.faults.traces import held_by
 from tests.faults.verdict import judge
 
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
 
 KILL_EVERY = 2.5
 DOWN_SECONDS = (0.5, 4.0)
+AT_WORK_SECONDS = 3.0
+"""How long a worker is waited for that has nothing to do when its turn comes."""
 
 
 def test_killing_everybody_in_any_order_loses_nothing_and_repeats_nothing_completed(
@@ -34,11 +37,20 @@ def test_killing_everybody_in_any_order_loses_nothing_and_repeats_nothing_comple
         assert verdict.outcomes["crashed"] > 0, "nobody was killed at work"
 
 
+def _await_work(fleet: Fleet, name: str) -> None:
+    """Wait until a worker is in the middle of something, unless it gets nothing because others are down."""
+    deadline = time.monotonic() + AT_WORK_SECONDS
+    pid = fleet.members[name].pid
+    while name.startswith(("near-", "far-")) and not held_by(pid, fleet.traces) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def _kill_in_turn(fleet: Fleet, order: list[str], chance: Random) -> None:
     """Kill each, and start it again a bit later, when others may be down too."""
     restarts: dict[str, float] = {}
     began = time.monotonic()
     for number, name in enumerate(order, 1):
+        _await_work(fleet, name)
         print(f"{time.time():.3f} kill {name}: {fleet.kill(name)}")  # noqa: T201
         restarts[name] = time.monotonic() + chance.uniform(*DOWN_SECONDS)
         while restarts and (number == len(order) or time.monotonic() < began + number * KILL_EVERY):

@@ -11,12 +11,13 @@ import pytest
 
 from drumline.core.session import SESSION_TTL
 from tests.faults.conftest import MakeFleet
-from tests.faults.fleet import Fleet
+from tests.faults.fleet import Fleet, until
 
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(180)]
 
 MOST = 3
 TASKS = 1500
+ENOUGH = 30
 SECONDS = 18.0
 KILLS_AT = (0.5, 1.5)
 
@@ -77,9 +78,11 @@ def test_a_limit_of_three_is_never_exceeded_and_never_sticks_below(make_fleet: M
                 fleet.kill(killed)
                 fleet.restart(killed)
             time.sleep(max(0.0, began + SECONDS - time.monotonic()))
+            # Those who were killed may have had all three; on a busy machine it takes a while until others go on.
+            until(lambda: len(fleet.tasks("COMPLETED")) > ENOUGH, 30)
 
         done = len(fleet.tasks("COMPLETED"))
         print(f"{watch.looks} looks, below for {watch.longest_below:.1f} s at most, {done} done")  # noqa: T201
         assert watch.most == MOST
         assert watch.longest_below < SESSION_TTL
-        assert 30 < done < TASKS, "there was always something waiting"
+        assert ENOUGH < done < TASKS, "there was always something waiting"

@@ -129,11 +129,19 @@ def test_every_chart_has_data_and_faults_raise_their_alerts(fleet: Fleet, promet
     for alert, rule in load_rules(RULES).items():
         for name in metric_names(rule["expr"]):
             assert prometheus.values(f"count(last_over_time({name}[2m]))"), (alert, name)
-    assert not prometheus.firing() & (FAULTS - {"DrumlineOutboxGrowing"})
+    # Once nothing is submitted any more; a busy machine may be late with the last of it.
+    quiet = FAULTS - {"DrumlineOutboxGrowing"}
+    until(lambda: not prometheus.firing() & quiet, PATIENCE, lambda: f"in vain: {prometheus.firing() & quiet}")
 
     for name in ("near-1", "far-1", "notifier-1"):
         fleet.kill(name)
     fleet.redis.kill()
     load(fleet)
 
-    until(lambda: prometheus.firing() >= FAULTS, PATIENCE, lambda: f"silent: {FAULTS - prometheus.firing()}")
+    fired: set[str] = set()
+
+    def all_fire() -> bool:
+        fired.update(prometheus.firing())
+        return fired >= FAULTS
+
+    until(all_fire, PATIENCE, lambda: f"silent: {FAULTS - fired}")

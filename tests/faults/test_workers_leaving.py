@@ -16,7 +16,8 @@ from tests.faults.verdict import judge
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
 
 ELSEWHERE_SECONDS = 20.0
-HELD = 16
+HELD = 28
+"""Tasks that run for long: so many that none of four workers, which take eight each, can be without some."""
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +29,12 @@ def fleet(make_fleet: MakeFleet) -> Iterator[Fleet]:
 
 def test_tasks_of_killed_workers_start_elsewhere_within_20_seconds(fleet: Fleet, chance: Random) -> None:
     with Load(fleet, chance, per_second=50) as load:
-        keys = load.hold(HELD, seconds=4.0)
+        keys = load.hold(HELD, seconds=6.0)
         dead = {fleet.kill("near-1"), fleet.kill("far-1")}
+        killed_at = time.time()
         held = {key for pid in dead for key in held_by(pid, fleet.traces) & keys}
-        took = until(
-            lambda: all(any(run.pid not in dead for run in runs_of(fleet.traces)[key]) for key in held),
-            ELSEWHERE_SECONDS,
-            lambda: {key: runs_of(fleet.traces)[key] for key in held},
-        )
+        until(lambda: held <= _elsewhere(fleet, dead).keys(), 3 * ELSEWHERE_SECONDS)
+        took = max((_elsewhere(fleet, dead)[key] for key in held), default=killed_at) - killed_at
         fleet.restart("near-1")
         fleet.restart("far-1")
         fleet.until_at_work()
@@ -43,13 +42,20 @@ def test_tasks_of_killed_workers_start_elsewhere_within_20_seconds(fleet: Fleet,
 
     print(f"{len(held)} started elsewhere after {took:.1f} s; {verdict}")  # noqa: T201
     assert held
+    assert took <= ELSEWHERE_SECONDS
     assert verdict.outcomes["crashed"] >= len(held)
+
+
+def _elsewhere(fleet: Fleet, dead: set[int]) -> dict[str, float]:
+    """Return when each task first began in a process that lives."""
+    runs = {key: [run.began for run in found if run.pid not in dead] for key, found in runs_of(fleet.traces).items()}
+    return {key: began[0] for key, began in runs.items() if began}
 
 
 def test_workers_that_are_asked_to_stop_finish_what_they_hold(fleet: Fleet, chance: Random) -> None:
     with Load(fleet, chance) as load:
         for name in ("near-1", "far-1"):
-            load.hold(HELD, seconds=2.0)
+            load.hold(HELD, seconds=3.0)
             assert fleet.terminate(name) == 0
             fleet.restart(name)
         fleet.until_at_work()
@@ -64,7 +70,7 @@ def test_frozen_workers_are_fenced_and_come_back_as_others(fleet: Fleet, chance:
     frozen = ("near-1", "far-1")
     pids = [fleet.members[name].pid for name in frozen]
     before = fleet.workers()
-    keys = Load(fleet, chance).hold(HELD, seconds=4.0)
+    keys = Load(fleet, chance).hold(HELD, seconds=6.0)
 
     for name in frozen:
         fleet.signal(name, signal.SIGSTOP)

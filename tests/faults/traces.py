@@ -23,10 +23,7 @@ def runs_of(traces: Path) -> dict[str, list[Run]]:
 
 
 def held_by(pid: int, traces: Path) -> set[str]:
-    """Return what a process has begun and not ended."""
+    """Return what a process has begun and neither ended nor failed."""
     lines = [line.split() for line in traces.read_text().splitlines()]
-    begun, ended = (
-        {key for key, process, what, _ in lines if process == str(pid) and what == moment}
-        for moment in ("begin", "end")
-    )
-    return begun - ended
+    ours = [(key, moment) for key, process, moment, _ in lines if process == str(pid)]
+    return {key for key, moment in ours if moment == "begin"} - {key for key, moment in ours if moment != "begin"}

@@ -25,11 +25,17 @@ def find_program(name: str, *patterns: str) -> str | None:
     return str(matches[-1]) if matches else None
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+def free_port(wanted: int = 0) -> int:
+    """Return a port, any or a certain one, and keep it for a program of this process: nobody else is given it.
+
+    A socket that never listens stays bound to it until this process ends. So neither another process nor an outgoing
+    connection gets the port, also while its program is down; the program does, because servers set SO_REUSEADDR.
+    """
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", wanted))
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # not before: it must not share the port itself
+        port: int = held.getsockname()[1]
+        held.detach()
         return port
 
 

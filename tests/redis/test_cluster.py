@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -20,8 +21,8 @@ from tests.redis.hints import NOW, PATIENCE, eventually, hint, lane, pop, popped
 pytestmark = pytest.mark.faults
 
 NODES = 6
-SHORT_PORTS = 55_535
-"""A node talks to the others on its port plus 10,000."""
+BUS = 10_000
+"""A node talks to the others on its port plus this."""
 
 
 class Cluster:
@@ -74,9 +75,11 @@ class Cluster:
 
 
 def _port() -> int:
-    while (port := free_port()) > SHORT_PORTS:
-        pass
-    return port
+    while True:
+        port = free_port()
+        with suppress(OSError, OverflowError):
+            free_port(port + BUS)
+            return port
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ async def test_while_redis_is_away_nobody_waits_for_it(server: RedisServer, own_
     finally:
         server.thaw()
 
-    assert took < 0.1
+    assert took < 10 * ANSWER_SECONDS  # a tenth of what a hundred waits would take
 
 
 async def test_a_frozen_redis_costs_a_moment(server: RedisServer, own_queue: RedisQueue) -> None:

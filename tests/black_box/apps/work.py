@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from pathlib import Path
 
 from drumline import Drumline, Permanent
 
@@ -28,6 +29,14 @@ def trace(file: str, text: str) -> str:
 @app.task
 async def trace_late(file: str, text: str, seconds: float) -> None:
     await asyncio.sleep(seconds)
+    leave_trace(file, text)
+
+
+@app.task
+def trace_once_let(file: str, text: str, gate: str) -> None:
+    """Wait until a file is there that only the test makes: so the task runs for just as long as the test needs."""
+    while not Path(gate).exists():
+        time.sleep(0.02)
     leave_trace(file, text)
 
 

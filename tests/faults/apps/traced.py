@@ -1,4 +1,4 @@
-"""An app whose tasks leave a line when they begin and one when they end, so that a test sees what really ran, and when.
+"""An app whose tasks leave a line when they begin and one when they end or fail: so a test sees what really ran.
 
 A line is `key process moment time`. A short append is whole or not there, also when the process is killed.
 """
@@ -48,4 +48,5 @@ async def stumble(file: str, key: str, seconds: float) -> str:
     except FileExistsError:
         leave_line(file, key, "end")
         return key
+    leave_line(file, key, "fail")
     raise ConnectionError("not the first time")
