@@ -6,6 +6,9 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.harness.fixtures", "tests.harness.parameters"]
 
+# Tests start hundreds of processes: the first compiles what they import, and the others need not do it again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The same examples in every run, however slow the machine is; DRUMLINE_TEST_EXPLORE=1 looks for new ones.
 settings.register_profile(
     "drumline",

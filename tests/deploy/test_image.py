@@ -104,7 +104,7 @@ def role(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator["subprocess
 def test_a_role_that_runs_is_healthy_and_one_that_is_stuck_is_not(
     health: ModuleType, role: "subprocess.Popen[bytes]", capsys: pytest.CaptureFixture[str]
 ) -> None:
-    eventually(lambda: health._role_of(role.pid) is not None, 10, lambda: "it has no name yet")
+    eventually(lambda: health._role_of(role.pid) is not None, 60, lambda: "it has no name yet")
 
     assert health.main([str(role.pid)]) == 0
 

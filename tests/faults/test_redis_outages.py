@@ -1,6 +1,7 @@
 """Redis is emptied, restarted, frozen and stopped under load: that costs speed for a while, and nothing else."""
 
 import time
+from collections.abc import Iterator
 from itertools import count
 from random import Random
 from statistics import median, quantiles
@@ -23,10 +24,14 @@ SLOW = 1.5
 """Seconds that a submission may take at most when the machine is busy; the wait for Redis is not among them."""
 FAST = 0.1
 """Seconds until a task starts when wake-ups arrive; a few times that when the idle have to look by themselves."""
+AS_BEFORE = 2.0
+"""How many times what it was with Redis it may be, where the machine is so busy that that was more already."""
 
 
 def test_without_redis_submissions_are_answered_and_tasks_go_on(make_fleet: MakeFleet, chance: Random) -> None:
+    numbers = count()
     with make_fleet(schedulers=1, far=1) as fleet:
+        fast = max(FAST, AS_BEFORE * _usual_latency(fleet, numbers))
         with Load(fleet, chance) as load:
             _empty_again_and_again(fleet, chance)
             fleet.redis.kill()
@@ -44,8 +49,9 @@ def test_without_redis_submissions_are_answered_and_tasks_go_on(make_fleet: Make
             until(lambda: all(fleet.health(api=api)["whole"] == "UP" for api in (0, 1)), HEALED_SECONDS)
         verdict = judge(fleet, load, within=30)
         took = [answer.took for answer in load.since(began) if answer.sent < ended]
-        numbers = count()
-        fast_after = until(lambda: median(_start_latency(fleet, next(numbers)) for _ in range(15)) < FAST, 30)
+        took_before = [answer.took for answer in load.answers if answer.sent < began]
+        slow = max(SLOW, AS_BEFORE * quantiles(took_before, n=100)[-1])
+        fast_after = until(lambda: _usual_latency(fleet, numbers) < fast, 30)
 
         told = f"{verdict}, filled {filled_after:.1f} s after; submitting p50 {median(took) * 1000:.0f} ms, "
         told += f"p99 {quantiles(took, n=100)[-1] * 1000:.0f} ms; quick again {fast_after:.1f} s after the end"
@@ -53,7 +59,7 @@ def test_without_redis_submissions_are_answered_and_tasks_go_on(make_fleet: Make
         assert max(answer.tries for answer in load.answers) == 1, "a submission was refused"
         assert verdict.doubles == 0
         assert verdict.outcomes.keys() == {"completed", "retried"}, told
-        assert quantiles(took, n=100)[-1] < SLOW, told
+        assert quantiles(took, n=100)[-1] < slow, told
 
 
 def _empty_again_and_again(fleet: Fleet, chance: Random) -> None:
@@ -83,6 +89,10 @@ def _begun(fleet: Fleet) -> int:
 def _is_filled(fleet: Fleet) -> bool:
     redis = fleet.ask("GET", "/actuator/health")[1]["components"]["redis"]
     return redis["status"] == "UP" and bool(redis["details"]["is_filled"])
+
+
+def _usual_latency(fleet: Fleet, numbers: Iterator[int]) -> float:
+    return median(_start_latency(fleet, next(numbers)) for _ in range(15))
 
 
 def _start_latency(fleet: Fleet, number: int) -> float:

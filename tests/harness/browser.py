@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    async_playwright,
+    expect,
+)
 
 from tests.harness.programs import find_program
 
@@ -17,6 +26,10 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SERIOUS = {"serious", "critical"}
+CALM = "new Promise(done => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))"
+"""Until the page has done what it was about to do: what is shown may answer to keys only a moment later."""
+PATIENCE = 60_000
+"""Milliseconds that a page is given to show something; where less is promised, the test says so."""
 
 
 def missing() -> str | None:
@@ -55,6 +68,7 @@ class Visitor:
         """Come in by the address that the server prints."""
         await self.page.goto(f"{self.url}/#key={self.key}")
         await self.page.wait_for_selector("nav", state="attached")
+        await self.hears()
 
     async def open(self, path: str) -> None:
         """Go to a screen, and wait until it has loaded."""
@@ -62,11 +76,38 @@ class Visitor:
         await self.settled()
 
     async def settled(self) -> None:
-        """Wait until nothing is loading."""
-        await self.page.wait_for_selector("main", timeout=10_000)
+        """Wait until there is something, and nothing is loading."""
+        await self.page.wait_for_selector("main *", state="attached")
         loading = self.page.locator('[aria-label="Loading"]')
+        await self.page.evaluate(CALM)
         while await loading.count():
-            await loading.first.wait_for(state="hidden", timeout=20_000)
+            await loading.first.wait_for(state="hidden")
+            await self.page.evaluate(CALM)
+
+    async def hears(self) -> None:
+        """Wait until the page is told of changes."""
+        await self.page.wait_for_selector("[data-kind=live], [data-kind=polling]", state="attached")
+
+    async def press(self, *keys: str) -> None:
+        """Press keys one after the other, each when the page has done what the one before it asked for."""
+        for key in keys:
+            await self.page.evaluate(CALM)
+            await self.page.keyboard.press(key)
+        await self.page.evaluate(CALM)
+
+    async def focus(self, there: Locator) -> None:
+        """Go to something by keyboard, once it is shown."""
+        await there.wait_for()
+        await self.page.evaluate(CALM)
+        await there.focus()
+        await expect(there).to_be_focused()
+
+    async def write(self, there: Locator, text: str) -> None:
+        """Go to a field by keyboard, and write into it, over what is there."""
+        await self.focus(there)
+        await self.page.keyboard.press("Control+a")
+        await self.page.keyboard.type(text)
+        await expect(there).to_have_value(text)
 
     async def barriers(self, rules: tuple[str, ...] | None = None) -> list[str]:
         """Return what keeps people from using the screen, as axe finds it; by some of its rules, or by all."""
@@ -104,5 +145,8 @@ class Visitor:
 
 async def visit(browser: Browser, url: str, key: str, **options: Any) -> tuple[BrowserContext, Visitor]:
     """Open a window of its own for somebody."""
-    context = await browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+    context = await browser.new_context(
+        **{"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce", **options}
+    )
+    context.set_default_timeout(PATIENCE)
     return context, Visitor(await context.new_page(), url, key)

@@ -21,7 +21,7 @@ def read_topic(broker: str, topic: str, enough: Callable[[list[dict[str, Any]]],
         }
     )
     try:
-        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
         consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
         found: list[dict[str, Any]] = []
         silent = 0

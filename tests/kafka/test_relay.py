@@ -216,11 +216,11 @@ async def test_missing_topics_are_made_as_the_settings_say(store: Store, relay: 
     await relayed(relay)
 
     admin = AdminClient({"bootstrap.servers": options.brokers[0]})
-    topics = admin.list_topics(timeout=10).topics
+    topics = admin.list_topics(timeout=60).topics
     for topic in options.topics.values():
         (future,) = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic.name)]).values()
         assert len(topics[topic.name].partitions) == topic.partitions
-        assert future.result(10)["retention.ms"].value == str(topic.retention_ms)
+        assert future.result(60)["retention.ms"].value == str(topic.retention_ms)
 
 
 @pytest.mark.faults

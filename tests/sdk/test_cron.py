@@ -119,20 +119,18 @@ def test_parts_of_an_app_are_registered_together(app: Drumline[None], tmp_path: 
     assert request.modules == (__name__,)
 
 
-TICKS: Queue[datetime | None] = Queue()
-
-
 def test_a_running_app_fires_and_each_task_knows_its_time(app: Drumline[None]) -> None:
+    ticks: Queue[datetime | None] = Queue()
+
     @app.every(1)
     def tick(*, ctx: Context[None] = inject()) -> None:
-        TICKS.put(ctx.fire_time)
+        ticks.put(ctx.fire_time)
 
     with app.running():
-        times = [TICKS.get(timeout=30) for _ in range(2)]
+        times = [ticks.get(timeout=30) for _ in range(2)]
 
-    assert times[0] is not None
-    assert times[1] is not None
-    assert times[1] - times[0] == timedelta(seconds=1)
+    first, second = sorted(moment for moment in times if moment is not None)  # two that are late may run side by side
+    assert second - first == timedelta(seconds=1)
 
 
 def test_a_command_knows_its_time(app: Drumline[None], tmp_path: Path) -> None:

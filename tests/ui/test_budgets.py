@@ -4,8 +4,11 @@ The figures that the documentation names are measured with more: DRUMLINE_UI_ROW
 """
 
 import asyncio
+import json
 import os
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -22,15 +25,8 @@ KIB = 1024
 ROWS = int(os.environ.get("DRUMLINE_UI_ROWS", "5000"))
 SECONDS = int(os.environ.get("DRUMLINE_UI_SECONDS", "4"))
 EVENTS_A_SECOND = 500
-LONGEST_TASK_MS = 100 if SECONDS >= 60 else 400
-"""What may keep the page from answering; a machine that runs other tests at the same time is given some more."""
-
-WATCH = """() => {
-  window.longest = 0;
-  new PerformanceObserver(list => {
-    for (const one of list.getEntries()) window.longest = Math.max(window.longest, one.duration);
-  }).observe({type: "longtask"});
-}"""
+LONGEST_TASK_MS = 100 if SECONDS >= 60 else 200
+"""What may keep the page from answering, in processor time; beside other tests each step costs some more of it."""
 
 
 def compressed(name: str) -> int:
@@ -39,6 +35,27 @@ def compressed(name: str) -> int:
 
 def built(ending: str) -> list[Path]:
     return [file for file in BUILT.iterdir() if file.suffix == ending]
+
+
+@asynccontextmanager
+async def traced(page: Page) -> AsyncIterator[list[float]]:
+    """Collect for how long the page's main thread was at work at a time, in milliseconds.
+
+    It is processor time: that others had the processor meanwhile is not the page's fault.
+    """
+    took: list[float] = []
+    assert page.context.browser is not None
+    await page.context.browser.start_tracing(page=page, categories=["toplevel"])
+    try:
+        yield took
+    finally:
+        events = json.loads(await page.context.browser.stop_tracing())["traceEvents"]
+        mains = {
+            (event["pid"], event["tid"])
+            for event in events
+            if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+        }
+        took += [event["tdur"] / 1000 for event in events if "tdur" in event and (event["pid"], event["tid"]) in mains]
 
 
 async def test_the_first_screen_loads_little(visitor: Visit, busy: Busy) -> None:
@@ -89,22 +106,21 @@ async def test_a_long_list_scrolls_to_its_end_without_a_jump(
         someone = await visitor(server)
         await someone.open("/tasks")
         page = someone.page
-        await page.evaluate(WATCH)
         box = page.get_by_role("rowgroup")
 
-        seen = 0
-        while seen < ROWS:
-            before = await _first_row(page)
-            await box.evaluate("box => box.scrollBy(0, box.clientHeight * 8)")
-            await asyncio.sleep(0.05)
-            after = await _first_row(page)
-            assert after >= before
-            seen = int(await page.get_by_role("table", name="Tasks").get_attribute("aria-rowcount") or 0) - 1
+        async with traced(page) as tasks:
+            seen = 0
+            while seen < ROWS:
+                before = await _first_row(page)
+                await box.evaluate("box => box.scrollBy(0, box.clientHeight * 8)")
+                await asyncio.sleep(0.05)
+                after = await _first_row(page)
+                assert after >= before
+                seen = int(await page.get_by_role("table", name="Tasks").get_attribute("aria-rowcount") or 0) - 1
 
         assert seen == ROWS
         assert await page.locator("[role=row]").count() < 100
-        longest = await page.evaluate("window.longest")
-        assert longest <= LONGEST_TASK_MS
+        assert 0 < max(tasks) <= LONGEST_TASK_MS
 
 
 async def _first_row(page: Page) -> int:
@@ -116,18 +132,17 @@ async def test_many_events_leave_the_page_free(visitor: Visit, busy: Busy) -> No
     await someone.open("/tasks")
     page = someone.page
     await page.get_by_role("button", name="Live").wait_for()
-    await page.evaluate(WATCH)
-    tasks = [{"name": "nobody-has-this", "delay": "1h", "tags": ["flood"]}] * (EVENTS_A_SECOND // 4)
+    flood = [{"name": "nobody-has-this", "delay": "1h", "tags": ["flood"]}] * (EVENTS_A_SECOND // 4)
 
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        turn = time.monotonic()
-        await asyncio.to_thread(busy.server.ask, "POST", "/api/v1/tasks/batch", {"tasks": tasks})
-        await asyncio.sleep(max(0.0, turn + 0.25 - time.monotonic()))
-    await page.get_by_role("button", name="100+ new").wait_for(timeout=10_000)
+    async with traced(page) as tasks:
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            turn = time.monotonic()
+            await asyncio.to_thread(busy.server.ask, "POST", "/api/v1/tasks/batch", {"tasks": flood})
+            await asyncio.sleep(max(0.0, turn + 0.25 - time.monotonic()))
+        await page.get_by_role("button", name="100+ new").wait_for()
 
-    longest = await page.evaluate("window.longest")
-    assert longest <= LONGEST_TASK_MS
+    assert 0 < max(tasks) <= LONGEST_TASK_MS
 
 
 async def test_a_job_of_a_thousand_tasks_is_drawn_and_answers(visitor: Visit, busy: Busy) -> None:
