@@ -1,5 +1,6 @@
 from drumline.core.clock import ManualClock
-from drumline.core.ids import TaskId
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.progress import Progress, ProgressNote
 from drumline.core.state import Act, Status
 from drumline.ports.store import Artifact, LogChunk, LogPage, Store, TaskFilter
 from tests.factories import claim_one, new_id, open_session, settle, submit
@@ -165,3 +166,37 @@ async def test_an_artifact_is_kept_and_replaced_by_name(store: Store, clock: Man
     assert await store.artifact(task, "b.pdf") is None
     (view,) = await store.artifacts(task)
     assert (view.name, view.content_type, view.size, view.created_at) == ("a.pdf", "application/pdf", 6, clock.now())
+
+
+async def test_what_a_task_left_behind_is_its_tenants_own(store: Store) -> None:
+    task = await submit(store, tenant="acme")
+    ada = await open_session(store)
+    held = await claim_one(store, ada)
+    await store.append_log([LogChunk(task=task, epoch=held.lease.epoch, seq=0, text="one\n")])
+    await store.put_artifact(Artifact(task=task, name="a.pdf", content_type="text/plain", data=b"data"))
+    await store.put_progress([ProgressNote(held.lease, Progress(1, 2))])
+
+    async def seen(tenant: str | None) -> list[object]:
+        return [
+            len(await store.attempts(task, tenant=tenant)),
+            (await store.read_log(task, tenant=tenant)).text,
+            len(await store.artifacts(task, tenant=tenant)),
+            await store.artifact(task, "a.pdf", tenant=tenant) is not None,
+            await store.progress([task], tenant=tenant),
+        ]
+
+    assert await seen("acme") == await seen(None) == [1, "one\n", 1, True, [Progress(1, 2)]]
+    assert await seen("beta") == [0, "", 0, False, [None]]
+
+
+async def test_a_tenant_is_shown_the_workers_that_serve_it(store: Store) -> None:
+    everybodys = await open_session(store)
+    acmes = await open_session(store, tenant="acme")
+    betas = await open_session(store, tenant="beta")
+
+    async def seen(tenant: str | None) -> set[SessionId]:
+        return {view.id for view in await store.sessions(tenant=tenant)}
+
+    assert await seen("acme") == {everybodys, acmes}
+    assert await seen("nobody") == {everybodys}
+    assert await seen(None) == {everybodys, acmes, betas}

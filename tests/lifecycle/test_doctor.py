@@ -70,6 +70,18 @@ async def migrated(url: str) -> None:
     await store.close()
 
 
+def test_a_missing_wall_is_told_with_its_reason() -> None:
+    facts = PostgresFacts(
+        version=150_004, clock=0, is_pooled=False, is_by_statement=False, is_standby=False, settings={}, connections=1,
+        applied=(1,), major=1, tables=(), transactions=(), wall="there is no role drumline_tenant_x",
+    )  # fmt: skip
+
+    by_check = {finding.check: finding for finding in judge_postgres(facts, known=frozenset({1}), major=1)}
+
+    assert by_check["postgres.wall"].severity is Severity.WARNING
+    assert "there is no role drumline_tenant_x" in by_check["postgres.wall"].text
+
+
 @pytest.mark.services
 async def test_a_careless_postgresql_is_found_out(careless_url: str) -> None:
     without = await found(store_url=careless_url)

@@ -1,10 +1,16 @@
 """The store under test, on a database of its own."""
 
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 
 from drumline.backends.postgres import PostgresStore
+from tests.harness.fixtures import WORKER
+
+LIMITED = f"drumline_limited_{WORKER}"
+"""A database, and the user who owns it."""
 
 
 @pytest.fixture
@@ -20,3 +26,18 @@ async def other(postgres_url: str) -> AsyncIterator[PostgresStore]:
     opened = await PostgresStore.open(postgres_url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+async def limited_url(postgres_server_url: str) -> AsyncIterator[str]:
+    """An empty database whose owner may neither create roles nor pass over policies."""
+    roles = f"DROP ROLE IF EXISTS drumline_tenant_{LIMITED}; DROP ROLE IF EXISTS {LIMITED}"
+    server = await asyncpg.connect(postgres_server_url)
+    await server.execute(f"DROP DATABASE IF EXISTS {LIMITED} WITH (FORCE)")
+    await server.execute(f"{roles}; CREATE ROLE {LIMITED} LOGIN PASSWORD 'limited'")
+    await server.execute(f"CREATE DATABASE {LIMITED} OWNER {LIMITED} TEMPLATE template0")
+    parts = urlsplit(postgres_server_url)
+    yield parts._replace(netloc=f"{LIMITED}:limited@{parts.hostname}:{parts.port}", path=f"/{LIMITED}").geturl()
+    await server.execute(f"DROP DATABASE {LIMITED} WITH (FORCE)")
+    await server.execute(roles)
+    await server.close()

@@ -58,7 +58,7 @@ HOT: dict[str, dict[str, Any]] = {
     "lane_numbers": {"tenants": ["default"], "queues": ["default"], "names": ["work"], "priorities": [0]},
     "lane_names": {"lanes": [1]},
     "stands": {"ids": IDS},
-    "attempts": {"id": IDS[0]},
+    "attempts": {"id": IDS[0], "tenant": None},
     "beat": {
         "sessions": [7], "firsts": [1], "lasts": [2], "owners": [7, 7], "tasks": IDS, "epochs": [1, 1],
         "nonces": [5, 5], "now": None,
@@ -74,6 +74,9 @@ HOT: dict[str, dict[str, Any]] = {
     "drop_dead_letters": {"ids": IDS},
     "get_dead_letters": {"ids": IDS},
     "reasons": {"ids": IDS, "attempts": [1, 1]},
+    "own_tasks": {"ids": IDS},
+    "read_log": {"id": IDS[0], "epoch": 0, "seq": -1, "only": None, "tenant": "default"},
+    "artifact": {"id": IDS[0], "name": "a", "tenant": "default"},
     "edit_payload": {"id": IDS[0], "payload": "", "epoch": 1, "now": None},
     "lock_bulk": {"id": IDS[0], "now": None},
     "next_bulk_items": {"id": IDS[0], "position": 0, "limit": 100},
@@ -207,6 +210,42 @@ async def test_plans_made_on_empty_tables_are_right_for_large_ones(
         ]
         assert name != "claim_due" or found[0]["Actual Rows"] == 100
         assert max(read, default=0) <= 200, f"{name} reads {max(read)} rows"
+
+
+WITHIN = (
+    "get", "own_tasks", "attempts", "read_log", "artifact", "jobs", "nodes", "running_in_jobs", "deps",
+    "get_dead_letters",
+)  # fmt: skip
+"""What is asked all the time from within a tenant's wall."""
+
+
+@pytest.mark.parametrize("prepare", [untouched, analyzed, emptied])
+async def test_a_wall_makes_no_statement_read_more(
+    connection: Connection, prepare: Callable[[Connection], Awaitable[None]]
+) -> None:
+    await prepare(connection)
+    role = f"drumline_tenant_{await connection.fetchval('SELECT current_database()')}"
+    await connection.execute(f"SET ROLE {role}; SET drumline.tenant = 'default'")
+    for name in WITHIN:
+        await connection.execute(f"PREPARE hot_{name} AS {SQL[name].text}")
+        await plan_of(connection, name, "COSTS OFF")  # so that it is planned now
+    await connection.execute("RESET ROLE")
+    await connection.execute(FILL)
+    await connection.execute(
+        "INSERT INTO drumline.lane (tenant, queue, name, priority) SELECT t::text, 'q', 'n', 0 "
+        "FROM generate_series(1, 10000) AS t"
+    )
+    await connection.execute(f"SET ROLE {role}")
+
+    for name in WITHIN:
+        found = await plan_of(connection, name, "ANALYZE, TIMING OFF")
+
+        read = [
+            (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+            for node in found
+            if "Relation Name" in node
+        ]
+        assert max(read) <= 200, f"{name} reads {max(read)} rows"
 
 
 @pytest.mark.parametrize("prepare", [untouched, analyzed, pinned])

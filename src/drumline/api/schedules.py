@@ -119,7 +119,7 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> Reply:
     )
     page = await call.engine.schedules.list_schedules(which, limit=query.limit, cursor=query.cursor)
     statuses = await call.engine.runs.statuses(
-        (view.last_task for view in page.items), (view.last_job for view in page.items)
+        (view.last_task for view in page.items), (view.last_job for view in page.items), tenant=call.tenant
     )
     return Reply(
         encode(
@@ -167,7 +167,7 @@ async def resume_schedule(call: Call[None, NoQuery]) -> Reply:
 async def trigger_schedule(call: Call[TriggerRequest, NoQuery]) -> Reply:
     """Start a run now, whatever the schedule says, and whether or not another goes on."""
     run = await call.engine.runs.trigger(_schedule_of(call), fire_time=call.body.fire_time, tenant=call.tenant)
-    body = run_body(run, await call.engine.runs.statuses([run.task], [run.job]))
+    body = run_body(run, await call.engine.runs.statuses([run.task], [run.job], tenant=call.tenant))
     call.note(after={"fire_time": body.fire_time, "task_id": run.task, "job_id": run.job})
     return Reply(encode(body), 201)
 
@@ -238,7 +238,7 @@ async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT)
 
 
 async def _body(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
-    statuses = await call.engine.runs.statuses([view.last_task], [view.last_job])
+    statuses = await call.engine.runs.statuses([view.last_task], [view.last_job], tenant=call.tenant)
     times = await call.engine.schedules.next_times(view, count)
     return schedule_body(_shown(call, view), statuses, next_fires=times)
 

@@ -271,7 +271,7 @@ async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None =
         view = await call.engine.queries.get(task, tenant=call.tenant)
     if call.trail is not None:
         call.note(after=standing_of(view, call.engine.clock.now()))
-    progress = await call.engine.queries.progress(view)
+    progress = await call.engine.queries.progress(view, tenant=call.tenant)
     view = shown(view, call.engine.redaction)
     return Reply(encode(task_body(view, now=call.engine.clock.now(), progress=progress_body(progress))))
 

@@ -62,6 +62,8 @@ class PostgresFacts(Struct, frozen=True, kw_only=True):
     major: int | None
     tables: tuple[TableFacts, ...]
     transactions: tuple[LongTransaction, ...]
+    wall: str | None = None
+    """What keeps the second wall around tenants from standing; None if it stands."""
 
 
 class RedisFacts(Struct, frozen=True, kw_only=True):

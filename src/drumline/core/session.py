@@ -39,6 +39,10 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The task names it can run."""
         return tuple(type_.name for type_ in self.types)
 
+    def serves(self, tenant: str | None) -> bool:
+        """Tell whether it works for a tenant; None asks for nobody in particular."""
+        return tenant is None or self.tenant in {None, tenant}
+
 
 class Beat(Struct, frozen=True, kw_only=True):
     """A sign of life: the session, and every lease it believes it holds.

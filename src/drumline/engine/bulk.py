@@ -121,7 +121,7 @@ class BulkDesk:
         """Return a page of an operation's tasks, in their order."""
         self._check_limit(limit)
         await self._store.get_bulk(bulk, tenant=tenant)
-        items = await self._store.bulk_items(bulk, outcomes=outcomes, limit=limit + 1, after=after)
+        items = await self._store.bulk_items(bulk, outcomes=outcomes, limit=limit + 1, after=after, tenant=tenant)
         return ItemPage(tuple(items[:limit]), str(items[limit - 1].seq) if len(items) > limit else None)
 
     async def advance(self, bulk: BulkId, *, limit: int) -> Advanced | None:

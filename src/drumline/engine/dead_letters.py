@@ -107,10 +107,9 @@ class DeadLetterDesk:
         (view,) = await self._store.get([task], tenant=tenant)
         if letter is None or view is None:
             raise await self._absence(task, tenant)
-        attempts = await self._store.attempts(task)
-        return LetterFile(
-            letter=letter, task=view, attempts=tuple(attempts), edits=tuple(await self._store.payload_edits(task))
-        )
+        attempts = await self._store.attempts(task, tenant=tenant)
+        edits = await self._store.payload_edits(task, tenant=tenant)
+        return LetterFile(letter=letter, task=view, attempts=tuple(attempts), edits=tuple(edits))
 
     async def retry(self, task: TaskId, *, payload: Raw | None = None, tenant: str | None = None) -> Changed:
         """Run the task of a dead letter again, with another payload if one is given."""

@@ -79,17 +79,17 @@ class Queries:
         more = len(views) > limit
         return Page(tuple(views[:limit]), views[limit - 1].id if more else None)
 
-    async def progress(self, view: TaskView) -> Progress | None:
+    async def progress(self, view: TaskView, *, tenant: str | None = None) -> Progress | None:
         """Return how far a task's attempt is, if one runs and has said so."""
         if view.state is not State.RUNNING:
             return None
-        (progress,) = await self._store.progress([view.id])
+        (progress,) = await self._store.progress([view.id], tenant=tenant)
         return progress
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first."""
         await self.get(task, tenant=tenant)
-        return await self._store.attempts(task)
+        return await self._store.attempts(task, tenant=tenant)
 
     async def read_log(self, task: TaskId, *, epoch: int | None = None, tenant: str | None = None) -> LogPage:
         """Return what a task has logged so far: all of it, unless its attempts are very many and talkative."""
@@ -97,7 +97,7 @@ class Queries:
         texts: list[str] = []
         size, after = 0, BEFORE_ALL
         while size < LARGEST_LOG:
-            page = await self._store.read_log(task, after=after, epoch=epoch)
+            page = await self._store.read_log(task, after=after, epoch=epoch, tenant=tenant)
             if not page.text:
                 break
             texts.append(page.text)
@@ -112,7 +112,7 @@ class Queries:
         while True:
             # Look at the state first: what was logged before the end is then surely read after it.
             view = await self.get(task, tenant=tenant)
-            page = await self._store.read_log(task, after=after)
+            page = await self._store.read_log(task, after=after, tenant=tenant)
             after = page.after
             if page.text:
                 yield page.text
@@ -124,12 +124,12 @@ class Queries:
     async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
         """Return what files a task made."""
         await self.get(task, tenant=tenant)
-        return await self._store.artifacts(task)
+        return await self._store.artifacts(task, tenant=tenant)
 
     async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact:
         """Return one file, or raise `NotFound`."""
         await self.get(task, tenant=tenant)
-        found = await self._store.artifact(task, name)
+        found = await self._store.artifact(task, name, tenant=tenant)
         if found is None:
             raise NotFound(f"task {task} has no artifact {name!r}", field="name")
         return found

@@ -74,22 +74,25 @@ class RunDesk:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         await self._schedules.get(schedule, tenant=tenant)
         before = None if cursor is None else _instant_of(cursor)
-        runs = await self._store.list_runs(schedule, limit=limit + 1, before=before)
+        runs = await self._store.list_runs(schedule, limit=limit + 1, before=before, tenant=tenant)
         page = tuple(runs[:limit])
-        statuses = await self.statuses((run.task for run in page), (run.job for run in page))
+        statuses = await self.statuses((run.task for run in page), (run.job for run in page), tenant=tenant)
         return RunPage(page, statuses, str(page[-1].fire_time) if len(runs) > limit else None)
 
-    async def statuses(self, tasks: Iterable[TaskId | None], jobs: Iterable[JobId | None]) -> dict[str, str]:
+    async def statuses(
+        self, tasks: Iterable[TaskId | None], jobs: Iterable[JobId | None], *, tenant: str | None = None
+    ) -> dict[str, str]:
         """Return where tasks and jobs stand, by id."""
         task_ids = [task for task in tasks if task is not None]
         job_ids = [job for job in jobs if job is not None]
         found: dict[str, str] = {}
         if task_ids:
             now = await self._store.now()
-            views = await self._store.get(task_ids, payload=False)
+            views = await self._store.get(task_ids, payload=False, tenant=tenant)
             found |= {view.id: view.status(now).value for view in views if view is not None}
         if job_ids:
-            found |= {job.id: job.status.value for job in await self._store.get_jobs(job_ids) if job is not None}
+            views_of_jobs = await self._store.get_jobs(job_ids, tenant=tenant)
+            found |= {job.id: job.status.value for job in views_of_jobs if job is not None}
         return found
 
     async def trigger(

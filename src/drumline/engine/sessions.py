@@ -74,10 +74,10 @@ class SessionDesk:
 
     async def list(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
         """Return the workers there are; a tenant sees its own, and of those that serve everybody what they can run."""
-        views = await self._store.sessions(closed=closed)
+        views = await self._store.sessions(closed=closed, tenant=tenant)
         if tenant is None:
             return views
-        return [view if view.spec.tenant else _blurred(view) for view in views if view.spec.tenant in {None, tenant}]
+        return [view if view.spec.tenant else _blurred(view) for view in views]
 
     def _remember(self, session: SessionId, spec: SessionSpec) -> None:
         self._specs[session] = spec

@@ -30,20 +30,20 @@ class Whys:
         (view,) = await self._store.get([task], tenant=tenant, payload=False)
         if view is None:
             raise NotFound(f"there is no task {task}", field="id")
-        return explain(view, await self._around(view))
+        return explain(view, await self._around(view, tenant))
 
-    async def _around(self, view: TaskView) -> Surroundings:
+    async def _around(self, view: TaskView, tenant: str | None) -> Surroundings:
         now = Instant(await self._store.now())
         if view.state is State.BLOCKED:
-            return await self._family(view, now)
+            return await self._family(view, now, tenant)
         if view.state is not State.QUEUED:
             return Surroundings(now=now)
         return Surroundings(
             now=now,
-            sessions=tuple(await self._store.sessions()),
+            sessions=tuple(await self._store.sessions(tenant=tenant)),
             pause=await self._pause(view.lane),
             is_name_paused=view.lane.name in self.paused_names,
-            limits=tuple(await self._store.limit_uses(view.id)),
+            limits=tuple(await self._store.limit_uses(view.id, tenant=tenant)),
             ahead=await self._store.count_ahead(view, limit=MOST_AHEAD),
         )
 
@@ -54,13 +54,13 @@ class Whys:
         queues = await self._store.queues(tenant=lane.tenant)
         return next((queue.reason or "" for queue in queues if queue.name == lane.queue and queue.is_paused), None)
 
-    async def _family(self, view: TaskView, now: Instant) -> Surroundings:
+    async def _family(self, view: TaskView, now: Instant, tenant: str | None) -> Surroundings:
         if view.options.job is None:
             return Surroundings(now=now)
-        (job,) = await self._store.get_jobs([view.options.job])
+        (job,) = await self._store.get_jobs([view.options.job], tenant=tenant)
         if job is not None and job.waits_for:
             return Surroundings(now=now, waits_for_jobs=job.waits_for)
-        nodes = {node.key: node for node in await self._store.nodes(view.options.job)}
+        nodes = {node.key: node for node in await self._store.nodes(view.options.job, tenant=tenant)}
         mine = next((node for node in nodes.values() if node.task == view.id), None)
         needs = () if mine is None else mine.needs
         live = {State.BLOCKED, State.QUEUED, State.RUNNING}

@@ -101,7 +101,13 @@ class Bulks(Protocol):
         ...
 
     async def bulk_items(
-        self, bulk: BulkId, *, outcomes: frozenset[ItemOutcome] = frozenset(), limit: int, after: int = 0
+        self,
+        bulk: BulkId,
+        *,
+        outcomes: frozenset[ItemOutcome] = frozenset(),
+        limit: int,
+        after: int = 0,
+        tenant: str | None = None,
     ) -> list[BulkItem]:
         """Return the tasks of an operation in their order, behind a place; those with certain outcomes, if named."""
         ...

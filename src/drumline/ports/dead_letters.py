@@ -167,6 +167,6 @@ class DeadLetters(Protocol):
         """
         ...
 
-    async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
+    async def payload_edits(self, task: TaskId, *, tenant: str | None = None) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
         ...

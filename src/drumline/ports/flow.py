@@ -27,7 +27,7 @@ class Flow(Protocol):
         """Return the limits there are, by tenant and name."""
         ...
 
-    async def limit_uses(self, task: TaskId) -> list[LimitUse]:
+    async def limit_uses(self, task: TaskId, *, tenant: str | None = None) -> list[LimitUse]:
         """Return the limits that a queued task is under, and how much of each is used under its key."""
         ...
 

@@ -157,7 +157,9 @@ class Schedules(Protocol):
         """Forget the runs of a kind that have not started, and return how many there were."""
         ...
 
-    async def list_runs(self, schedule: ScheduleId, *, limit: int, before: Instant | None = None) -> list[RunView]:
+    async def list_runs(
+        self, schedule: ScheduleId, *, limit: int, before: Instant | None = None, tenant: str | None = None
+    ) -> list[RunView]:
         """Return the runs of a schedule, latest fire time first, starting below `before`."""
         ...
 

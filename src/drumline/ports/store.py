@@ -258,8 +258,8 @@ class Sessions(Protocol):
         """Note that a worker has left in order."""
         ...
 
-    async def sessions(self, *, closed: bool = False) -> list[SessionView]:
-        """Return the open sessions, and with `closed` those that ended lately too."""
+    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
+        """Return the open sessions, and with `closed` those that ended lately too; of a tenant, those that serve it."""
         ...
 
     async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
@@ -310,7 +310,7 @@ class Controlling(Protocol):
 
 
 class Querying(Protocol):
-    """Looking. Never changes anything."""
+    """Looking. Never changes anything. A `tenant` of None sees every tenant's; another's things are not there."""
 
     async def now(self) -> Instant:
         """Return the store's time."""
@@ -328,23 +328,25 @@ class Querying(Protocol):
         """Return tasks, newest first, starting below `before`."""
         ...
 
-    async def progress(self, tasks: Sequence[TaskId]) -> list[Progress | None]:
+    async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
         """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
         ...
 
-    async def attempts(self, task: TaskId) -> list[AttemptView]:
+    async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         ...
 
-    async def read_log(self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None) -> LogPage:
+    async def read_log(
+        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
+    ) -> LogPage:
         """Return what was logged after a cursor, of one attempt or of all."""
         ...
 
-    async def artifacts(self, task: TaskId) -> list[ArtifactView]:
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
         """Return what files a task made."""
         ...
 
-    async def artifact(self, task: TaskId, name: str) -> Artifact | None:
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
         """Return one file."""
         ...
 

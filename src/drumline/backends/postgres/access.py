@@ -8,6 +8,7 @@ from drumline.backends.postgres.lanes import Lanes
 from drumline.core.clock import Clock, Instant
 from drumline.core.codec import encode
 from drumline.core.event import Fact
+from drumline.core.ids import TaskId
 
 
 class Access:
@@ -35,6 +36,17 @@ class Access:
             return given
         ((now,),) = await self._database.fetch(Line.DESK, "now", repeat=True, now=None)
         return Instant(now)
+
+    async def _own_tasks(self, tasks: Sequence[TaskId], tenant: str | None) -> frozenset[TaskId]:
+        """Return the tasks that can be seen from within a tenant's wall: whoever acts on one by its id asks before.
+
+        The act itself cannot be done there: ending a task is the same for all who do it, many tenants' at a time.
+        Whose a task is never changes, so the answer is still right when the act begins.
+        """
+        if tenant is None:
+            return frozenset(tasks)
+        rows = await self._database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
+        return frozenset(TaskId(str(task)) for (task,) in rows)
 
 
 async def tell_facts(transaction: Transaction, facts: Sequence[Fact], *, now: Instant | None) -> None:

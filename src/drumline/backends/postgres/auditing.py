@@ -24,19 +24,23 @@ class Auditing(Access):
     async def list_audit(self, which: AuditFilter, *, limit: int, before: str | None = None) -> list[AuditRow]:
         """Return rows, newest first, starting below the id `before`."""
         narrowed = msgspec.structs.asdict(which)
-        rows = await self._database.fetch(Line.BROAD, "list_audit", repeat=True, **narrowed, limit=limit, before=before)
+        rows = await self._database.fetch(
+            Line.BROAD, "list_audit", repeat=True, within=which.tenant, **narrowed, limit=limit, before=before
+        )
         return [_row(row) for row in rows]
 
     async def audit_chain(self, tenant: str, *, after: int, limit: int) -> list[AuditRow]:
         """Return a stretch of a tenant's chain, in its order, starting above the place `after`."""
         rows = await self._database.fetch(
-            Line.BROAD, "audit_chain", repeat=True, tenant=tenant, after=after, limit=limit
+            Line.BROAD, "audit_chain", repeat=True, within=tenant, tenant=tenant, after=after, limit=limit
         )
         return [_row(row) for row in rows]
 
     async def audit_heads(self, *, tenant: str | None = None) -> list[AuditHead]:
         """Return how each chain ends, as it is kept beside the rows, by tenant."""
-        rows = await self._database.fetch(Line.BROAD, "audit_heads", repeat=True, tenant=tenant, beginning=BEGINNING)
+        rows = await self._database.fetch(
+            Line.BROAD, "audit_heads", repeat=True, within=tenant, tenant=tenant, beginning=BEGINNING
+        )
         return [AuditHead(*row) for row in rows]
 
     async def _append(self, transaction: Transaction, entries: Sequence[AuditEntry]) -> list[AuditRow]:

@@ -104,11 +104,11 @@ class Bulks(Editing):
             await tell_facts(transaction, [bulk_fact("aborted", view)], now=self._now())
             return view
 
-        return await self._database.transact(Line.DESK, abort)
+        return await self._database.transact(Line.DESK, abort, within=tenant)
 
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation as it stands, or raise `NotFound`."""
-        rows = await self._database.fetch(Line.DESK, "get_bulk", repeat=True, id=bulk, tenant=tenant)
+        rows = await self._database.fetch(Line.DESK, "get_bulk", repeat=True, within=tenant, id=bulk, tenant=tenant)
         return _only(rows, bulk)
 
     async def bulks(
@@ -122,18 +122,33 @@ class Bulks(Editing):
         """Return operations, newest first, starting below `before`."""
         wanted = sorted(states) if states else None
         rows = await self._database.fetch(
-            Line.BROAD, "list_bulks", repeat=True, tenant=tenant, states=wanted, limit=limit, before=before
+            Line.BROAD,
+            "list_bulks",
+            repeat=True,
+            within=tenant,
+            tenant=tenant,
+            states=wanted,
+            limit=limit,
+            before=before,
         )
         return [_view(row) for row in rows]
 
     async def bulk_items(
-        self, bulk: BulkId, *, outcomes: frozenset[ItemOutcome] = frozenset(), limit: int, after: int = 0
+        self,
+        bulk: BulkId,
+        *,
+        outcomes: frozenset[ItemOutcome] = frozenset(),
+        limit: int,
+        after: int = 0,
+        tenant: str | None = None,
     ) -> list[BulkItem]:
         """Return the tasks of an operation in their order, behind a place; those with certain outcomes, if named."""
         rows = await self._database.fetch(
             Line.BROAD,
             "bulk_items",
             repeat=True,
+            within=tenant,
+            tenant=tenant,
             id=bulk,
             outcomes=sorted(outcomes) if outcomes else None,
             refused=bool(outcomes) and outcomes <= REFUSED,

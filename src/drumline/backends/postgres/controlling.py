@@ -136,7 +136,7 @@ class Controlling(ControllingJobs):
             await transaction.fetch("pause_queue", tenant=tenant, queue=queue, reason=reason, now=self._now())
             await tell_facts(transaction, [queue_paused(queue, tenant=tenant, reason=reason)], now=self._now())
 
-        await self._database.transact(Line.DESK, pause, repeat=True)
+        await self._database.transact(Line.DESK, pause, repeat=True, within=tenant)
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Hand out a paused queue's tasks again."""
@@ -145,15 +145,16 @@ class Controlling(ControllingJobs):
             if await transaction.fetch("resume_queue", tenant=tenant, queue=queue):
                 await tell_facts(transaction, [queue_resumed(queue, tenant=tenant)], now=self._now())
 
-        await self._database.transact(Line.DESK, resume, repeat=True)
+        await self._database.transact(Line.DESK, resume, repeat=True, within=tenant)
 
     async def _each(self, tasks: Sequence[TaskId], tenant: str | None, doing: Doing) -> list[Answer]:
+        own = await self._own_tasks(tasks, tenant)
         answers: dict[int, Answer] = {}
         for places in _rounds(tasks):
-            ids = [tasks[place] for place in places]
+            ids = [tasks[place] for place in places if tasks[place] in own]
             act = partial(self._act, ids=ids, tenant=tenant, doing=doing)
-            found = await self._database.transact(Line.DESK, act)
-            answers |= {place: found[tasks[place]] for place in places}
+            found = await self._database.transact(Line.DESK, act) if ids else {}
+            answers |= {place: found.get(tasks[place]) or _unknown(tasks[place]) for place in places}
         await self._note_queued(answers.values())
         return [answers[place] for place in range(len(tasks))]
 
@@ -169,7 +170,7 @@ class Controlling(ControllingJobs):
         for task in ids:
             stand = stands.get(task)
             if stand is None or (tenant is not None and lanes[stand.lane].tenant != tenant):
-                answers[task] = NotFound(f"there is no task {task}", field="id")
+                answers[task] = _unknown(task)
                 continue
             if stand.in_job and doing.in_job is not None:
                 answers[task] = await doing.in_job(transaction, stand)
@@ -220,6 +221,10 @@ def cancelled(stand: Stand, act: Act) -> Ending:
         session=stand.session,
         started_at=stand.started_at,
     )
+
+
+def _unknown(task: TaskId) -> NotFound:
+    return NotFound(f"there is no task {task}", field="id")
 
 
 def _rounds(tasks: Sequence[TaskId]) -> list[list[int]]:

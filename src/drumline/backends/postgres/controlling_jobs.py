@@ -97,12 +97,19 @@ class ControllingJobs(Rippling):
         tenant: str | None,
         act: Callable[[Transaction, JobRow, Jobs], Awaitable[Effects | Conflict]],
     ) -> Answer:
+        unknown = NotFound(f"there is no job {id_}", field="id")
+        # As with tasks: whose a job is never changes, and what ends with it cannot be ended within the wall.
+        if tenant is not None and not await self._database.fetch(
+            Line.DESK, "jobs", repeat=True, within=tenant, ids=[id_]
+        ):
+            return unknown
+
         async def locked(transaction: Transaction) -> Answer:
             needed = [str(other) for _, other in await transaction.fetch("deps", ids=[id_])]
             jobs = await lock_jobs(transaction, [id_, *needed])
             job = jobs.get(id_)
             if job is None or (tenant is not None and job.tenant != tenant):
-                return NotFound(f"there is no job {id_}", field="id")
+                return unknown
             effects = await act(transaction, job, {other: jobs[other] for other in needed if other in jobs})
             if isinstance(effects, Conflict):
                 return effects

@@ -21,6 +21,7 @@ from drumline.backends.postgres.connection import (
     fetch,
 )
 from drumline.backends.postgres.failures import CLASHED, LOST, translated
+from drumline.backends.postgres.wall import Wall
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
 
@@ -73,7 +74,11 @@ class Transaction:
 
 
 class Database:
-    """Hands out connections by line, and forgets those that failed."""
+    """Hands out connections by line, and forgets those that failed.
+
+    What is asked `within` a tenant is asked from behind the second wall: on connections that act as the role of
+    tenants, to which the policies of the tables show that tenant's rows and no others, whatever the statement says.
+    """
 
     def __init__(self, url: str, *, budget: Budget, metrics: Metrics | None = None) -> None:
         metrics = metrics or Metrics()
@@ -82,7 +87,11 @@ class Database:
         self._errors.begin(*((line.value,) for line in Line))
         self._url = url
         self._budget = budget
-        self._idle: dict[Line, list[Connection]] = {line: [] for line in Line}
+        self._wall = Wall()
+        self._idle: dict[tuple[Line, bool], list[Connection]] = {
+            (line, is_within): [] for line in Line for is_within in (False, True)
+        }
+        """Connections by line, and by whether they are behind the wall."""
         self._free = {line: asyncio.Semaphore(budget.connections) for line in Line}
         self._is_direct: bool | None = None
         self._is_closed = False
@@ -112,33 +121,44 @@ class Database:
                 raise
             self._is_direct = connection is not None
             if connection is not None:
-                self._idle[Line.DESK].append(connection)
+                self._idle[Line.DESK, False].append(connection)
         return self._is_direct
 
-    async def fetch(self, line: Line, name: str, /, *, repeat: bool = False, **values: Any) -> Rows:
-        """Run one statement, which is a transaction of its own. `repeat` as in `transact`."""
+    async def fetch(
+        self, line: Line, name: str, /, *, repeat: bool = False, within: str | None = None, **values: Any
+    ) -> Rows:
+        """Run one statement, which is a transaction of its own. `repeat` and `within` as in `transact`."""
+        tenant = None if within is None else await self._behind(within)
 
         async def work(connection: Connection) -> Rows:
             if self._is_direct:
                 return await fetch(connection, name, values)
             # A pooler may give the preparation and the execution to two servers, unless a transaction joins them.
-            async with self._transaction(connection, line):
+            async with self._transaction(connection, line, tenant):
                 return await fetch(connection, name, values)
 
-        return await self._patiently(line, work, repeat)
+        return await self._patiently(line, work, repeat, tenant)
 
-    async def transact(self, line: Line, work: Callable[[Transaction], Awaitable[T]], *, repeat: bool = False) -> T:
+    async def transact(
+        self,
+        line: Line,
+        work: Callable[[Transaction], Awaitable[T]],
+        *,
+        repeat: bool = False,
+        within: str | None = None,
+    ) -> T:
         """Run `work` in one transaction; it runs again after a clash with others, for nothing of it was kept.
 
         With `repeat` it runs again also when the connection was lost: right only for work that recognises what it
-        did the first time.
+        did the first time. `within` a tenant it sees and changes that tenant's rows only, where the wall stands.
         """
+        tenant = None if within is None else await self._behind(within)
 
         async def in_transaction(connection: Connection) -> T:
-            async with self._transaction(connection, line):
+            async with self._transaction(connection, line, tenant):
                 return await work(Transaction(connection))
 
-        return await self._patiently(line, in_transaction, repeat)
+        return await self._patiently(line, in_transaction, repeat, tenant)
 
     async def close(self) -> None:
         """Wait for what is under way, and let go of every connection; whoever comes later is refused."""
@@ -148,18 +168,27 @@ class Database:
     async def _hang_up(self, line: Line) -> None:
         for _ in range(self._budget.connections):
             await self._free[line].acquire()
-        while self._idle[line]:
-            await _close(self._idle[line].pop())
+        for is_within in (False, True):
+            while self._idle[line, is_within]:
+                await _close(self._idle[line, is_within].pop())
         for _ in range(self._budget.connections):
             self._free[line].release()
 
-    async def _patiently(self, line: Line, work: Callable[[Connection], Awaitable[T]], repeat: bool) -> T:
+    async def _behind(self, tenant: str) -> str | None:
+        """Return the tenant behind whose wall to work: none, where the wall is missing."""
+        if self._wall.is_unsure(now := monotonic()):
+            self._wall.look(await self.fetch(Line.DESK, "wall", repeat=True), now)
+        return tenant if self._wall.role else None
+
+    async def _patiently(
+        self, line: Line, work: Callable[[Connection], Awaitable[T]], repeat: bool, tenant: str | None
+    ) -> T:
         tries = 3
         began = monotonic()
         while True:
             tries -= 1
             try:
-                answer = await self._once(line, work)
+                answer = await self._once(line, work, tenant)
             except Exception as error:
                 may_repeat = isinstance(error, CLASHED) or (repeat and isinstance(error, LOST))
                 if may_repeat and tries and not isinstance(error, TimeoutError):
@@ -172,43 +201,50 @@ class Database:
                 self._observe[line](monotonic() - began)
                 return answer
 
-    async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _once(self, line: Line, work: Callable[[Connection], Awaitable[T]], tenant: str | None) -> T:
         if self._is_closed:
             raise Unavailable("the store has been closed")
         async with asyncio.timeout(self._seconds(line)), self._free[line]:
-            connection = self._take(line) or await self._open(line)
+            connection = self._take(line, tenant) or await self._open(line, tenant)
             try:
+                if tenant is not None and self._is_direct:
+                    await self._wall.enter(connection, tenant)
                 answer = await work(connection)
             except BaseException:
                 # Whatever came between a question and its answer, the connection is cut: what it was about to say
                 # must not be taken for the answer to the next question. After a server's error it is merely unlucky.
                 connection.terminate()
                 raise
-            self._idle[line].append(connection)
+            self._idle[line, tenant is not None].append(connection)
             return answer
 
     @asynccontextmanager
-    async def _transaction(self, connection: Connection, line: Line) -> AsyncIterator[None]:
+    async def _transaction(self, connection: Connection, line: Line, tenant: str | None) -> AsyncIterator[None]:
         """Begin and commit. Whoever fails in between has its connection cut, which takes everything back."""
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         if not self._is_direct:
             # What a connection of our own was told once, a pooled one has to be told each time.
             local = self._settings(line).items()
-            begin = ";".join([begin, *(f"SET LOCAL {name} = '{value}'" for name, value in local if name in LOCAL)])
+            words = [f"SET LOCAL {name} = '{value}'" for name, value in local if name in LOCAL]
+            begin = ";".join([begin, *words, *(() if tenant is None else self._wall.words(tenant))])
         await connection.execute(begin)
         yield
         await connection.execute("COMMIT")
 
-    def _take(self, line: Line) -> "Connection | None":
-        idle = self._idle[line]
+    def _take(self, line: Line, tenant: str | None) -> "Connection | None":
+        idle = self._idle[line, tenant is not None]
+        if tenant is not None:
+            idle.sort(key=lambda each: self._wall.is_behind(each, tenant))  # the last one is taken
         while idle:
             connection = idle.pop()
             if not connection.is_closed():
                 return connection
         return None
 
-    async def _open(self, line: Line) -> Connection:
+    async def _open(self, line: Line, tenant: str | None) -> Connection:
         settings = self._settings(line) if await self.is_direct() else None
+        if settings is not None and tenant is not None:
+            settings["role"] = self._wall.role
         return await connect(self._url, settings=settings, seconds=self._budget.connect)
 
     def _seconds(self, line: Line) -> float:

@@ -71,7 +71,7 @@ class DeadLetters(Access):
             )
             marks = [Mark(Instant(at), TaskId(str(task))) for at, task in rows]
             # One that was resolved between the two looks is listed no more; another takes its place.
-            found = await self.get_dead_letters([mark.task for mark in marks])
+            found = await self.get_dead_letters([mark.task for mark in marks], tenant=which.tenant)
             letters += [letter for letter in found if letter is not None]
             if len(marks) < wanted:
                 break
@@ -80,7 +80,7 @@ class DeadLetters(Access):
 
     async def get_dead_letters(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[DeadLetter | None]:
         """Return the dead letters of tasks; None for those that have none (for this tenant)."""
-        rows = await self._database.fetch(Line.DESK, "get_dead_letters", repeat=True, ids=list(tasks))
+        rows = await self._database.fetch(Line.DESK, "get_dead_letters", repeat=True, within=tenant, ids=list(tasks))
         found = await self._found(rows, tenant)
         return [found.get(task) for task in tasks]
 
@@ -97,6 +97,7 @@ class DeadLetters(Access):
             Line.BROAD,
             "dead_letter_groups",
             repeat=True,
+            within=which.tenant,
             by_count=order is GroupOrder.COUNT,
             below=None if before is None else before.value,
             below_group=None if before is None else before.fingerprint,
@@ -113,12 +114,13 @@ class DeadLetters(Access):
 
     async def discard(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
         """Resolve dead letters and leave their tasks failed; `Conflict` for a task that has none."""
+        own = await self._own_tasks(tasks, tenant)
 
         async def act(transaction: Transaction) -> dict[TaskId, Answer]:
-            return await self._discard(transaction, list(dict.fromkeys(tasks)), tenant)
+            return await self._discard(transaction, [task for task in dict.fromkeys(tasks) if task in own], tenant)
 
         answers = await self._database.transact(Line.DESK, act)
-        return [answers[task] for task in tasks]
+        return [answers.get(task) or NotFound(f"there is no task {task}", field="id") for task in tasks]
 
     async def reasons(self, deaths: Sequence[tuple[TaskId, int]]) -> list[Reason | None]:
         """Return why attempts, given by task and number, were the last of their tasks; None where that is not known."""
@@ -127,9 +129,11 @@ class DeadLetters(Access):
         found = {place: Reason(reason) for place, reason in rows}
         return [found.get(place) for place in range(1, len(deaths) + 1)]
 
-    async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
+    async def payload_edits(self, task: TaskId, *, tenant: str | None = None) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
-        rows = await self._database.fetch(Line.DESK, "payload_edits", repeat=True, id=task)
+        rows = await self._database.fetch(
+            Line.DESK, "payload_edits", repeat=True, within=tenant, id=task, tenant=tenant
+        )
         return [PayloadEdit(epoch=epoch, at=Instant(at), payload=Raw(payload)) for epoch, at, payload in rows]
 
     async def _discard(
@@ -173,7 +177,8 @@ class DeadLetters(Access):
         words = _words(which)
         if not any(words.values()):
             return None
-        return [cause for (cause,) in await self._database.fetch(Line.BROAD, "find_causes", repeat=True, **words)]
+        rows = await self._database.fetch(Line.BROAD, "find_causes", repeat=True, within=which.tenant, **words)
+        return [cause for (cause,) in rows]
 
 
 async def write_dead_letters(transaction: Transaction, deaths: Sequence[Death]) -> None:

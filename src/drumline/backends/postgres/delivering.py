@@ -191,9 +191,10 @@ class Delivering(Outbox):
 
     async def resend(self, id: DeliveryId, *, tenant: str | None = None) -> Delivery | None:
         """Let a delivery be tried again, now, however it ended; its tries are counted anew."""
-        if not await self._database.fetch(Line.DESK, "resend", repeat=True, id=id, tenant=tenant, now=self._now()):
-            return None
-        return await self.delivery(id)
+        found = await self._database.fetch(
+            Line.DESK, "resend", repeat=True, within=tenant, id=id, tenant=tenant, now=self._now()
+        )
+        return await self.delivery(id, tenant=tenant) if found else None
 
     async def _deliveries(
         self,
@@ -208,6 +209,7 @@ class Delivering(Outbox):
             Line.BROAD,
             "deliveries",
             repeat=True,
+            within=which.tenant,
             id=id,
             before=before,
             tenant=which.tenant,

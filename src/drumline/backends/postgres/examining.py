@@ -1,11 +1,11 @@
 """Examining the server: what it says of itself, in a few statements on one connection."""
 
 import asyncio
-import time
 from typing import Final
 
 import asyncpg
 
+from drumline.backends.clock_reading import clock_distance
 from drumline.backends.postgres.connection import SETTINGS, Connection, connect, connect_direct, fetch
 from drumline.backends.postgres.failures import translated
 from drumline.core.examination import LongTransaction, PostgresFacts, TableFacts
@@ -48,16 +48,19 @@ def _taken_apart(connection: Connection) -> PostgresFacts:
 
 
 async def _ask(connection: Connection, *, is_pooled: bool) -> PostgresFacts:
-    before = time.time()
-    ((clock,),) = await fetch(connection, "now", {"now": None})
-    here = (before + time.time()) / 2
+    async def clock() -> float:
+        ((now,),) = await fetch(connection, "now", {"now": None})
+        return float(now) / 1000
+
+    distance = await clock_distance(clock)
     server = (await fetch(connection, "examine_server", {}))[0]
     has_schema = server["has_schema"]
     versions = await fetch(connection, "schema_version", {}) if has_schema else []
     tables = await fetch(connection, "examine_tables", {}) if has_schema else []
+    walls = await fetch(connection, "wall", {}) if has_schema else []
     return PostgresFacts(
         version=server["version"],
-        clock=round(clock - here * 1000),
+        clock=round(distance * 1000),
         is_pooled=is_pooled,
         is_by_statement=False,
         is_standby=server["is_standby"],
@@ -67,6 +70,7 @@ async def _ask(connection: Connection, *, is_pooled: bool) -> PostgresFacts:
         major=versions[0]["major"] if versions else None,
         tables=tuple(TableFacts(*row) for row in tables),
         transactions=tuple(LongTransaction(*row) for row in await fetch(connection, "examine_transactions", {})),
+        wall=walls[0]["missing"] if walls else None,
     )
 
 

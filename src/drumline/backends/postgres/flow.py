@@ -48,10 +48,11 @@ class Flow(Limiting):
 
     async def delete_limit(self, name: str, *, tenant: str) -> FlowLimit:
         """Forget a limit and return it; raises `NotFound`."""
+        seen = {limit.id for limit in await self.limits(tenant=tenant) if limit.name == name}
 
         async def act(transaction: Transaction) -> FlowLimit:
             await transaction.fetch("hold_limits")
-            found = next((limit for limit in await read_limits(transaction, tenant) if limit.name == name), None)
+            found = next((limit for limit in await read_limits(transaction, tenant) if limit.id in seen), None)
             if found is None:
                 raise NotFound(f"there is no limit {name}", field="name")
             await transaction.fetch("delete_limit", id=found.id)
@@ -61,11 +62,15 @@ class Flow(Limiting):
 
     async def limits(self, *, tenant: str | None = None) -> list[FlowLimit]:
         """Return the limits there are, by tenant and name."""
-        return [limit_of(row) for row in await self._database.fetch(Line.DESK, "limits", repeat=True, tenant=tenant)]
+        return [
+            limit_of(row)
+            for row in await self._database.fetch(Line.DESK, "limits", repeat=True, within=tenant, tenant=tenant)
+        ]
 
-    async def limit_uses(self, task: TaskId) -> list[LimitUse]:
+    async def limit_uses(self, task: TaskId, *, tenant: str | None = None) -> list[LimitUse]:
         """Return the limits that a queued task is under, and how much of each is used."""
-        return await self._database.transact(Line.DESK, lambda each: self._limit_uses(each, task), repeat=True)
+        look = partial(self._limit_uses, task=task, tenant=tenant)
+        return await self._database.transact(Line.DESK, look, repeat=True, within=tenant)
 
     async def running_under(self, limits: Sequence[int]) -> dict[int, int]:
         """Return how many tasks run under each of these limits."""
@@ -115,8 +120,8 @@ class Flow(Limiting):
         rows = await self._database.fetch(Line.BROAD, "unsort_keys", twin=twin, lane=number, most=most)
         return [Hint(TaskId(str(task)), lane, Instant(due_at)) for task, due_at in rows]
 
-    async def _limit_uses(self, transaction: Transaction, task: TaskId) -> list[LimitUse]:
-        rows = await transaction.fetch("under_limits", id=task, now=self._now())
+    async def _limit_uses(self, transaction: Transaction, task: TaskId, tenant: str | None) -> list[LimitUse]:
+        rows = await transaction.fetch("under_limits", id=task, tenant=tenant, now=self._now())
         if not rows or rows[0][0] != State.QUEUED:
             return []
         _, payload, options, *words, now = rows[0]

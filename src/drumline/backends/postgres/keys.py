@@ -31,13 +31,13 @@ class Keys(Access):
 
     async def get_key(self, key: KeyId, *, tenant: str | None = None) -> ApiKey | None:
         """Return a key by its id."""
-        rows = await self._database.fetch(Line.DESK, "get_key", repeat=True, id=key, tenant=tenant)
+        rows = await self._database.fetch(Line.DESK, "get_key", repeat=True, within=tenant, id=key, tenant=tenant)
         return _key(rows[0]) if rows else None
 
     async def list_keys(self, *, tenant: str | None = None, limit: int, before: KeyId | None = None) -> list[ApiKey]:
         """Return keys, newest first, starting below `before`."""
         rows = await self._database.fetch(
-            Line.BROAD, "list_keys", repeat=True, tenant=tenant, limit=limit, before=before
+            Line.BROAD, "list_keys", repeat=True, within=tenant, tenant=tenant, limit=limit, before=before
         )
         return [_key(row) for row in rows]
 
@@ -58,7 +58,7 @@ class Keys(Access):
                 await tell_facts(transaction, [key_fact(change.verb, after)], now=self._now())
             return after
 
-        return await self._database.transact(Line.DESK, act, repeat=True)
+        return await self._database.transact(Line.DESK, act, repeat=True, within=tenant)
 
     async def rotate_key(self, key: KeyId, new: NewKey, *, overlap_ms: int, tenant: str | None = None) -> ApiKey:
         """Keep a new key in the place of an old one, which expires after `overlap_ms`; both open until then."""
@@ -70,7 +70,7 @@ class Keys(Access):
             await transaction.fetch("expire_key", id=key, expires_at=now + overlap_ms)
             return await self._add_key(transaction, new)
 
-        return await self._database.transact(Line.DESK, act, repeat=True)
+        return await self._database.transact(Line.DESK, act, repeat=True, within=tenant)
 
     async def note_uses(self, uses: Sequence[KeyUse]) -> None:
         """Add to how often keys were used, and when last."""

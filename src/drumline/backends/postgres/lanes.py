@@ -1,6 +1,7 @@
 """Lanes as numbers: interned once, remembered by the process. A lane is never deleted or changed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.database import Database, Line
@@ -49,7 +50,7 @@ class Lanes:
 
     async def _intern(self, lanes: set[Lane]) -> None:
         unknown = sorted(lanes, key=lambda lane: (lane.tenant, lane.queue, lane.name, lane.priority))
-        words = {
+        words: dict[str, Any] = {
             "tenants": [lane.tenant for lane in unknown],
             "queues": [lane.queue for lane in unknown],
             "names": [lane.name for lane in unknown],

@@ -43,7 +43,13 @@ class Listing(Querying):
         if which.tenant is None and which.queue is None and which.name is None:
             return None
         rows = await self._database.fetch(
-            Line.BROAD, "find_lanes", repeat=True, tenant=which.tenant, queue=which.queue, name=which.name
+            Line.BROAD,
+            "find_lanes",
+            repeat=True,
+            within=which.tenant,
+            tenant=which.tenant,
+            queue=which.queue,
+            name=which.name,
         )
         return [number for (number,) in rows]
 

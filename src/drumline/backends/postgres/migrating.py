@@ -3,9 +3,14 @@
 import re
 from typing import Final
 
+import structlog
+
 from drumline.backends.postgres.database import Database, Line, Transaction
+from drumline.backends.postgres.wall import ADVICE
 from drumline.backends.sql_files import migrations
 from drumline.core.errors import Unavailable
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 MIGRATING: Final = 0x6472_756D_6D69_6772
 """The advisory lock of the one migration that is under way."""
@@ -35,6 +40,20 @@ async def _migrate(transaction: Transaction) -> None:
         if each not in applied:  # not only above the newest: what was made side by side may arrive in any order
             await transaction.run(script)
             await transaction.fetch("note_migration", number=each, major=major_of(script), name=name)
+    await _wall_in(transaction)
+
+
+async def _wall_in(transaction: Transaction) -> None:
+    """Build the second wall around tenants where it is missing; one that may not be built is told of, not more."""
+    ((_, missing),) = await transaction.fetch("wall")
+    if missing is None:
+        return
+    await transaction.fetch("build_wall")
+    ((role, missing),) = await transaction.fetch("wall")
+    if missing is None:
+        log.info("wall.built", role=role)
+    else:
+        log.warning("wall.missing", reason=missing, advice=ADVICE)
 
 
 def major_of(script: str) -> int:

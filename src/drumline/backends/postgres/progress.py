@@ -30,8 +30,10 @@ class ProgressNotes(Access):
             now=self._now(),
         )
 
-    async def progress(self, tasks: Sequence[TaskId]) -> list[Progress | None]:
+    async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
         """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
-        rows = await self._database.fetch(Line.DESK, "progress", repeat=True, ids=list(tasks))
+        rows = await self._database.fetch(
+            Line.DESK, "progress", repeat=True, within=tenant, ids=list(tasks), tenant=tenant
+        )
         found = {TaskId(str(task)): Progress(*words) for task, *words in rows}
         return [found.get(task) for task in tasks]

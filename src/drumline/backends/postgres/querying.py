@@ -29,15 +29,17 @@ class Querying(Access):
         self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
     ) -> list[TaskView | None]:
         """Return tasks as they stand; None for those that do not exist (for this tenant)."""
-        rows = await self._database.fetch(Line.DESK, "get", repeat=True, ids=list(tasks), with_payload=payload)
+        rows = await self._database.fetch(
+            Line.DESK, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
+        )
         lanes = await self._lanes.lanes({row[1] for row in rows})
         views = [_view(row, lanes[row[1]]) for row in rows]
         found = {view.id: view for view in views if tenant is None or view.lane.tenant == tenant}
         return [found.get(task) for task in tasks]
 
-    async def attempts(self, task: TaskId) -> list[AttemptView]:
+    async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
-        rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, id=task)
+        rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
         return [
             AttemptView(
                 epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
@@ -46,24 +48,36 @@ class Querying(Access):
             for epoch, attempt, outcome, session, started_at, finished_at, error in rows
         ]  # fmt: skip
 
-    async def read_log(self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None) -> LogPage:
+    async def read_log(
+        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
+    ) -> LogPage:
         """Return what was logged after a cursor, of one attempt or of all."""
         rows = await self._database.fetch(
-            Line.DESK, "read_log", repeat=True, id=task, epoch=after[0], seq=after[1], only=epoch
+            Line.DESK,
+            "read_log",
+            repeat=True,
+            within=tenant,
+            id=task,
+            epoch=after[0],
+            seq=after[1],
+            only=epoch,
+            tenant=tenant,
         )
         return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
 
-    async def artifacts(self, task: TaskId) -> list[ArtifactView]:
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
         """Return what files a task made."""
-        rows = await self._database.fetch(Line.DESK, "artifacts", repeat=True, id=task)
+        rows = await self._database.fetch(Line.DESK, "artifacts", repeat=True, within=tenant, id=task, tenant=tenant)
         return [
             ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
             for name, content_type, size, created_at in rows
         ]
 
-    async def artifact(self, task: TaskId, name: str) -> Artifact | None:
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
         """Return one file."""
-        rows = await self._database.fetch(Line.DESK, "artifact", repeat=True, id=task, name=name)
+        rows = await self._database.fetch(
+            Line.DESK, "artifact", repeat=True, within=tenant, id=task, name=name, tenant=tenant
+        )
         return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:
@@ -72,6 +86,7 @@ class Querying(Access):
             Line.DESK,
             "count_ahead",
             repeat=True,
+            within=task.lane.tenant,
             tenant=task.lane.tenant,
             queue=task.lane.queue,
             score=score(task.due_at or 0, task.lane.priority),
@@ -82,7 +97,9 @@ class Querying(Access):
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""
-        rows = await self._database.fetch(Line.BROAD, "queues", repeat=True, tenant=tenant, now=self._now())
+        rows = await self._database.fetch(
+            Line.BROAD, "queues", repeat=True, within=tenant, tenant=tenant, now=self._now()
+        )
         return [
             QueueView(
                 tenant=owner, name=name, pending=pending, queued=queued, processing=processing,

@@ -26,13 +26,14 @@ class QueryingJobs(Access):
 
     async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
         """Return jobs as they stand, with their running tasks counted; None for those that do not exist."""
-        rows = [job_row(row) for row in await self._database.fetch(Line.DESK, "jobs", repeat=True, ids=list(jobs))]
+        found_rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=list(jobs))
+        rows = [job_row(row) for row in found_rows]
         living = [row.id for row in rows if not row.has_ended]
         running: dict[str, int] = {}
         if living:
-            counted = await self._database.fetch(Line.DESK, "running_in_jobs", repeat=True, ids=living)
+            counted = await self._database.fetch(Line.DESK, "running_in_jobs", repeat=True, within=tenant, ids=living)
             running = {str(job): count for job, count in counted}
-        needed = await self._deps(rows)
+        needed = await self._deps(rows, tenant)
         found = {
             row.id: job_view(row, depends_on=needed[row.id], running=running.get(row.id, 0))
             for row in rows
@@ -46,6 +47,7 @@ class QueryingJobs(Access):
             Line.BROAD,
             "list_jobs",
             repeat=True,
+            within=which.tenant,
             before=before or ABOVE_ALL,
             tenant=which.tenant,
             name=which.name,
@@ -57,15 +59,16 @@ class QueryingJobs(Access):
             limit=limit,
         )
         rows = [job_row(row) for row in found]
-        needed = await self._deps(rows)
+        needed = await self._deps(rows, which.tenant)
         return [job_view(row, depends_on=needed[row.id]) for row in rows]
 
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
-        found = [job_row(row) for row in await self._database.fetch(Line.DESK, "jobs", repeat=True, ids=[job])]
+        jobs = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=[job])
+        found = [job_row(row) for row in jobs]
         if not found or tenant not in {None, found[0].tenant}:
             raise NotFound(f"there is no job {job}", field="id")
-        rows = await self._database.fetch(Line.DESK, "nodes", repeat=True, job=job)
+        rows = await self._database.fetch(Line.DESK, "nodes", repeat=True, within=tenant, job=job)
         lanes = await self._lanes.lanes({row[2] for row in rows})
         return [_node(row, lanes[row[2]]) for row in rows]
 
@@ -77,10 +80,11 @@ class QueryingJobs(Access):
         found = {(str(job), key): Raw(result or b"null") for job, key, result in rows}
         return [found.get(task) for task in tasks]
 
-    async def _deps(self, rows: Sequence[JobRow]) -> dict[str, list[object]]:
+    async def _deps(self, rows: Sequence[JobRow], tenant: str | None) -> dict[str, list[object]]:
         needed: defaultdict[str, list[object]] = defaultdict(list)
         if rows:
-            for job, other in await self._database.fetch(Line.DESK, "deps", repeat=True, ids=[row.id for row in rows]):
+            ids = [row.id for row in rows]
+            for job, other in await self._database.fetch(Line.DESK, "deps", repeat=True, within=tenant, ids=ids):
                 needed[str(job)].append(other)
         return needed
 

@@ -40,7 +40,7 @@ class Schedules(Access):
         self, schedules: Sequence[ScheduleId], *, tenant: str | None = None
     ) -> list[ScheduleView | None]:
         """Return schedules as they stand; None for those that do not exist."""
-        rows = await self._database.fetch(Line.DESK, "schedules", repeat=True, ids=list(schedules))
+        rows = await self._database.fetch(Line.DESK, "schedules", repeat=True, within=tenant, ids=list(schedules))
         found = {view.id: view for view in map(schedule_view, rows) if tenant in {None, view.tenant}}
         return [found.get(schedule) for schedule in schedules]
 
@@ -52,6 +52,7 @@ class Schedules(Access):
             Line.BROAD,
             "list_schedules",
             repeat=True,
+            within=which.tenant,
             before=before or ABOVE_ALL,
             tenant=which.tenant,
             name=which.name,
@@ -66,7 +67,9 @@ class Schedules(Access):
     ) -> list[ScheduleView | NotFound | Conflict]:
         """Change schedules that are still at the version given."""
         return [
-            await self._database.transact(Line.DESK, partial(self._change_schedule, change=change, tenant=tenant))
+            await self._database.transact(
+                Line.DESK, partial(self._change_schedule, change=change, tenant=tenant), within=tenant
+            )
             for change in changes
         ]
 
@@ -81,18 +84,27 @@ class Schedules(Access):
             await tell_facts(transaction, [schedule_fact("deleted", view) for view in found.values()], now=self._now())
             return found
 
-        found = await self._database.transact(Line.DESK, delete)
+        found = await self._database.transact(Line.DESK, delete, within=tenant)
         return [found.get(schedule) or missing(schedule) for schedule in schedules]
 
     async def drop_runs(self, schedule: ScheduleId, *, kind: RunKind) -> int:
         """Forget the runs of a kind that have not started, and return how many there were."""
         return len(await self._database.fetch(Line.DESK, "drop_runs", schedule=schedule, kind=NUMBER_OF[kind]))
 
-    async def list_runs(self, schedule: ScheduleId, *, limit: int, before: Instant | None = None) -> list[RunView]:
+    async def list_runs(
+        self, schedule: ScheduleId, *, limit: int, before: Instant | None = None, tenant: str | None = None
+    ) -> list[RunView]:
         """Return the runs of a schedule, latest fire time first, starting below `before`."""
         before_ = AFTER_ALL if before is None else before
         rows = await self._database.fetch(
-            Line.DESK, "list_runs", repeat=True, schedule=schedule, before=before_, limit=limit
+            Line.DESK,
+            "list_runs",
+            repeat=True,
+            within=tenant,
+            schedule=schedule,
+            before=before_,
+            limit=limit,
+            tenant=tenant,
         )
         return [run_view(row) for row in rows]
 

@@ -22,11 +22,13 @@ class Secrets(Access):
             await tell_facts(transaction, [secret_fact("set", secret.tenant, secret.name)], now=self._now())
             return put_of(row)
 
-        return await self._database.transact(Line.DESK, act)
+        return await self._database.transact(Line.DESK, act, within=secret.tenant)
 
     async def find_secrets(self, names: Sequence[str], *, tenant: str) -> list[SealedSecret | None]:
         """Return a tenant's secrets by name."""
-        rows = await self._database.fetch(Line.DESK, "find_secrets", repeat=True, names=list(names), tenant=tenant)
+        rows = await self._database.fetch(
+            Line.DESK, "find_secrets", repeat=True, within=tenant, names=list(names), tenant=tenant
+        )
         return by_name(rows, names)
 
     async def list_secrets(
@@ -34,13 +36,13 @@ class Secrets(Access):
     ) -> list[SecretView]:
         """Return secrets by tenant and name, starting above `after`."""
         rows = await self._database.fetch(
-            Line.BROAD, "list_secrets", repeat=True, tenant=tenant, limit=limit, **after_of(after)
+            Line.BROAD, "list_secrets", repeat=True, within=tenant, tenant=tenant, limit=limit, **after_of(after)
         )
         return [secret_of(row) for row in rows]
 
     async def count_secrets(self, tenant: str) -> int:
         """Return how many secrets a tenant has."""
-        ((count,),) = await self._database.fetch(Line.BROAD, "count_secrets", repeat=True, tenant=tenant)
+        ((count,),) = await self._database.fetch(Line.BROAD, "count_secrets", repeat=True, within=tenant, tenant=tenant)
         return int(count)
 
     async def delete_secret(self, name: str, *, tenant: str) -> bool:
@@ -52,7 +54,7 @@ class Secrets(Access):
                 await tell_facts(transaction, [secret_fact("deleted", tenant, name)], now=self._now())
             return gone
 
-        return await self._database.transact(Line.DESK, act)
+        return await self._database.transact(Line.DESK, act, within=tenant)
 
     async def sealed_otherwise(
         self, key_id: str, *, limit: int, after: tuple[str, str] | None = None

@@ -1,7 +1,7 @@
 """The registry of workers, and freeing what the dead held."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.cursors import Place
@@ -87,7 +87,7 @@ class Sessions(JobFollowing):
 
     async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
         """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
-        given = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
+        given: dict[str, Any] = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
         await self._database.fetch(Line.DESK, "change_session", repeat=True, **given)
 
     async def drain_session(self, session: SessionId) -> None:
@@ -112,17 +112,18 @@ class Sessions(JobFollowing):
 
         await self._database.transact(Line.SETTLE, close, repeat=True)
 
-    async def sessions(self, *, closed: bool = False) -> list[SessionView]:
+    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
         """Return the open sessions, and with `closed` those that ended lately too; `held` is as of the last beat."""
         since = await self._time() - CLOSED_FOR_MS if closed else None
-        rows = await self._database.fetch(Line.BROAD, "sessions", repeat=True, closed_since=since)
-        return [
+        rows = await self._database.fetch(Line.BROAD, "sessions", repeat=True, within=tenant, closed_since=since)
+        views = [
             SessionView(
                 id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
                 beat_at=Instant(beat_at), beat=beat, should_drain=should_drain, closed_at=closed_at, held=held,
             )
             for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
         ]  # fmt: skip
+        return [view for view in views if view.spec.serves(tenant)]
 
     async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
         """Return what each of these sessions can run; None for one that is not open."""

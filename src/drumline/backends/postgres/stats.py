@@ -67,6 +67,7 @@ class Stats(Access):
             Line.DESK,
             "read_stats",
             repeat=True,
+            within=tenant,
             since=since,
             until=until,
             step=step,

@@ -1,7 +1,7 @@
 """Bringing tasks in."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -113,7 +113,7 @@ class Submitting(Access):
             answers |= {task.id: answer for task, answer in zip(missing.tasks, stored, strict=True)}
         return [answers[task] for task in ids]
 
-    def _task_columns(self, entries: Entries) -> dict[str, object]:
+    def _task_columns(self, entries: Entries) -> dict[str, Any]:
         tasks = entries.tasks
         return {
             "ids": [task.id for task in tasks],

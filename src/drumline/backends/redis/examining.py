@@ -1,11 +1,11 @@
 """Examining the server: what it says of itself."""
 
 import asyncio
-import time
 from typing import Any, Final
 
 from redis.exceptions import RedisError, ResponseError
 
+from drumline.backends.clock_reading import clock_distance
 from drumline.backends.redis.address import Address
 from drumline.core.errors import Unavailable
 from drumline.core.examination import RedisFacts
@@ -27,13 +27,15 @@ async def examine_redis(url: str) -> RedisFacts:
 
 
 async def _ask(client: Any) -> RedisFacts:
-    before = time.time()
-    seconds, micros = await client.time()
-    here = (before + time.time()) / 2
+    async def clock() -> float:
+        seconds, micros = await client.time()
+        return float(seconds) + float(micros) / 1_000_000
+
+    distance = await clock_distance(clock)
     info = await client.info()
     return RedisFacts(
         version=tuple(int(part) for part in str(info["redis_version"]).split(".")[:3] if part.isdecimal()),
-        clock=round((seconds + micros / 1_000_000 - here) * 1000),
+        clock=round(distance * 1000),
         role=str(info.get("role", "master")),
         is_cluster=bool(info.get("cluster_enabled", 0)),
         policy=str(info.get("maxmemory_policy") or await _setting(client, "maxmemory-policy")),

@@ -99,12 +99,18 @@ class Bulks(Editing):
         return [_view(row) for row in rows]
 
     async def bulk_items(
-        self, bulk: BulkId, *, outcomes: frozenset[ItemOutcome] = frozenset(), limit: int, after: int = 0
+        self,
+        bulk: BulkId,
+        *,
+        outcomes: frozenset[ItemOutcome] = frozenset(),
+        limit: int,
+        after: int = 0,
+        tenant: str | None = None,
     ) -> list[BulkItem]:
         """Return the tasks of an operation in their order, behind a place; those with certain outcomes, if named."""
         parameters = {
             "id": bulk, "outcomes": batch_of(sorted(outcomes)) if outcomes else None, "limit": limit, "after": after,
-            "refused": bool(outcomes) and outcomes <= REFUSED,
+            "refused": bool(outcomes) and outcomes <= REFUSED, "tenant": tenant,
         }  # fmt: skip
         rows = await self._database.read(
             lambda connection: connection.execute(SQL["bulk_items"], parameters).fetchall()

@@ -98,11 +98,10 @@ class DeadLetters(Access):
         found = {place: Reason(reason) for place, reason in rows}
         return [found.get(place) for place in range(len(deaths))]
 
-    async def payload_edits(self, task: TaskId) -> list[PayloadEdit]:
+    async def payload_edits(self, task: TaskId, *, tenant: str | None = None) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
-        rows = await self._database.read(
-            lambda connection: connection.execute(SQL["payload_edits"], {"id": task}).fetchall()
-        )
+        wanted = {"id": task, "tenant": tenant}
+        rows = await self._database.read(lambda connection: connection.execute(SQL["payload_edits"], wanted).fetchall())
         return [PayloadEdit(epoch=epoch, at=at, payload=Raw(payload.encode())) for epoch, at, payload in rows]
 
     def _discard(

@@ -62,9 +62,9 @@ class Flow(Limiting):
         """Return the limits there are, by tenant and name."""
         return await self._database.read(lambda connection: read_limits(connection, tenant))
 
-    async def limit_uses(self, task: TaskId) -> list[LimitUse]:
+    async def limit_uses(self, task: TaskId, *, tenant: str | None = None) -> list[LimitUse]:
         """Return the limits that a queued task is under, and how much of each is used."""
-        return await self._database.write(lambda connection: self._limit_uses(connection, task))
+        return await self._database.write(lambda connection: self._limit_uses(connection, task, tenant))
 
     async def running_under(self, limits: Sequence[int]) -> dict[int, int]:
         """Return how many tasks run under each of these limits."""
@@ -77,8 +77,8 @@ class Flow(Limiting):
         """Look up the keys of up to `most` waiting tasks."""
         return await self._database.write(lambda connection: self._sort_keys(connection, most))
 
-    def _limit_uses(self, connection: sqlite3.Connection, task: TaskId) -> list[LimitUse]:
-        row = connection.execute(SQL["under_limits"], {"id": task}).fetchone()
+    def _limit_uses(self, connection: sqlite3.Connection, task: TaskId, tenant: str | None) -> list[LimitUse]:
+        row = connection.execute(SQL["under_limits"], {"id": task, "tenant": tenant}).fetchone()
         if row is None or row[0] != State.QUEUED:
             return []
         _, payload, options, *words = row

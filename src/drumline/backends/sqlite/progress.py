@@ -19,10 +19,9 @@ class ProgressNotes(Access):
         ]
         await self._change("put_progress", {"batch": batch_of(batch), "now": self._now()})
 
-    async def progress(self, tasks: Sequence[TaskId]) -> list[Progress | None]:
+    async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
         """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
-        rows = await self._database.read(
-            lambda connection: connection.execute(SQL["progress"], {"ids": batch_of(tasks)}).fetchall()
-        )
+        wanted = {"ids": batch_of(tasks), "tenant": tenant}
+        rows = await self._database.read(lambda connection: connection.execute(SQL["progress"], wanted).fetchall())
         found = {task: Progress(*words) for task, *words in rows}
         return [found.get(task) for task in tasks]

@@ -48,7 +48,7 @@ class Querying(Access):
         }  # fmt: skip
         return [_view(row, payload=payload) for row in await self._rows("list_tasks", parameters)]
 
-    async def attempts(self, task: TaskId) -> list[AttemptView]:
+    async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         return [
             AttemptView(
@@ -56,25 +56,28 @@ class Querying(Access):
                 started_at=started_at, finished_at=finished_at, error=_error(error),
             )
             for epoch, attempt, outcome, session, started_at, finished_at, error in await self._rows(
-                "attempts", {"id": task}
+                "attempts", {"id": task, "tenant": tenant}
             )
         ]  # fmt: skip
 
-    async def read_log(self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None) -> LogPage:
+    async def read_log(
+        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
+    ) -> LogPage:
         """Return what was logged after a cursor, of one attempt or of all."""
-        rows = await self._rows("read_log", {"id": task, "epoch": after[0], "seq": after[1], "only": epoch})
+        wanted = {"id": task, "epoch": after[0], "seq": after[1], "only": epoch, "tenant": tenant}
+        rows = await self._rows("read_log", wanted)
         return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
 
-    async def artifacts(self, task: TaskId) -> list[ArtifactView]:
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
         """Return what files a task made."""
         return [
             ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
-            for name, content_type, size, created_at in await self._rows("artifacts", {"id": task})
+            for name, content_type, size, created_at in await self._rows("artifacts", {"id": task, "tenant": tenant})
         ]
 
-    async def artifact(self, task: TaskId, name: str) -> Artifact | None:
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
         """Return one file."""
-        rows = await self._rows("artifact", {"id": task, "name": name})
+        rows = await self._rows("artifact", {"id": task, "name": name, "tenant": tenant})
         return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:

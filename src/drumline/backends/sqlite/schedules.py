@@ -80,9 +80,16 @@ class Schedules(Access):
         """Forget the runs of a kind that have not started, and return how many there were."""
         return await self._change("drop_runs", {"schedule": schedule, "kind": NUMBER_OF[kind]})
 
-    async def list_runs(self, schedule: ScheduleId, *, limit: int, before: Instant | None = None) -> list[RunView]:
+    async def list_runs(
+        self, schedule: ScheduleId, *, limit: int, before: Instant | None = None, tenant: str | None = None
+    ) -> list[RunView]:
         """Return the runs of a schedule, latest fire time first, starting below `before`."""
-        wanted = {"schedule": schedule, "limit": limit, "before": AFTER_ALL if before is None else before}
+        wanted = {
+            "schedule": schedule,
+            "limit": limit,
+            "before": AFTER_ALL if before is None else before,
+            "tenant": tenant,
+        }
         rows = await self._database.read(lambda connection: connection.execute(SQL["list_runs"], wanted).fetchall())
         return [run_view(row) for row in rows]
 

@@ -55,19 +55,20 @@ class Sessions(JobFollowing):
         """Note that a worker has left in order."""
         await self._database.write(lambda connection: self._close(connection, session, None))
 
-    async def sessions(self, *, closed: bool = False) -> list[SessionView]:
+    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
         """Return the open sessions, and with `closed` those that ended lately too."""
         since = self._now() - CLOSED_FOR_MS if closed else None
         rows = await self._database.read(
             lambda connection: connection.execute(SQL["sessions"], {"closed_since": since}).fetchall()
         )
-        return [
+        views = [
             SessionView(
                 id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
                 beat_at=Instant(beat_at), beat=beat, should_drain=bool(should_drain), closed_at=closed_at, held=held,
             )
             for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
         ]  # fmt: skip
+        return [view for view in views if view.spec.serves(tenant)]
 
     async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
         """Return what each of these sessions can run; None for one that is not open."""

@@ -14,7 +14,7 @@ LONG_SECONDS: Final = 300.0
 IDLE_SECONDS: Final = 60.0
 FULL: Final = 0.8
 MOST_DEAD: Final = 100_000
-CONNECTIONS_NEEDED: Final = 20
+CONNECTIONS_NEEDED: Final = 24
 """What one process opens at most."""
 
 
@@ -44,6 +44,18 @@ def judge_postgres(facts: PostgresFacts, *, known: frozenset[int], major: int) -
     yield from _transactions(facts)
     yield _connections(facts)
     yield _schema(facts, known, major)
+    if known <= set(facts.applied):
+        yield _wall(facts)
+
+
+def _wall(facts: PostgresFacts) -> Finding:
+    if facts.wall is None:
+        return ok("postgres.wall", "the database keeps tenants apart too")
+    return warning(
+        "postgres.wall",
+        f"the database does not keep tenants apart: {facts.wall}",
+        "Let an administrator make the role, as docs/how-to/second-wall.md says, then run drumline migrate.",
+    )
 
 
 def _version(facts: PostgresFacts) -> Finding:

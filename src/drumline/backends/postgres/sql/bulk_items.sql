@@ -9,7 +9,11 @@ FROM (
         item.error
     FROM drumline.bulk_item AS item
     INNER JOIN drumline.bulk AS b ON item.bulk_id = b.id
-    WHERE item.bulk_id = :id::uuid AND item.seq > :after::int4 AND (NOT :refused::bool OR item.outcome IS NOT NULL)
+    WHERE
+        item.bulk_id = :id::uuid
+        AND item.seq > :after::int4
+        AND (NOT :refused::bool OR item.outcome IS NOT NULL)
+        AND (:tenant::text IS NULL OR b.tenant = :tenant)
 ) AS found
 WHERE :outcomes::text [] IS NULL OR found.outcome = any(:outcomes)
 ORDER BY found.seq

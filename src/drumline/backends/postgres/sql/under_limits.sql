@@ -5,4 +5,4 @@ SELECT
 FROM drumline.task_live AS live
 INNER JOIN drumline.task ON live.id = task.id
 INNER JOIN drumline.lane ON live.lane = lane.id
-WHERE live.id = :id::uuid
+WHERE live.id = :id::uuid AND (:tenant::text IS NULL OR lane.tenant = :tenant)

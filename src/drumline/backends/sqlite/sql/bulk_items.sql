@@ -9,7 +9,11 @@ FROM (
         item.error
     FROM bulk_item AS item
     INNER JOIN bulk ON item.bulk_id = bulk.id
-    WHERE item.bulk_id = :id AND item.seq > :after AND (NOT :refused OR item.outcome IS NOT NULL)
+    WHERE
+        item.bulk_id = :id
+        AND item.seq > :after
+        AND (NOT :refused OR item.outcome IS NOT NULL)
+        AND (:tenant IS NULL OR bulk.tenant = :tenant)
 )
 WHERE :outcomes IS NULL OR outcome IN (SELECT value FROM json_each(:outcomes))
 ORDER BY seq

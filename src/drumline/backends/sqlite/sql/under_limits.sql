@@ -3,4 +3,4 @@ SELECT live.state, task.payload, task.options, lane.tenant, lane.queue, lane.nam
 FROM task_live AS live
 INNER JOIN task ON live.id = task.id
 INNER JOIN lane ON live.lane = lane.id
-WHERE live.id = :id
+WHERE live.id = :id AND (:tenant IS NULL OR lane.tenant = :tenant)
