@@ -97,9 +97,9 @@ class Querying(Access):
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""
-        rows = await self._database.fetch(
-            Line.BROAD, "queues", repeat=True, within=tenant, tenant=tenant, now=self._now()
-        )
+        if tenant is not None:
+            return await self._queues_of(tenant)
+        rows = await self._database.fetch(Line.BROAD, "queues", repeat=True, now=self._now())
         return [
             QueueView(
                 tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
@@ -107,6 +107,28 @@ class Querying(Access):
             )
             for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason in rows
         ]  # fmt: skip
+
+    async def _queues_of(self, tenant: str) -> list[QueueView]:
+        """Return a tenant's queues: which there are is looked up within its wall, how much is in them is counted."""
+        rows = await self._database.fetch(Line.BROAD, "queue_names", repeat=True, within=tenant, tenant=tenant)
+        lanes = [lane for row in rows for lane in row[1]]
+        counted = await self._database.fetch(Line.BROAD, "count_lanes", repeat=True, lanes=lanes, now=self._now())
+        counts = {lane: (numbers, oldest) for lane, *numbers, oldest in counted}
+        return [
+            _queue(tenant, name, [counts[lane] for lane in own if lane in counts], is_paused=is_paused, reason=reason)
+            for name, own, is_paused, reason in rows
+        ]
+
+
+def _queue(
+    tenant: str, name: str, lanes: list[tuple[list[int], Instant | None]], *, is_paused: bool, reason: str | None
+) -> QueueView:
+    pending, queued, processing = (sum(numbers[place] for numbers, _ in lanes) for place in range(3))
+    return QueueView(
+        tenant=tenant, name=name, pending=pending, queued=queued, processing=processing,
+        oldest_due_at=min((oldest for _, oldest in lanes if oldest is not None), default=None),
+        is_paused=is_paused, reason=reason,
+    )  # fmt: skip
 
 
 def _view(row: Iterable[Any], lane: Lane) -> TaskView:

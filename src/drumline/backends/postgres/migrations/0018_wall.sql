@@ -37,7 +37,7 @@ BEGIN
             ('task_live', 'drumline.lane AS whose WHERE whose.id = task_live.lane'),
             ('attempt', 'drumline.lane AS whose WHERE whose.id = attempt.lane'),
             ('cause', 'drumline.lane AS whose WHERE whose.id = cause.lane'),
-            ('stat', 'drumline.lane AS whose WHERE whose.id = stat.lane'),
+            ('stat', 'lane IN (SELECT whose.id FROM drumline.lane AS whose)'), -- many rows at a time, and never by a key
             -- to a task
             ('task_log', 'drumline.task AS whose WHERE whose.id = task_log.task_id'),
             ('artifact', 'drumline.task AS whose WHERE whose.id = artifact.task_id'),
@@ -59,7 +59,7 @@ BEGIN
             wall.name,
             CASE
                 -- OFFSET 0: looked up for each row by its key, never by reading the other table as a whole
-                WHEN wall.own LIKE '% AS whose %' THEN format('EXISTS (SELECT FROM %s OFFSET 0)', wall.own)
+                WHEN wall.own LIKE 'drumline.%' THEN format('EXISTS (SELECT FROM %s OFFSET 0)', wall.own)
                 ELSE replace(wall.own, ':own', 'nullif(current_setting(''drumline.tenant'', true), '''')')
             END
         );

@@ -1,4 +1,4 @@
--- queues: all that ever had a task or are paused, with what waits and runs in them.
+-- queues: everybody's: all that ever had a task or are paused, with what waits and runs in them.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -32,6 +32,5 @@ SELECT
     min(p.reason) AS reason
 FROM known AS k
 LEFT JOIN drumline.queue_pause AS p ON k.tenant = p.tenant AND k.queue = p.queue
-WHERE :tenant::text IS NULL OR k.tenant = :tenant
 GROUP BY k.tenant, k.queue
 ORDER BY k.tenant, k.queue
