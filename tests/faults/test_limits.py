@@ -1,6 +1,12 @@
-"""A limit of three, workers near and far, and kills: never more than three leases, and never fewer for long."""
+"""A limit of three, workers near and far, and kills: never more than three leases, and never fewer for long.
+
+With fifty workers, for some minutes, killed at random all the time:
+
+    DRUMLINE_TEST_LIMIT_WORKERS=50 DRUMLINE_TEST_LIMIT_SECONDS=240 pytest -s tests/faults/test_limits.py
+"""
 
 import asyncio
+import os
 import threading
 import time
 from random import Random
@@ -13,13 +19,24 @@ from drumline.core.session import SESSION_TTL
 from tests.faults.conftest import MakeFleet
 from tests.faults.fleet import Fleet, until
 
-pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(180)]
-
 MOST = 3
-TASKS = 1500
 ENOUGH = 30
-SECONDS = 18.0
-KILLS_AT = (0.5, 1.5)
+WORKERS = int(os.environ.get("DRUMLINE_TEST_LIMIT_WORKERS", "4"))
+SECONDS = float(os.environ.get("DRUMLINE_TEST_LIMIT_SECONDS", "18"))
+TASKS = round(85 * SECONDS)
+"""More than three at a time can do meanwhile, at twenty a second each."""
+NEAR = max(2, WORKERS // 10)
+"""Those on the store itself: each needs a handful of its connections."""
+
+pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(180 + 2 * SECONDS)]
+
+
+def moments(chance: Random) -> list[float]:
+    """Return when somebody is killed: twice at once, then every few seconds until what they leave can be freed."""
+    times = [0.5, 1.5]
+    while times[-1] < SECONDS - SESSION_TTL - 5:
+        times.append(times[-1] + chance.uniform(0.5, 4.0))
+    return times
 
 
 class Watch:
@@ -60,21 +77,23 @@ class Watch:
 def submit(fleet: Fleet) -> None:
     payload = {"file": str(fleet.traces), "seconds": 0.05}
     tasks = [{"name": "traced.wait", "payload": {**payload, "key": f"k{number}"}} for number in range(TASKS)]
-    status, _ = fleet.ask("POST", "/api/v1/tasks/batch", {"tasks": tasks})
-    assert status in {200, 201}
+    for place in range(0, TASKS, 1000):
+        status, _ = fleet.ask("POST", "/api/v1/tasks/batch", {"tasks": tasks[place : place + 1000]})
+        assert status in {200, 201}
 
 
 def test_a_limit_of_three_is_never_exceeded_and_never_sticks_below(make_fleet: MakeFleet, chance: Random) -> None:
-    with make_fleet(apis=1, schedulers=1, near=2, far=2, poison_after="20") as fleet:
+    with make_fleet(apis=1, schedulers=1, near=NEAR, far=WORKERS - NEAR, poison_after="1000") as fleet:
+        workers = [name for name in fleet.members if name.startswith(("near-", "far-"))]
         limit = {"task": "traced.wait", "max_concurrent": MOST}
         assert fleet.ask("PUT", "/api/v1/limits/three", limit)[0] == 201
         submit(fleet)
 
         with Watch(fleet.postgres.url()) as watch:
             began = time.monotonic()
-            for at in KILLS_AT:
+            for at in moments(chance):
                 time.sleep(max(0.0, began + at - time.monotonic()))
-                killed = chance.choice(["near-1", "near-2", "far-1", "far-2"])
+                killed = chance.choice(workers)
                 fleet.kill(killed)
                 fleet.restart(killed)
             time.sleep(max(0.0, began + SECONDS - time.monotonic()))
@@ -82,7 +101,8 @@ def test_a_limit_of_three_is_never_exceeded_and_never_sticks_below(make_fleet: M
             until(lambda: len(fleet.tasks("COMPLETED")) > ENOUGH, 30)
 
         done = len(fleet.tasks("COMPLETED"))
-        print(f"{watch.looks} looks, below for {watch.longest_below:.1f} s at most, {done} done")  # noqa: T201
+        kills = len(fleet.killed)
+        print(f"{watch.looks} looks, {kills} kills, below for {watch.longest_below:.1f} s at most, {done} done")  # noqa: T201
         assert watch.most == MOST
         assert watch.longest_below < SESSION_TTL
         assert ENOUGH < done < TASKS, "there was always something waiting"
