@@ -13,6 +13,7 @@ import yaml
 from scripts.generate_dashboards import DASHBOARDS, RULES
 from tests.faults.conftest import MakeFleet
 from tests.faults.fleet import Fleet, until
+from tests.harness.exposed import Asked, Exposed
 from tests.harness.prometheus import Prometheus, load_rules, metric_names, missing
 
 pytestmark = [
@@ -33,6 +34,13 @@ FAULTS = {
     "DrumlineOutboxGrowing",
     "DrumlineRedisDown",
 }
+
+
+UNSEEN = {
+    'drumline_http_request_seconds_count has no status="5xx"',
+    'drumline_duty_passes_total has no outcome="failed"',
+}
+"""What only faults show; everything else has to be there while all is well."""
 
 
 class Ears(BaseHTTPRequestHandler):
@@ -111,6 +119,17 @@ def panels() -> list[tuple[str, str]]:
     ]
 
 
+def questions() -> Iterator[tuple[str, Asked]]:
+    """Yield what every alert and every chart asks for, with the labels that its words show."""
+    for alert, rule in load_rules(RULES).items():
+        words = rule["annotations"]["summary"].replace("$labels.", "").replace("$value", "")
+        yield alert, Asked.of(rule["expr"], words)
+    for dashboard in sorted(DASHBOARDS.glob("*.json")):
+        for panel in json.loads(dashboard.read_text())["panels"]:
+            for target in panel.get("targets", ()):
+                yield f"{dashboard.stem}: {panel['title']}", Asked.of(target["expr"], target.get("legendFormat", ""))
+
+
 def test_every_chart_has_data_and_faults_raise_their_alerts(fleet: Fleet, prometheus: Prometheus, hook: str) -> None:
     every = {"events": ["task.completed", "task.failed"]}
     assert fleet.ask("POST", "/api/v1/subscriptions", {"name": "hook", "webhook": hook, **every})[0] == 201
@@ -129,6 +148,9 @@ def test_every_chart_has_data_and_faults_raise_their_alerts(fleet: Fleet, promet
     for alert, rule in load_rules(RULES).items():
         for name in metric_names(rule["expr"]):
             assert prometheus.values(f"count(last_over_time({name}[2m]))"), (alert, name)
+    exposed = Exposed.by(int(member.environment["DRUMLINE_MONITOR_PORT"]) for member in fleet.members.values())
+    strange = [(where, fault) for where, asked in questions() for fault in exposed.faults(asked)]
+    assert [each for each in strange if each[1] not in UNSEEN] == []
     # Once nothing is submitted any more; a busy machine may be late with the last of it.
     quiet = FAULTS - {"DrumlineOutboxGrowing"}
     until(lambda: not prometheus.firing() & quiet, PATIENCE, lambda: f"in vain: {prometheus.firing() & quiet}")

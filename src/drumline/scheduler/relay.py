@@ -1,9 +1,11 @@
 """Relay: copy the log of what changed to the bus, in order, at least once, whoever dies in between.
 
 One relay at a time has the cursor; the others stand by. A page is read, sent, and only when the bus has kept all of it
-is the cursor moved. A bus that is away has one page at most in memory: the log in the store grows, and nothing else.
+is the cursor moved. While it is under way the next one is read and written out, so that neither the store nor the bus
+waits for the other. A bus that is away has two pages at most in memory: the log in the store grows, and nothing else.
 """
 
+import asyncio
 from collections.abc import Sequence
 from secrets import randbits
 from typing import Final, NamedTuple
@@ -21,9 +23,9 @@ from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.ports.bus import CONSUMER, Bus, Channel, Message
 from drumline.ports.store import Store
 
-PAGE: Final = 1000
-"""Events that are under way at once."""
-MOST_PAGES: Final = 20
+PAGE: Final = 2000
+"""Events that are under way at once: enough to make moving the cursor cheap, few enough to be written out in 20 ms."""
+MOST_PAGES: Final = 50
 """Pages in one pass; what is left waits for the next one, so that a pass has an end."""
 HOLD_SECONDS: Final = 8.0
 """How long others wait for a relay that is not to be heard of; longer than it may wait for Kafka in one go."""
@@ -37,13 +39,14 @@ LARGEST: Final = 1_000_000
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class UnderWay(NamedTuple):
-    """A page that was handed to the bus."""
+class Page(NamedTuple):
+    """What stands between two positions of the log, written out."""
 
     old: int
     new: int
     is_full: bool
     events: int
+    messages: Sequence[Message]
 
 
 class Relay:
@@ -74,7 +77,9 @@ class Relay:
         self._holder = randbits(62) + 1
         self._position: int | None = None
         self._taken_at = 0.0
-        self._under_way: UnderWay | None = None
+        self._under_way: Page | None = None
+        self._ahead: Page | None = None
+        """What was read while the page before it was under way."""
         self._is_away = False
 
     def measure(self, metrics: Metrics) -> None:
@@ -103,27 +108,50 @@ class Relay:
         self.every = STANDBY_EVERY if position is None else self._usually_every
         if position is None:
             return False
-        if self._under_way is None and not await self._begin(position):
+        page = self._under_way or await self._begin(position)
+        if page is None:
             return False
-        if not await self._is_kept() or self._under_way is None:
-            return False
-        return await self._move(self._under_way)
+        if page.is_full and self._ahead is None:
+            return await self._finish_reading_ahead(page)
+        return await self._is_kept() and await self._move(page)
 
-    async def _begin(self, position: int) -> bool:
-        """Hand the next page to the bus; tell whether there was one, and it was taken."""
+    async def _finish_reading_ahead(self, page: Page) -> bool:
+        """Wait for a page that is under way, and read the next one meanwhile; tell whether it may be sent at once."""
+        reading = asyncio.get_running_loop().create_task(self._read(page.new), name="relay: read ahead")
+        try:
+            is_moved = await self._is_kept() and await self._move(page)
+        except BaseException:  # whatever it was: what was read meanwhile is of no use, and must not outlive the pass
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            raise
+        self._ahead = await reading
+        return is_moved
+
+    async def _begin(self, position: int) -> Page | None:
+        """Hand the next page to the bus; return it, if there was one and it was taken."""
+        page, self._ahead = self._ahead, None
+        if page is None or page.old != position:
+            page = await self._read(position)
+        if page is None:
+            return None
+        try:
+            await self._bus.send(page.messages)
+        except Unavailable as error:
+            self._note_away(error.message)
+            self._ahead = page
+            return None
+        self._under_way = page
+        return page
+
+    async def _read(self, position: int) -> Page | None:
+        """Return the page behind a position, written out; None if nothing is there."""
         await self._store.sequence()
         page = await self._store.read_events(after=position, limit=PAGE)
         if page.position == position:
-            return False
+            return None
         messages = [self._message(Channel.EVENTS, cloud_event(event, source=self._source)) for event in page.events]
         messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])
-        try:
-            await self._bus.send(messages)
-        except Unavailable as error:
-            self._note_away(error.message)
-            return False
-        self._under_way = UnderWay(position, page.position, page.is_full, len(page.events))
-        return True
+        return Page(position, page.position, page.is_full, len(page.events), messages)
 
     async def _is_kept(self) -> bool:
         """Tell whether the bus has kept what is under way; if it was refused, it is not under way any more."""
@@ -147,21 +175,21 @@ class Relay:
         position = await self._store.take_cursor(CONSUMER, holder=self._holder, seconds=HOLD_SECONDS)
         if self._under_way is not None and self._under_way.old != position:
             # Somebody else has sent it, while this process was not to be heard of.
-            self._under_way = None
+            self._under_way = self._ahead = None
             await self._bus.forget()
         self._position, self._taken_at = position, now
         return position
 
-    async def _move(self, under_way: UnderWay) -> bool:
+    async def _move(self, page: Page) -> bool:
         """Move the cursor behind what was kept; tell whether there may be more at once."""
         self._under_way = None
         # Whatever comes of it: where the cursor stands is known again only when somebody has looked.
         self._position = None
-        moved = await self._store.move_cursor(CONSUMER, holder=self._holder, old=under_way.old, new=under_way.new)
+        moved = await self._store.move_cursor(CONSUMER, holder=self._holder, old=page.old, new=page.new)
         if moved:
-            self._position = under_way.new
-            self._relayed.add(under_way.events)
-        return moved and under_way.is_full
+            self._position = page.new
+            self._relayed.add(page.events)
+        return moved and page.is_full
 
     async def _dead_letters(self, failed: Sequence[Event]) -> list[Message]:
         """Return the messages about tasks that failed for good."""
