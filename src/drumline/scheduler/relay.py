@@ -6,6 +6,7 @@ waits for the other. A bus that is away has two pages at most in memory: the log
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from secrets import randbits
 from typing import Final, NamedTuple
@@ -77,9 +78,10 @@ class Relay:
         self._holder = randbits(62) + 1
         self._position: int | None = None
         self._taken_at = 0.0
-        self._under_way: Page | None = None
-        self._ahead: Page | None = None
-        """What was read while the page before it was under way."""
+        self._pages: deque[Page] = deque()
+        """The page that is next, and the one behind it if it was read meanwhile."""
+        self._is_under_way = False
+        """Whether the first of them was handed to the bus."""
         self._is_away = False
 
     def measure(self, metrics: Metrics) -> None:
@@ -108,40 +110,40 @@ class Relay:
         self.every = STANDBY_EVERY if position is None else self._usually_every
         if position is None:
             return False
-        page = self._under_way or await self._begin(position)
+        page = await self._page_at(position)
         if page is None:
             return False
-        if page.is_full and self._ahead is None:
-            return await self._finish_reading_ahead(page)
-        return await self._is_kept() and await self._move(page)
-
-    async def _finish_reading_ahead(self, page: Page) -> bool:
-        """Wait for a page that is under way, and read the next one meanwhile; tell whether it may be sent at once."""
+        if not page.is_full or len(self._pages) > 1:
+            return await self._deliver(page)
         reading = asyncio.get_running_loop().create_task(self._read(page.new), name="relay: read ahead")
         try:
-            is_moved = await self._is_kept() and await self._move(page)
-        except BaseException:  # whatever it was: what was read meanwhile is of no use, and must not outlive the pass
+            is_moved = await self._deliver(page)
+        except BaseException:  # whatever it was: what was read meanwhile must not outlive the pass
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
             raise
-        self._ahead = await reading
+        if (following := await reading) is not None:
+            self._pages.append(following)
         return is_moved
 
-    async def _begin(self, position: int) -> Page | None:
-        """Hand the next page to the bus; return it, if there was one and it was taken."""
-        page, self._ahead = self._ahead, None
-        if page is None or page.old != position:
-            page = await self._read(position)
-        if page is None:
-            return None
-        try:
-            await self._bus.send(page.messages)
-        except Unavailable as error:
-            self._note_away(error.message)
-            self._ahead = page
-            return None
-        self._under_way = page
-        return page
+    async def _page_at(self, position: int) -> Page | None:
+        """Return the page behind a position: the one under way, the one read ahead, or one that is read now."""
+        if self._pages and self._pages[0].old != position:
+            self._pages.clear()
+        if not self._pages and (page := await self._read(position)) is not None:
+            self._pages.append(page)
+        return self._pages[0] if self._pages else None
+
+    async def _deliver(self, page: Page) -> bool:
+        """Hand a page to the bus, unless that was done, and wait; tell whether there may be more at once."""
+        if not self._is_under_way:
+            try:
+                await self._bus.send(page.messages)
+            except Unavailable as error:
+                self._note_away(error.message)
+                return False
+            self._is_under_way = True
+        return await self._is_kept() and await self._move(page)
 
     async def _read(self, position: int) -> Page | None:
         """Return the page behind a position, written out; None if nothing is there."""
@@ -158,7 +160,7 @@ class Relay:
         try:
             is_kept = await self._bus.sent(seconds=SENT_SECONDS)
         except Unavailable as error:
-            self._under_way = None
+            self._is_under_way = False
             self._note_away(error.message)
             return False
         if is_kept:
@@ -173,16 +175,18 @@ class Relay:
         if self._position is not None and now - self._taken_at < RENEW_SECONDS:
             return self._position
         position = await self._store.take_cursor(CONSUMER, holder=self._holder, seconds=HOLD_SECONDS)
-        if self._under_way is not None and self._under_way.old != position:
+        if self._is_under_way and self._pages[0].old != position:
             # Somebody else has sent it, while this process was not to be heard of.
-            self._under_way = self._ahead = None
+            self._pages.clear()
+            self._is_under_way = False
             await self._bus.forget()
         self._position, self._taken_at = position, now
         return position
 
     async def _move(self, page: Page) -> bool:
         """Move the cursor behind what was kept; tell whether there may be more at once."""
-        self._under_way = None
+        self._pages.popleft()
+        self._is_under_way = False
         # Whatever comes of it: where the cursor stands is known again only when somebody has looked.
         self._position = None
         moved = await self._store.move_cursor(CONSUMER, holder=self._holder, old=page.old, new=page.new)
