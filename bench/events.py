@@ -2,6 +2,7 @@
 
 python -m bench.events                  PostgreSQL with Redis; Kafka too if scripts/install-kafka has fetched it
 python -m bench.events --tasks 20000    fewer tasks in each round
+python -m bench.events --relay          only what goes on beside the hot path
 
 Costs are processor time, of PostgreSQL and of this process, so that they hold on a busy machine too.
 """
@@ -52,13 +53,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--tasks", type=int, default=TASKS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--relay", action="store_true")
     options = parser.parse_args()
     set_up_logging("warning")
     results: dict[str, Any] = {"load": os.getloadavg()}
 
     async def everything() -> None:
         with postgres() as store, redis() as queue:
-            results["hot_path"] = await _hot_path(store, queue.url, options.tasks, options.rounds)
+            if not options.relay:
+                results["hot_path"] = await _hot_path(store, queue.url, options.tasks, options.rounds)
             results["beside_it"] = await _beside(store, queue.url, options.tasks)
 
     run(everything())
