@@ -194,7 +194,7 @@ async def test_a_result_that_is_too_large_fails_the_task_for_good(house: House, 
 async def test_a_timeout_stops_the_attempt_and_is_retried(house: House) -> None:
     cleaned_up = asyncio.Event()
 
-    @house.app.task(name="slow", timeout=0.05)
+    @house.app.task(name="slow", timeout=60)
     async def slow() -> None:
         try:
             await asyncio.Event().wait()
@@ -202,13 +202,13 @@ async def test_a_timeout_stops_the_attempt_and_is_retried(house: House) -> None:
             cleaned_up.set()
 
     async with house.worker():
-        view = await house.try_once("slow", timeout=0.03)
+        view = await house.try_once("slow", timeout=0.5)  # long enough to begin
 
     assert cleaned_up.is_set()
     (attempt,) = await house.engine.queries.attempts(view.id)
     assert attempt.error is not None
     assert attempt.error.kind == "timeout"
-    assert "0.03 s" in attempt.error.message
+    assert "0.5 s" in attempt.error.message
 
 
 async def test_the_definitions_timeout_holds_for_tasks_without_one(house: House) -> None:

@@ -90,7 +90,7 @@ async def test_a_timeout_kills_the_child(house: House, tmp_path: Path) -> None:
 
     async with house.worker(processes=1):
         await house.run("pid")  # so that the child is there: its start would count
-        view = await house.try_once("spin", {"marker": str(marker)}, timeout=1)
+        view = await house.try_once("spin", {"marker": str(marker)}, timeout=2)
 
     (attempt,) = await house.engine.queries.attempts(view.id)
     assert attempt.error is not None

@@ -160,7 +160,7 @@ async def test_output_can_be_read_while_the_command_runs(house: House, tmp_path:
 async def test_a_timeout_kills_the_whole_group(house: House, tmp_path: Path) -> None:
     text = f"sleep 1000 & echo $! > {tmp_path / 'child'}; wait"
     async with house.worker(SHELL, stop_grace=5.0):
-        view = await house.try_once("shell", {"shell": text}, timeout=0.3)
+        view = await house.try_once("shell", {"shell": text}, timeout=2)  # long enough for the child to begin
 
     (attempt,) = await house.engine.queries.attempts(view.id)
     assert attempt.error is not None
