@@ -50,3 +50,8 @@ def test_spans_show_what_matters(seconds: float, text: str) -> None:
 
 def test_what_others_wrote_plays_no_tricks_on_the_terminal() -> None:
     assert "\x1b" not in tidy("\x1b[2Jgone\x07")
+
+
+def test_several_lines_of_others_become_one() -> None:
+    assert tidy("exit code 1\npg_dump: error\n\tIs it running?\r\n") == "exit code 1 pg_dump: error Is it running?"
+    assert tidy("    indented") == "    indented"

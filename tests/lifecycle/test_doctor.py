@@ -15,7 +15,7 @@ from drumline.core.clock import Instant, SystemClock
 from drumline.core.examination import Finding, PostgresFacts, RedisFacts, Severity, TableFacts
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec, SessionView, TaskType
-from drumline.lifecycle.doctor.examining import examine
+from drumline.lifecycle.doctor.examining import dated_distance, examine
 from drumline.lifecycle.doctor.fleet import judge_cursors, judge_scheduler, judge_workers
 from drumline.lifecycle.doctor.services import judge_clock, judge_postgres, judge_redis
 from drumline.ports.outbox import CursorView
@@ -247,6 +247,22 @@ async def test_a_database_that_is_not_there_is_a_finding_and_no_error() -> None:
 )
 def test_clocks_that_differ_are_found_out(milliseconds: int, severity: str) -> None:
     assert judge_clock("PostgreSQL", milliseconds).severity == severity
+
+
+@pytest.mark.parametrize(
+    ("date", "began", "ended", "distance"),
+    [
+        (100.0, 100.9, 101.0, 0.0),  # cut to the second
+        (100.0, 101.8, 101.9, 0.0),  # and written a second ago
+        (100.0, 99.9, 108.0, 0.0),  # the answer took its time
+        (100.0, 132.0, 132.1, -30.0),
+        (130.0, 100.0, 100.5, 29.5),
+    ],
+)
+def test_a_date_that_is_as_old_as_dates_are_does_not_make_a_clock_wrong(
+    date: float, began: float, ended: float, distance: float
+) -> None:
+    assert dated_distance(date, began, ended) == distance
 
 
 def test_the_facts_of_a_postgresql_mean_what_they_mean() -> None:

@@ -13,6 +13,7 @@ from drumline.cli.terminal import STATUS_COLOURS, painted
 
 GAP = "  "
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_BREAKS = re.compile(r" *[\r\n\t][ \r\n\t]*")
 
 
 class Column(NamedTuple):
@@ -64,8 +65,8 @@ def fit(widths: list[int], columns: Sequence[Column], width: int) -> list[int]:
 
 
 def tidy(text: str) -> str:
-    """Return a text of others without what could play tricks on a terminal."""
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Return a text of others on one line, without what could play tricks on a terminal."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text.strip("\r\n")))
 
 
 def _total(widths: list[int]) -> int:

@@ -19,6 +19,7 @@ from drumline.lifecycle.processes import opened
 from drumline.settings import Settings, Sources
 
 ANSWER_SECONDS: Final = 30.0
+DATE_SECONDS: Final = 2.0
 
 
 async def examine(sources: Sources) -> list[Finding]:
@@ -83,6 +84,7 @@ def _server(settings: Settings) -> list[Finding]:
     url = str(settings.url).rstrip("/")
     key = with_stored_key(settings).api_key
     headers = {"X-API-Key": str(key)} if key else {}
+    began = time.time()
     try:
         reply = urllib3.request("GET", f"{url}/api/v1/me", headers=headers, timeout=10, retries=False)
     except urllib3.exceptions.HTTPError as error:
@@ -98,7 +100,15 @@ def _server(settings: Settings) -> list[Finding]:
     else:
         findings.append(ok("server", f"{url} answers, and takes the API key"))
     if date := reply.headers.get("Date"):
-        # To the second only, so half a second is nothing.
-        there = parsedate_to_datetime(date).timestamp() + 0.5
-        findings.append(judge_clock("the server", round((there - time.time()) * 1000)))
+        distance = dated_distance(parsedate_to_datetime(date).timestamp(), began, time.time())
+        findings.append(judge_clock("the server", round(distance * 1000)))
     return findings
+
+
+def dated_distance(date: float, began: float, ended: float) -> float:
+    """Return by how much a server's clock is off at least, given the date of its answer and when that was asked for.
+
+    A date is cut to the second, and servers write it anew once a second: it is up to two seconds old.
+    """
+    least, most = date - ended, date + DATE_SECONDS - began
+    return least if least > 0 else min(most, 0.0)
