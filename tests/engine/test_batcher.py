@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -278,3 +278,30 @@ async def test_an_error_is_raised_when_nothing_was_kept(items: list[int]) -> Non
 
     with pytest.raises(Unavailable):
         await batcher.join_each(items)
+
+
+async def test_items_are_made_while_those_before_them_are_in_flight() -> None:
+    made: list[int] = []
+    gate = Gate()
+    batcher = Batcher(gate, name="test", largest=2, parallel=2)
+
+    def making() -> Iterator[int]:
+        for item in range(1, 5):
+            made.append(len(gate.batches))
+            yield item
+
+    assert await batcher.join_each(making()) == [10, 20, 30, 40]
+    assert made == [0, 0, 1, 1]
+
+
+async def test_those_of_many_for_whom_there_is_no_room_are_refused_and_the_others_kept() -> None:
+    gate = Gate(is_open=False)
+    batcher = Batcher(gate, name="test", largest=2, most_waiting=4)
+    joining = asyncio.create_task(batcher.join_each(range(1, 11)))
+    await steps(30)
+    gate.open.set()
+
+    answers = await joining
+
+    assert [answer for answer in answers if isinstance(answer, int)] == [10, 20, 30, 40, 50, 60]
+    assert [type(answer) for answer in answers[6:]] == [Overloaded] * 4

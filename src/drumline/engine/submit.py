@@ -1,6 +1,6 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
@@ -106,6 +106,8 @@ class Submissions:
     ) -> list[Submitted | DrumlineError]:
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
+        if self._quotas.has_none(tenant) and not _may_have_secrets(requests):
+            return await self._submit_plain(requests, tenant)
         checked: list[NewTask | DrumlineError] = [
             self._accept(request, number, tenant) for number, request in enumerate(requests)
         ]
@@ -120,6 +122,27 @@ class Submissions:
             return answers
         stored = iter(answers)
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
+
+    async def _submit_plain(
+        self, requests: Sequence[TaskRequest | DrumlineError], tenant: str
+    ) -> list[Submitted | DrumlineError]:
+        """Store tasks about which nobody has to be asked: the first are on their way while the next are checked."""
+        refused: dict[int, DrumlineError] = {}
+
+        def accepted() -> Iterator[NewTask]:
+            for number, request in enumerate(requests):
+                task = self._accept(request, number, tenant)
+                if isinstance(task, NewTask):
+                    yield task
+                else:
+                    refused[number] = task
+
+        with self._quotas.flying(tenant, len(requests)):
+            answers = await self._batcher.join_each(accepted())
+        if not refused:
+            return answers
+        stored = iter(answers)
+        return [refused[number] if number in refused else next(stored) for number in range(len(requests))]
 
     async def _with_secrets(
         self, checked: Sequence[NewTask | DrumlineError], tenant: str
@@ -160,6 +183,10 @@ class Submissions:
             ]
         )
         return answers
+
+
+def _may_have_secrets(requests: Sequence[TaskRequest | DrumlineError]) -> bool:
+    return any(isinstance(request, TaskRequest) and has_secrets(bytes(request.payload)) for request in requests)
 
 
 def _placed(error: E, number: int) -> E | Invalid | Forbidden:

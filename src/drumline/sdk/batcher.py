@@ -6,7 +6,8 @@ there is no timer on the light path, and under load the batches grow by themselv
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -18,6 +19,10 @@ Out = TypeVar("Out")
 
 HEAVIEST: Final = 16 * 1024 * 1024
 """Bytes in one batch, where items are weighed: small ones never come near it, a few hundred large ones would."""
+
+
+TURNS_TO_TAKE_OFF: Final = 2
+"""Turns of the event loop until a batch is on the wire: in one its flight begins, after the next it is written."""
 
 
 class Weights(NamedTuple, Generic[In]):
@@ -152,19 +157,25 @@ class Batcher(Generic[In, Out]):
         parts = self._parts(items, weight)
         return [out for outs in await asyncio.gather(*map(self.send_many, parts)) for out in outs]
 
-    async def join_each(self, items: Sequence[In]) -> list[Out | DrumlineError]:
+    async def join_each(self, items: Iterable[In]) -> list[Out | DrumlineError]:
         """Send items as `join_many` does, but of several batches one may fail: its error answers its own items only.
 
-        If all of them fail, the error is raised: nothing was kept.
+        Items that are made while they are asked for are sent a batch at a time, so that the first are in flight while
+        the next are made. If all of them fail, the error is raised: nothing was kept.
         """
-        weight = self._weight_of(items)
-        if len(items) <= self._largest and weight <= HEAVIEST:
-            return list(await self.join_many(items))
-        self._check_room(len(items), weight)
-        parts = list(self._parts(items, weight))
-        answers = await asyncio.gather(*map(self.send_many, parts), return_exceptions=True)
+        coming = iter(items)
+        sent: list[tuple[Sequence[In], asyncio.Future[list[Out]]]] = []
+        try:
+            while batch := list(islice(coming, self._largest)):
+                sent += self._send_parts(batch)
+                for _ in range(TURNS_TO_TAKE_OFF if len(batch) == self._largest else 0):
+                    await asyncio.sleep(0)
+            answers = await asyncio.gather(*(answer for _, answer in sent), return_exceptions=True)
+        finally:
+            for _, answer in sent:
+                answer.cancel()  # whoever left does not want to hear of them
         told: list[Out | DrumlineError] = []
-        for part, outs in zip(parts, answers, strict=True):
+        for (part, _), outs in zip(sent, answers, strict=True):
             if not isinstance(outs, BaseException):
                 told += outs
             elif isinstance(outs, DrumlineError) and not all(isinstance(each, BaseException) for each in answers):
@@ -172,6 +183,17 @@ class Batcher(Generic[In, Out]):
             else:
                 raise outs
         return told
+
+    def _send_parts(self, items: Sequence[In]) -> "list[tuple[Sequence[In], asyncio.Future[list[Out]]]]":
+        """Send what is about a batch, if there is room for it."""
+        weight = self._weight_of(items)
+        try:
+            self._check_room(len(items), weight)
+        except Overloaded as error:
+            refused: asyncio.Future[list[Out]] = asyncio.get_running_loop().create_future()
+            refused.set_exception(error)
+            return [(items, refused)]
+        return [(part, self.send_many(part)) for part in self._parts(items, weight)]
 
     def _parts(self, items: Sequence[In], weight: int) -> Iterator[Sequence[In]]:
         """Split items into lists that are no more than a batch each; one that is too heavy by itself goes alone."""
