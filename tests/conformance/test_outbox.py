@@ -378,6 +378,25 @@ async def test_a_task_stays_until_its_events_are_passed_on(store: Store, clock: 
     assert await store.get([task]) == [None]
 
 
+async def test_a_reader_that_is_a_moment_behind_does_not_keep_what_has_long_been_read(
+    store: Store, clock: ManualClock
+) -> None:
+    position = await store.take_cursor("ada", holder=1, seconds=30) or 0
+    read = await submit(store)
+    await settle(store, (await claim_one(store, await open_session(store))).lease, Act.COMPLETE)
+    await store.sequence()
+    await store.move_cursor("ada", holder=1, old=position, new=(await store.log_span()).last)
+    clock.advance(300)
+    unread = await submit(store)
+    await store.cancel([unread])
+    clock.advance(1)
+
+    await store.prune(ended_before=clock.now(), limit=100)
+
+    assert await store.get([read]) == [None]
+    assert await store.get([unread]) != [None]
+
+
 async def test_the_events_of_a_pruned_task_are_still_told(store: Store, clock: ManualClock) -> None:
     began = await start(store)
     task = await submit(store)

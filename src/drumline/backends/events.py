@@ -14,9 +14,14 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State, Status, status_of
 from drumline.core.task import Lane, decode_options
 
-UNREAD_SLACK_MS: Final = 3_600_000
-"""How much earlier than the first unread row a task must have ended to be pruned: rows are written in the order of time
-only nearly, since transactions take a while and clocks are set back."""
+UNREAD_LOOKED_AT: Final = 10_000
+"""Unread rows of which it is known when each was written."""
+SLACK_MS: Final = 120_000
+"""How much earlier than every unread row a task must have ended to be pruned: what is being written is not seen yet,
+and no transaction takes half as long."""
+LONG_SLACK_MS: Final = 3_600_000
+"""The same where there are more unread rows than are looked at. They were written in the order of time only nearly,
+since transactions take a while and clocks are set back."""
 LOG_LINES: Final = 20
 LOG_CHARACTERS: Final = 4000
 LOG_CHUNKS: Final = 8
@@ -87,6 +92,18 @@ class Known(NamedTuple):
     past: Past | None
     """The execution of the act's own epoch, if there was one and it has ended."""
     now: Now | None
+
+
+def prunable_before(ended_before: Instant, unread_since: int | None, unread: int) -> Instant:
+    """Return the time before which tasks must have ended to be pruned: the one that is asked for, or an earlier one.
+
+    `unread_since` is when the earliest was written of the first `UNREAD_LOOKED_AT` rows that some consumer has not
+    passed on, and `unread` how many those are.
+    """
+    if unread_since is None:
+        return ended_before
+    slack = SLACK_MS if unread < UNREAD_LOOKED_AT else LONG_SLACK_MS
+    return Instant(min(ended_before, unread_since - slack))
 
 
 def task_event(log: str, told: Told, known: Known | None, lines: str | None = None) -> Event:

@@ -1,6 +1,6 @@
 """Keeping the store itself in order: pruning, health."""
 
-from drumline.backends.events import UNREAD_SLACK_MS
+from drumline.backends.events import UNREAD_LOOKED_AT, prunable_before
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
@@ -20,11 +20,11 @@ class Housekeeping(Access):
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
 
         async def delete(transaction: Transaction) -> int:
-            ((unread_since,),) = await transaction.fetch("unread_since")
-            before = ended_before if unread_since is None else min(ended_before, unread_since - UNREAD_SLACK_MS)
-            tasks = await _tasks_of_ended_jobs(transaction, Instant(before), limit)
+            ((unread_since, unread),) = await transaction.fetch("unread_since", limit=UNREAD_LOOKED_AT)
+            before = prunable_before(ended_before, unread_since, unread)
+            tasks = await _tasks_of_ended_jobs(transaction, before, limit)
             left = max(limit - len(tasks), 0)
-            rows = await transaction.fetch("lock_ended", below=_id_at(Instant(before)), before=before, limit=left)
+            rows = await transaction.fetch("lock_ended", below=_id_at(before), before=before, limit=left)
             tasks += [task for (task,) in rows]
             ((count,),) = await transaction.fetch("prune", ids=tasks)
             await drop_dead_letters(transaction, tasks)

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Any, Final
 
-from drumline.backends.events import UNREAD_SLACK_MS
+from drumline.backends.events import UNREAD_LOOKED_AT, prunable_before
 from drumline.backends.sql_files import migrations
 from drumline.backends.sqlite.access import Access, batch_of
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
@@ -35,8 +35,11 @@ class Housekeeping(Access):
 
     async def _read_before(self, ended_before: Instant) -> Instant:
         """Return the time before which tasks have ended whose events every consumer has passed on."""
-        row = await self._database.read(lambda connection: connection.execute(SQL["unread_since"]).fetchone())
-        return ended_before if row is None else min(ended_before, Instant(row[0] - UNREAD_SLACK_MS))
+        limit = {"limit": UNREAD_LOOKED_AT}
+        since, unread = await self._database.read(
+            lambda connection: connection.execute(SQL["unread_since"], limit).fetchone()
+        )
+        return prunable_before(ended_before, since, unread)
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page, or raise `Unavailable`."""

@@ -1,2 +1,6 @@
--- prune: when the first row was written that some consumer has not passed on.
-SELECT at FROM outbox WHERE seq > (SELECT min(position) FROM event_cursor) ORDER BY seq LIMIT 1
+-- prune: when the earliest was written of the first :limit rows that some consumer has not passed on.
+-- GIVES that time, NULL if there is none or no consumer, and how many rows were looked at
+SELECT min(unread.at) AS at, count(*) AS count
+FROM (
+    SELECT at FROM outbox WHERE seq > (SELECT min(position) FROM event_cursor) ORDER BY seq LIMIT :limit
+) AS unread
