@@ -55,6 +55,8 @@ class JobClaims:
         answer would become too large is given back at once.
         """
         claims = await self._store.claim(requests)
+        if left := [lease for claim in claims for lease in claim.left]:
+            await self._settle_here([Settlement(lease=lease, act=Act.RELEASE) for lease in left])
         in_jobs = [task for claim in claims for task in claim.tasks if task.options.job is not None]
         if not in_jobs:
             return claims

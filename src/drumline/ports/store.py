@@ -67,6 +67,8 @@ class Claim(Struct, frozen=True):
 
     tasks: tuple[ClaimedTask, ...]
     next_due: Instant | None = None
+    left: tuple[Lease, ...] = ()
+    """What was leased besides and would have made the answer too large: whoever claimed has to release it."""
 
 
 class Standing(Struct, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.connection import Rows
@@ -31,6 +32,10 @@ Ranked = tuple[int, TaskId, ClaimedTask]
 """A task after what it is ranked by: its score, then its id."""
 
 MOST_AT_ONCE = 10_000
+LARGE = Raw()
+"""Stands for a payload that did not come with the claim."""
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes of large payloads that one answer carries; the tasks of the others have to be released."""
 TENANTS_LAST = 0.2
 """Seconds after which it is asked again whether there are several tenants."""
 
@@ -56,7 +61,7 @@ class Claiming(Limiting):
                 taken[place] = await self._claimed_before(request)
             if not taken.get(place):
                 alike[(request.queues, request.names, request.tenant), request.limited].append((place, request))
-        claims = {place: Claim(_best_first(ranked)) for place, ranked in taken.items() if ranked}
+        claims = await self._answers({place: ranked for place, ranked in taken.items() if ranked})
         for (able, limited), group in alike.items():
             try:
                 claims |= await (self._claim_limited(able, group) if limited else self._claim_alike(able, group))
@@ -77,7 +82,7 @@ class Claiming(Limiting):
             rounds += 1
         if choosing:
             await self._claim_due(able, choosing, taken)
-        claims = {place: Claim(_best_first(taken[place])) for place, _ in group}
+        claims = await self._answers({place: taken[place] for place, _ in group})
         hungry = [place for place, _ in choosing if not taken[place]]
         if hungry:
             ((next_due,),) = await self._database.fetch(
@@ -139,7 +144,7 @@ class Claiming(Limiting):
         rows, next_at = await self._database.transact(Line.CLAIM, act)
         taken: defaultdict[int, list[Ranked]] = defaultdict(list)
         await self._hand_over(rows, group, taken)
-        return {place: Claim(_best_first(taken[place]), next_at) for place, _ in group}
+        return await self._answers({place: taken[place] for place, _ in group}, next_at)
 
     async def _claim_due(self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         places = self._cursors.places()
@@ -196,6 +201,17 @@ class Claiming(Limiting):
             place, request = group[row[0] - 1]
             taken[place].append(_ranked(row[1:], request.nonce, lanes))
 
+    async def _answers(self, taken: Mapping[int, list[Ranked]], next_due: Instant | None = None) -> dict[int, Claim]:
+        """Return what requests were given as answers to them, best first and with the large payloads, if they fit."""
+        for ranked in taken.values():
+            ranked.sort()
+        large = [task.lease.task for ranked in taken.values() for _, _, task in ranked if task.payload is LARGE]
+        if not large:
+            return {place: Claim(tuple(task for _, _, task in ranked), next_due) for place, ranked in taken.items()}
+        rows = await self._database.fetch(Line.CLAIM, "large_payloads", repeat=True, ids=large, most=LARGEST_ANSWER)
+        read = {TaskId(str(task)): Raw(payload) for task, payload in rows}
+        return {place: _filled([task for _, _, task in ranked], read, next_due) for place, ranked in taken.items()}
+
     async def _claimed_before(self, request: ClaimRequest) -> list[Ranked]:
         rows = await self._database.fetch(
             Line.CLAIM, "claimed_before", repeat=True, session=request.session, nonce=request.nonce
@@ -243,7 +259,7 @@ def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked
         lease=Lease(id_, epoch, nonce),
         name=lane.name,
         queue=lane.queue,
-        payload=Raw(payload),
+        payload=LARGE if payload is None else Raw(payload),
         attempt=attempt,
         priority=lane.priority,
         tenant=lane.tenant,
@@ -252,6 +268,12 @@ def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked
     return score(due_at, lane.priority), id_, claimed
 
 
-def _best_first(ranked: list[Ranked]) -> tuple[ClaimedTask, ...]:
-    ranked.sort()
-    return tuple(claimed for _, _, claimed in ranked)
+def _filled(tasks: Sequence[ClaimedTask], read: Mapping[TaskId, Raw], next_due: Instant | None) -> Claim:
+    """Return an answer with large payloads in their places; what has none is left."""
+    whole = [
+        task if task.payload is not LARGE else replace(task, payload=read[task.lease.task])
+        for task in tasks
+        if task.payload is not LARGE or task.lease.task in read
+    ]
+    left = tuple(task.lease for task in tasks if task.payload is LARGE and task.lease.task not in read)
+    return Claim(tuple(whole), next_due, left)

@@ -172,5 +172,9 @@ told AS (
 SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.attempt, wide.payload, wide.options
 FROM taken
 CROSS JOIN LATERAL (
-    SELECT task.payload, task.options FROM drumline.task WHERE task.id = taken.id OFFSET 0
+    SELECT
+        -- A large one is read by itself, so that an answer has an end: large_payloads.sql.
+        CASE WHEN octet_length(task.payload) <= 32768 THEN task.payload END AS payload, task.options
+    FROM drumline.task WHERE task.id = taken.id
+    OFFSET 0
 ) AS wide
