@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.connection import SETTINGS, Connection
+from drumline.backends.postgres.connection import BROAD, SETTINGS, Connection
 from drumline.backends.postgres.statements import SQL
 from tests.factories import claim, open_session, submit
 from tests.postgres.polling import until
@@ -64,6 +64,7 @@ HOT: dict[str, dict[str, Any]] = {
         "nonces": [5, 5], "now": None,
     },
     "claimed_before": {"session": 7, "nonce": 5},
+    "large_payloads": {"ids": IDS, "most": 1000},
     "read_outbox": {"after": 0, "limit": 100},
     "read_acts": {"after": 0, "until": 100},
     "last_chunks": {"tasks": IDS, "epochs": [1, 1], "limit": 8},
@@ -109,6 +110,12 @@ HOT: dict[str, dict[str, Any]] = {
     "prune_jobs": {"ids": IDS},
 }  # fmt: skip
 
+REAPING: dict[str, dict[str, Any]] = {
+    "lock_orphans": {"limit": 100, "in_job": False, "only": []},
+    "orphans_in_jobs": {"limit": 100},
+    "forget_claims": {},
+}
+
 
 @pytest.fixture
 async def connection(store: PostgresStore, postgres_url: str) -> AsyncIterator[Connection]:
@@ -129,8 +136,9 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 async def plan_of(connection: Connection, name: str, how: str) -> list[dict[str, Any]]:
-    values = [literal(value) for value in SQL[name].arguments(HOT[name])]
-    (row,) = await connection.fetch(f"EXPLAIN ({how}, FORMAT JSON) EXECUTE hot_{name}({', '.join(values)})")
+    values = [literal(value) for value in SQL[name].arguments((HOT | REAPING)[name])]
+    given = f"({', '.join(values)})" if values else ""
+    (row,) = await connection.fetch(f"EXPLAIN ({how}, FORMAT JSON) EXECUTE hot_{name}{given}")
     return list(nodes(json.loads(row[0])[0]["Plan"]))
 
 
@@ -246,6 +254,24 @@ async def test_a_wall_makes_no_statement_read_more(
             if "Relation Name" in node
         ]
         assert max(read) <= 200, f"{name} reads {max(read)} rows"
+
+
+@pytest.mark.parametrize("prepare", [untouched, analyzed])
+async def test_reaping_reads_nothing_of_what_waits(
+    connection: Connection, prepare: Callable[[Connection], Awaitable[None]]
+) -> None:
+    for setting, value in BROAD.items():
+        await connection.execute(f"SET {setting} = '{value}'")
+    await connection.execute(FILL)
+    await prepare(connection)
+    for name in REAPING:
+        await connection.execute(f"PREPARE hot_{name} AS {SQL[name].text}")
+
+        found = await plan_of(connection, name, "ANALYZE, TIMING OFF")
+
+        live = [node for node in found if node.get("Relation Name") == "task_live"]
+        read = [(node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in live]
+        assert max(read) <= 10, f"{name} reads {max(read)} rows"
 
 
 @pytest.mark.parametrize("prepare", [untouched, analyzed, pinned])

@@ -196,9 +196,12 @@ class Sessions(JobFollowing):
         )
         facts = [worker_reaped(SessionId(session), decode(spec, SessionSpec)) for session, spec in rows]
         await tell_facts(transaction, facts, now=self._now())
+        # First what has ended long ago, nearly all of it: then there are few claims in which to look for orphans.
+        await transaction.fetch("forget_claims")
         freed = await self._orphans(transaction, poison_after)
         await record(transaction, [ending for ending, _ in freed], now=self._now())
-        await transaction.fetch("forget_claims")
+        if freed:
+            await transaction.fetch("forget_claims")
         await bury(transaction, [ending for ending, _ in freed])
         return [SessionId(session) for session, _ in rows], freed
 
