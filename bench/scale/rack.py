@@ -135,7 +135,9 @@ class System:
         queue = "" if self.broker is None else self.broker.url
         named = {"DRUMLINE_STORE_URL": self.store_url, "PEER_POSTGRES_URL": self.store_url, "PEER_REDIS_URL": queue}
         named |= {"DRUMLINE_QUEUE_URL": queue} if queue else {"DRUMLINE_BENCH_WITHOUT_REDIS": "1"}
-        return os.environ | named | {"DRUMLINE_RETENTION": f"{self.retention:g}s", "PYTHONDONTWRITEBYTECODE": "1"}
+        kept = f"{self.retention:g}s"
+        named |= {"DRUMLINE_RETENTION": kept} | ({"DRUMLINE_EVENTS_RETENTION": kept} if self.retention else {})
+        return os.environ | named | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @dataclass(frozen=True, kw_only=True)
