@@ -154,7 +154,7 @@ class _Bench:
         """Empty Redis, make the database anew and let the peer set itself up."""
         self._broker.flush()
         self._database.recreate("peer")
-        self._ask("setup")
+        self._run("setup")
 
     def _warm_up(self, tally: Path) -> int:
         """Submit until every worker has done something, and return how many tasks that took."""
@@ -170,6 +170,12 @@ class _Bench:
 
     def _ask(self, *words: object) -> Any:
         """Run one command of the peer's script and return its reply."""
+        told = self._run(*words)
+        # A peer may have said something before, such as that a server was slow.
+        return json.loads(told.splitlines()[-1]) if told else None
+
+    def _run(self, *words: object) -> str:
+        """Run one command of the peer's script and return what it said."""
         done = subprocess.run(
             self._command(*words),
             check=False,
@@ -181,8 +187,7 @@ class _Bench:
         )
         if done.returncode != 0:
             raise PeerFailed(f"{words[0]}: {_gist(done.stderr)}")
-        # A peer may have said something before, such as that a server was slow.
-        return json.loads(done.stdout.splitlines()[-1]) if done.stdout else None
+        return done.stdout
 
     @contextmanager
     def _attendant(self) -> Iterator[None]:
