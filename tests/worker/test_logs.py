@@ -55,6 +55,21 @@ async def test_print_is_captured_on_the_loop_and_in_threads(house: House) -> Non
     assert "ERROR x: logged\n" in text
 
 
+async def test_a_line_is_written_once_however_many_workers_a_process_has(house: House) -> None:
+    @house.app.task(name="say")
+    async def say() -> None:
+        print("printed")
+        log.warning("logged")
+
+    out = sys.stdout
+    async with house.worker(), house.worker():
+        task = await house.run("say")
+
+    lines = (await house.log(task.id)).splitlines()
+    assert [line.rpartition(" ")[2] for line in lines] == ["printed", "logged"]
+    assert sys.stdout is out
+
+
 async def test_output_outside_of_tasks_is_in_no_log(house: House) -> None:
     go = asyncio.Event()
 

@@ -3,10 +3,11 @@
 import io
 import logging
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final, TextIO
 
 from drumline.core.masking import CURRENT_MASK, masked
@@ -103,9 +104,44 @@ def concealing(make: RecordMaker) -> RecordMaker:
     return make_concealed
 
 
+class Routing:
+    """What is routed, for all workers of a process together: twice would write every line twice."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._lock = threading.Lock()
+        self._undo = ExitStack()
+
+    def begin(self) -> None:
+        """Route from now on, if nobody has it done so far."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._undo.enter_context(_routed())
+
+    def end(self) -> None:
+        """Route no more, once nobody needs it."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._undo.close()
+
+
+_routing = Routing()
+
+
 @contextmanager
 def captured() -> Iterator[None]:
     """Route logging, stdout and stderr inside the block."""
+    _routing.begin()
+    try:
+        yield
+    finally:
+        _routing.end()
+
+
+@contextmanager
+def _routed() -> Iterator[None]:
     root = logging.getLogger()
     level = root.level
     if not root.handlers and level > logging.INFO:

@@ -3,7 +3,7 @@ import { usePreferences } from "@/preferences";
 import { Button } from "./Button";
 import css from "./Chart.module.css";
 import { Table } from "./Table";
-import { clock } from "./time";
+import { clock, tick } from "./time";
 
 export interface Line {
   name: string;
@@ -66,6 +66,7 @@ export function Chart({ title, times, lines, stacked = false, format }: Props) {
       ) : (
         <div className={css.plot}>
           <span className={css.top}>{format(top)}</span>
+          <span className={css.middle}>{format(top / 2)}</span>
           <svg
             viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
             preserveAspectRatio="none"
@@ -91,10 +92,25 @@ export function Chart({ title, times, lines, stacked = false, format }: Props) {
             })}
             {at !== null && <path d={`M${x(at)},0V${HEIGHT}`} className={css.cursor} />}
           </svg>
+          <div className={css.times} aria-hidden="true">
+            {marksOf(times).map((time) => (
+              <span key={time}>{tick(time, zone, isLong(times))}</span>
+            ))}
+          </div>
         </div>
       )}
     </figure>
   );
+}
+
+/** Five moments, evenly spread: what is written under a chart. */
+function marksOf(times: string[]): string[] {
+  if (times.length < 5) return times;
+  return [0, 0.25, 0.5, 0.75, 1].map((share) => times[Math.round(share * (times.length - 1))] ?? "");
+}
+
+function isLong(times: string[]): boolean {
+  return Date.parse(times.at(-1) ?? "") - Date.parse(times[0] ?? "") > 2 * 86_400_000;
 }
 
 function valueText(value: number | null | undefined, format: (value: number) => string): string {

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import css from "./Panel.module.css";
 
 interface Props {
@@ -41,8 +41,12 @@ export function Facts({ of }: { of: Fact[] }) {
   );
 }
 
-/** The head of a screen: what it is, and what can be done. */
-export function ScreenHead({ title, children }: { title: ReactNode; children?: ReactNode }) {
+/** The head of a screen: what it is, and what can be done. Its name is also the window's. */
+export function ScreenHead({ title, name, children }: { title: ReactNode; name?: string; children?: ReactNode }) {
+  const words = name ?? (typeof title === "string" ? title : "");
+  useEffect(() => {
+    if (words) document.title = `${words} · Drumline`;
+  }, [words]);
   return (
     <header className={css.screenHead}>
       <h1>{title}</h1>

@@ -93,7 +93,7 @@ export function Rows<Item>(props: Props<Item>) {
                 onKeyDown={(event) => onKeyDown(event, row.index)}
               >
                 {onSelect && (
-                  <span role="cell">
+                  <span role="cell" data-fixed>
                     <input
                       type="checkbox"
                       aria-label={`Select ${key}`}
@@ -106,6 +106,7 @@ export function Rows<Item>(props: Props<Item>) {
                   <span
                     key={column.name}
                     role="cell"
+                    data-fixed={column.width.endsWith("px") || undefined}
                     data-wide={column.wide || undefined}
                     data-end={column.end || undefined}
                   >

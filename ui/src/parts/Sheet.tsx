@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { IconButton } from "./Button";
+import { useModal } from "./modal";
 import css from "./Sheet.module.css";
 
 interface Props {
@@ -13,10 +14,7 @@ interface Props {
 /** A dialog over the page; Escape closes it. */
 export function Sheet({ title, onClose, children, footer }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const dialog = ref.current;
-    if (dialog && !dialog.open) dialog.showModal();
-  }, []);
+  useModal(ref);
   return (
     <dialog
       ref={ref}

@@ -6,7 +6,10 @@ export function Table({ head, children }: { head: string[]; children: ReactNode 
   const body = useRef<HTMLTableSectionElement>(null);
   useLayoutEffect(() => {
     for (const row of body.current?.rows ?? []) {
-      for (const [place, cell] of [...row.cells].entries()) cell.dataset.label = head[place] ?? "";
+      for (const [place, cell] of [...row.cells].entries()) {
+        cell.dataset.label = head[place] ?? "";
+        if (head[place] === "") cell.dataset.acts = "";
+      }
     }
   });
   return (

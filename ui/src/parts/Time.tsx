@@ -21,7 +21,8 @@ export function Took({ from, to }: { from: string | null; to: string | null }) {
   return <span>{between(from, to)}</span>;
 }
 
-function useTick(isNeeded: boolean): void {
+/** Draw anew each second, while that is needed. */
+export function useTick(isNeeded: boolean): void {
   const [, tick] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
     if (!isNeeded) return;

@@ -44,12 +44,21 @@ function day(time: Date, zone: string | undefined): string {
   return new Intl.DateTimeFormat("en-CA", zone ? { timeZone: zone } : {}).format(time);
 }
 
-/** "in 3 min", "2 h ago", "just now". */
+/** "in 3 min 5 s", "2 h ago", "just now": what is to come is awaited, and so told more exactly. */
 export function relative(iso: string, now = Date.now()): string {
   const ms = new Date(iso).getTime() - now;
   const text = span(Math.max(1, Math.round(Math.abs(ms) / 1000)));
   if (Math.abs(ms) < 1000) return "just now";
-  return ms > 0 ? `in ${text}` : `${text} ago`;
+  return ms > 0 ? `in ${text}` : `${text.split(" ").slice(0, 2).join(" ")} ago`;
+}
+
+/** "14:02", or "03 Nov" where days count: what stands under a chart. */
+export function tick(iso: string, zone: Zone, isByDay: boolean): string {
+  const name = zoneName(zone);
+  const parts: Intl.DateTimeFormatOptions = isByDay
+    ? { day: "2-digit", month: "short" }
+    : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  return new Intl.DateTimeFormat("en-GB", { ...parts, ...(name ? { timeZone: name } : {}) }).format(new Date(iso));
 }
 
 /** A duration in its two largest units: "850 ms", "4.2 s", "3 min 12 s", "2 d 4 h". */

@@ -7,7 +7,7 @@ const KEYS: [string, string][] = [
   ["Ctrl K", "go anywhere, do anything"],
   ["/", "search"],
   ["j  k", "next, previous row"],
-  ["o", "open the row"],
+  ["o  Enter", "open the row"],
   ["x  X", "select the row, all rows up to it"],
   ["a", "all that match"],
   ["r", "retry"],

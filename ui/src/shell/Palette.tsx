@@ -4,6 +4,7 @@ import { Blocks, CalendarClock, GitFork, ListChecks, type LucideIcon, Rows3, Sea
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "@/api/client";
 import { live } from "@/api/live";
+import { useModal } from "@/parts/modal";
 import { currentPreferences, prefer } from "@/preferences";
 import { parseSearch, type TaskSearch } from "@/search";
 import css from "./Palette.module.css";
@@ -27,9 +28,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   const [place, setPlace] = useState(0);
   const entries = useEntries(text, onHelp);
   const current = entries[Math.min(place, entries.length - 1)];
-  useEffect(() => {
-    if (dialog.current && !dialog.current.open) dialog.current.showModal();
-  }, []);
+  useModal(dialog);
   useEffect(() => {
     document.getElementById(`palette-${current?.id}`)?.scrollIntoView({ block: "nearest" });
   }, [current?.id]);

@@ -1,9 +1,10 @@
 import { Outlet, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { currentStanding, onStandingChange } from "@/api/session";
 import { usePreferences } from "@/preferences";
 import { Login } from "@/screens/Login";
 import { Help } from "./Help";
+import { PLACES } from "./places";
 import { Rail } from "./Rail";
 import css from "./Shell.module.css";
 import { useShortcuts } from "./shortcuts";
@@ -25,6 +26,10 @@ export function Shell() {
   useShortcuts({ help, palette });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new screen closes the menu
   useEffect(() => setMenuOpen(false), [path]);
+  // Until a screen has loaded and tells its own name, the window has the name of the place.
+  useLayoutEffect(() => {
+    document.title = `${PLACES.find((place) => path.includes(place.to))?.label ?? "Sign in"} · Drumline`;
+  }, [path]);
   if (standing.kind === "asking") return null;
   if (standing.kind === "out") return <Login providers={standing.providers} reason={standing.problem} />;
   return (

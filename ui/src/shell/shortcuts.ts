@@ -23,6 +23,7 @@ export const KEYS: Record<string, Shortcut> = {
   j: "down",
   k: "up",
   o: "open",
+  Enter: "open",
   x: "select",
   X: "selectRange",
   a: "all",
@@ -64,6 +65,7 @@ export function useShortcuts({ help, palette }: { help: () => void; palette: () 
         if (place) void navigate({ to: place.to });
         return;
       }
+      if (event.key === "Enter" && !isOnPage(event)) return;
       const act = acts[event.key];
       if (act) act();
       else if (event.key in KEYS) for (const one of listeners.get(KEYS[event.key] as Shortcut) ?? []) one();
@@ -85,6 +87,12 @@ export function useShortcuts({ help, palette }: { help: () => void; palette: () 
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [navigate, help, palette]);
+}
+
+/** Whether nothing that answers to a key by itself has the focus. */
+function isOnPage(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement | null;
+  return !target || target === document.body || target.matches("main,[role=rowgroup]");
 }
 
 function isTyping(event: KeyboardEvent): boolean {

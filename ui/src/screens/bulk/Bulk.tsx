@@ -4,6 +4,7 @@ import { OctagonX } from "lucide-react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
+import { every } from "@/api/queries";
 import { Button } from "@/parts/Button";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, sentence, Trouble } from "@/parts/States";
@@ -21,7 +22,7 @@ export function Bulk() {
   const bulk = useQuery({
     queryKey: ["bulk", id],
     queryFn: ({ signal }) => call("GET /api/v1/bulk/{id}", { params: { id }, signal }),
-    refetchInterval: (query) => (query.state.data?.state === "running" ? 1_000 : false),
+    refetchInterval: (query) => every(query.state.data?.state === "running" ? 1_000 : false)(),
   });
   const faults = useQuery({
     queryKey: ["bulk", id, "faults", bulk.data?.failed],

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { every, useRefreshOn } from "@/api/queries";
+import { Mark, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -34,10 +35,14 @@ export function Bulks() {
               <tr key={bulk.id}>
                 <th scope="row">
                   <Link to="/bulk/$id" params={{ id: bulk.id ?? "" }}>
-                    {bulk.act}
+                    {word(bulk.act)}
                   </Link>
                 </th>
-                <td>{bulk.state}</td>
+                <td>
+                  <Mark tone={bulk.state === "completed" ? "good" : bulk.state === "running" ? "busy" : "warn"}>
+                    {word(bulk.state ?? "")}
+                  </Mark>
+                </td>
                 <td>
                   <BulkProgress bulk={bulk} />
                 </td>

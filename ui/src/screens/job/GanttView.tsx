@@ -46,6 +46,14 @@ export function GanttView({ nodes, createdAt, selected, onSelect }: Props) {
           waiting
         </label>
         <span>{span((last - first) / 1000)} in all</span>
+        {rows.length < nodes.length && <span>{nodes.length - rows.length} never started</span>}
+      </div>
+      <div className={css.axis} aria-hidden="true">
+        <span className={css.ticks}>
+          {[0, 0.25, 0.5, 0.75, 1].map((part) => (
+            <span key={part}>{part === 0 ? "0" : span(((last - first) / 1000) * part)}</span>
+          ))}
+        </span>
       </div>
       <div ref={box} className={css.box} tabIndex={0} role="group" aria-label="Times; the list tab has the same">
         <div style={{ height: virtual.getTotalSize(), position: "relative" }}>

@@ -19,6 +19,10 @@ interface View {
   scale: number;
 }
 
+const MANY = 60;
+/** What can be read is not made smaller than this at first sight; the rest is a drag away. */
+const READABLE = 0.62;
+
 /** The graph: arrows from cause to effect, the critical path bold. Drag to move, the wheel or the buttons zoom. */
 export function GraphView({ nodes, selected, onSelect }: Props) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -29,17 +33,18 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<View>({ x: 0, y: 0, scale: 1 });
 
-  function fit() {
+  function toFit(least = 0.12) {
     const box = frame.current?.getBoundingClientRect();
     if (!box || placed.width === 0) return;
-    const scale = Math.min(1, Math.max(0.12, Math.min(box.width / placed.width, box.height / placed.height)));
+    const scale = Math.min(1, Math.max(least, Math.min(box.width / placed.width, box.height / placed.height)));
     setView({
       scale,
       x: Math.max(0, (box.width - placed.width * scale) / 2),
       y: Math.max(0, (box.height - placed.height * scale) / 2),
     });
   }
-  useEffect(fit, [placed]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another drawing is fitted anew
+  useEffect(() => toFit(drawing.boxes.length > MANY ? undefined : READABLE), [placed]);
 
   function zoom(by: number, at?: { x: number; y: number }) {
     setView((before) => {
@@ -84,7 +89,7 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
       <div className={css.tools}>
         <IconButton icon={ZoomIn} label="Zoom in" onClick={() => zoom(1.25)} />
         <IconButton icon={ZoomOut} label="Zoom out" onClick={() => zoom(0.8)} />
-        <IconButton icon={Maximize2} label="Fit" onClick={fit} />
+        <IconButton icon={Maximize2} label="Fit" onClick={() => toFit()} />
       </div>
       <div
         ref={frame}
@@ -105,18 +110,8 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
         <svg width="100%" height="100%" role="group" aria-label="Graph of the job; the list tab has the same">
           <title>Graph of the job</title>
           <defs>
-            <marker
-              id="arrow"
-              viewBox="0 0 8 8"
-              refX="7"
-              refY="4"
-              markerWidth="9"
-              markerHeight="9"
-              markerUnits="userSpaceOnUse"
-              orient="auto"
-            >
-              <path d="M0,0 L8,4 L0,8 z" className={css.arrow} />
-            </marker>
+            <Arrow id="arrow" />
+            <Arrow id="critical-arrow" isCritical />
           </defs>
           <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
             {placed.paths.map((path) => (
@@ -125,7 +120,7 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
                 d={path.d}
                 className={css.edge}
                 data-critical={path.isCritical || undefined}
-                markerEnd="url(#arrow)"
+                markerEnd={path.isCritical ? "url(#critical-arrow)" : "url(#arrow)"}
               />
             ))}
             {drawing.boxes.map((box, place) => {
@@ -146,6 +141,23 @@ export function GraphView({ nodes, selected, onSelect }: Props) {
         </svg>
       </div>
     </div>
+  );
+}
+
+function Arrow({ id, isCritical = false }: { id: string; isCritical?: boolean }) {
+  return (
+    <marker
+      id={id}
+      viewBox="0 0 8 8"
+      refX="8"
+      refY="4"
+      markerWidth="10"
+      markerHeight="10"
+      markerUnits="userSpaceOnUse"
+      orient="auto"
+    >
+      <path d="M0,0 L8,4 L0,8 z" className={css.arrow} data-critical={isCritical || undefined} />
+    </marker>
   );
 }
 

@@ -11,15 +11,17 @@ import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, sentence, Trouble } from "@/parts/States";
-import { Status } from "@/parts/Status";
+import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
+import { span } from "@/parts/time";
 import { say } from "@/parts/toasts";
 import { Progress } from "@/screens/jobs/Progress";
 import { useShortcut } from "@/shell/shortcuts";
 import { GanttView } from "./GanttView";
 import { GraphView } from "./GraphView";
+import { History } from "./History";
 import css from "./Job.module.css";
 import { NodeList } from "./NodeList";
 import { NodePanel } from "./NodePanel";
@@ -29,6 +31,7 @@ const TABS = [
   { id: "graph", label: "Graph" },
   { id: "gantt", label: "Gantt" },
   { id: "list", label: "List" },
+  { id: "events", label: "Events" },
 ];
 
 /** A job: its graph, its times and its tasks, linked: what is selected in one is selected in all. */
@@ -76,6 +79,8 @@ export function Job() {
                 selected={node}
                 onSelect={(key) => go({ node: key })}
               />
+            ) : tab === "events" ? (
+              <History job={job.data} nodes={graph.data.nodes} selected={node} onSelect={(key) => go({ node: key })} />
             ) : tab === "list" ? (
               <NodeList nodes={graph.data.nodes} selected={node} onSelect={(key) => go({ node: key })} />
             ) : (
@@ -114,6 +119,7 @@ function Head({ job }: { job: JobBody }) {
   );
   return (
     <ScreenHead
+      name={`${statusWord(job.status)}: ${job.name}`}
       title={
         <span className={css.title}>
           <Status of={job.status} />
@@ -149,10 +155,10 @@ function factsOf(job: JobBody, graph: GraphBody | undefined): [string, ReactNode
     ["Took", <Took key="took" from={job.started_at} to={job.finished_at} />],
   ];
   if (graph && graph.critical_path.seconds > 0) {
-    facts.push([
-      "Critical path",
-      `${graph.critical_path.seconds.toFixed(1)} s in ${graph.critical_path.keys.length} tasks`,
-    ]);
+    const { seconds, keys } = graph.critical_path;
+    const took = (Date.parse(job.finished_at ?? "") - Date.parse(job.started_at ?? "")) / 1000;
+    const share = took > 0 ? `, ${Math.min(100, Math.round((100 * seconds) / took))} % of it` : "";
+    facts.push(["Critical path", `${span(seconds)} in ${keys.length} task${keys.length === 1 ? "" : "s"}${share}`]);
   }
   if (job.reason) facts.push(["Reason", job.reason]);
   if (job.waits_for > 0) facts.push(["Waits for", `${job.waits_for} other job${job.waits_for === 1 ? "" : "s"}`]);
@@ -168,7 +174,7 @@ function factsOf(job: JobBody, graph: GraphBody | undefined): [string, ReactNode
       </span>,
     ]);
   }
-  if (job.idempotency_key) facts.push(["Key", <code key="key">{job.idempotency_key}</code>]);
+  if (job.idempotency_key) facts.push(["Idempotency key", <code key="key">{job.idempotency_key}</code>]);
   if (job.tags.length > 0) facts.push(["Tags", <Tags key="tags" of={job.tags} />]);
   return facts;
 }

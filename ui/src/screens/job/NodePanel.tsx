@@ -9,6 +9,7 @@ import { Facts, Panel } from "@/parts/Panel";
 import { sentence } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Time, Took } from "@/parts/Time";
+import { span } from "@/parts/time";
 import { say } from "@/parts/toasts";
 import css from "./Job.module.css";
 import type { Node } from "./model";
@@ -34,7 +35,7 @@ export function NodePanel({ node, jobId }: { node: Node; jobId: string }) {
             ["Attempt", node.attempt],
             ["Started", <Time key="started" at={node.started_at} />],
             ["Took", <Took key="took" from={node.started_at} to={node.finished_at} />],
-            ["Slack", `${node.slack.toFixed(1)} s`],
+            ["Slack", node.is_critical ? "none: on the critical path" : span(node.slack)],
             ["Runs if", node.run_if.replaceAll("_", " ")],
           ]}
         />

@@ -2,9 +2,12 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
+import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
 import type { KeyBody, MadeKeyBody } from "@/api/types";
 import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Loading, sentence, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -27,6 +30,8 @@ export function Keys() {
   const client = useQueryClient();
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<MadeKeyBody | null>(null);
+  const [asked, setAsked] = useState<{ key: KeyBody; what: "revoke" | "rotate" } | null>(null);
+  const mayManage = useMay("keys:manage");
   const keys = useQuery({
     queryKey: ["keys"],
     queryFn: ({ signal }) => call("GET /api/v1/keys", { query: { limit: 100 }, signal }),
@@ -38,14 +43,19 @@ export function Keys() {
       else say(`${key.name}: ${what}d`);
     },
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
-    onSettled: () => client.invalidateQueries({ queryKey: ["keys"] }),
+    onSettled: () => {
+      setAsked(null);
+      return client.invalidateQueries({ queryKey: ["keys"] });
+    },
   });
   return (
     <>
       <ScreenHead title="Keys">
-        <Button icon={Plus} onClick={() => setMaking(true)}>
-          New key
-        </Button>
+        {mayManage && (
+          <Button icon={Plus} onClick={() => setMaking(true)}>
+            New key
+          </Button>
+        )}
       </ScreenHead>
       {keys.isPending ? (
         <Loading />
@@ -66,7 +76,9 @@ export function Keys() {
                 </td>
                 <td title={key.scopes.join(", ")}>{key.role}</td>
                 <td>{key.tenant}</td>
-                <td>{stateOf(key)}</td>
+                <td>
+                  <State of={key} />
+                </td>
                 <td>
                   <Time at={key.last_used_at} as="relative" />
                 </td>
@@ -77,8 +89,8 @@ export function Keys() {
                       <Button onClick={() => act.mutate({ id: key.id, what: key.enabled ? "disable" : "enable" })}>
                         {key.enabled ? "Disable" : "Enable"}
                       </Button>
-                      <Button onClick={() => act.mutate({ id: key.id, what: "rotate" })}>Rotate</Button>
-                      <Button tone="danger" onClick={() => act.mutate({ id: key.id, what: "revoke" })}>
+                      <Button onClick={() => setAsked({ key, what: "rotate" })}>Rotate</Button>
+                      <Button tone="danger" onClick={() => setAsked({ key, what: "revoke" })}>
                         Revoke
                       </Button>
                     </span>
@@ -98,13 +110,26 @@ export function Keys() {
           }}
         />
       )}
+      {asked && (
+        <Confirm
+          title={`${asked.what === "revoke" ? "Revoke" : "Rotate"} ${asked.key.name}?`}
+          act={asked.what === "revoke" ? "Revoke" : "Rotate"}
+          busy={act.isPending}
+          onAct={() => act.mutate({ id: asked.key.id, what: asked.what })}
+          onClose={() => setAsked(null)}
+        >
+          {asked.what === "revoke"
+            ? "Whoever uses it is turned away from now on. A revoked key never comes back."
+            : "A new key takes its place and is shown once. Give it to whoever uses the old one."}
+        </Confirm>
+      )}
       {made && <ShownOnce made={made} onClose={() => setMade(null)} />}
     </>
   );
 }
 
-function stateOf(key: KeyBody): string {
-  if (key.revoked_at) return "Revoked";
-  if (key.expires_at && Date.parse(key.expires_at) < Date.now()) return "Expired";
-  return key.enabled ? "Enabled" : "Disabled";
+function State({ of: key }: { of: KeyBody }) {
+  if (key.revoked_at) return <Mark tone="bad">Revoked</Mark>;
+  if (key.expires_at && Date.parse(key.expires_at) < Date.now()) return <Mark tone="warn">Expired</Mark>;
+  return key.enabled ? <Mark tone="good">Enabled</Mark> : <Mark tone="warn">Disabled</Mark>;
 }

@@ -8,6 +8,8 @@ import { every } from "@/api/queries";
 import type { DeliveryBody, SubscriptionBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { Mark, type Tone, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
@@ -57,6 +59,7 @@ export function Notifications() {
 
 function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBody; mayWrite: boolean }) {
   const { id } = subscription;
+  const [isRemoving, setRemoving] = useState(false);
   const changes = [["subscriptions"], ["deliveries"]];
   const test = useAct(() => call("POST /api/v1/subscriptions/{id}/test", { params: { id } }), {
     done: (delivery) => `The test is ${delivery.state}`,
@@ -76,9 +79,11 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
       <td>{subscription.events.join(", ")}</td>
       <td className={css.target}>{subscription.webhook ?? subscription.email}</td>
       <td>
-        {subscription.enabled
-          ? "Enabled"
-          : `Disabled${subscription.disabled_reason ? `: ${subscription.disabled_reason}` : ""}`}
+        {subscription.enabled ? (
+          <Mark tone="good">Enabled</Mark>
+        ) : (
+          <Mark tone="warn">Disabled{subscription.disabled_reason ? `: ${subscription.disabled_reason}` : ""}</Mark>
+        )}
       </td>
       <td>
         {mayWrite && (
@@ -89,10 +94,21 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
             <Button busy={turn.isPending} onClick={() => turn.mutate()}>
               {subscription.enabled ? "Disable" : "Enable"}
             </Button>
-            <Button icon={Trash2} tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
+            <Button icon={Trash2} tone="danger" onClick={() => setRemoving(true)}>
               Delete
             </Button>
           </span>
+        )}
+        {isRemoving && (
+          <Confirm
+            title={`Delete ${subscription.name}?`}
+            act="Delete"
+            busy={remove.isPending}
+            onAct={() => remove.mutate()}
+            onClose={() => setRemoving(false)}
+          >
+            {subscription.webhook ?? subscription.email} hears of nothing any more.
+          </Confirm>
         )}
       </td>
     </tr>
@@ -135,6 +151,8 @@ function Deliveries({ mayWrite }: { mayWrite: boolean }) {
   );
 }
 
+const STATES: Record<string, Tone> = { delivered: "good", pending: "busy", failed: "bad" };
+
 function Delivery({ delivery, mayWrite }: { delivery: DeliveryBody; mayWrite: boolean }) {
   const resend = useAct(() => call("POST /api/v1/deliveries/{id}/resend", { params: { id: delivery.id } }), {
     done: () => "It is sent again",
@@ -156,14 +174,16 @@ function Delivery({ delivery, mayWrite }: { delivery: DeliveryBody; mayWrite: bo
         )}
       </th>
       <td className={css.target}>{delivery.target}</td>
-      <td data-state={delivery.state}>{delivery.state}</td>
+      <td>
+        <Mark tone={STATES[delivery.state] ?? "none"}>{word(delivery.state)}</Mark>
+      </td>
       <td>{delivery.attempts}</td>
       <td className={css.target}>
         {delivery.error ?? (delivery.status ? `HTTP ${delivery.status}` : (delivery.response ?? ""))}
       </td>
       <td>
         {mayWrite && delivery.state !== "pending" && (
-          <Button busy={resend.isPending} onClick={() => resend.mutate()}>
+          <Button tone="quiet" busy={resend.isPending} onClick={() => resend.mutate()}>
             Send again
           </Button>
         )}

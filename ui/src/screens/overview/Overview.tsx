@@ -1,18 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
 import { call } from "@/api/client";
 import { every, useRefreshOn } from "@/api/queries";
-import type { QueueBody, StatsBody } from "@/api/types";
+import type { QueueBody, StatsBody, WorkerBody } from "@/api/types";
 import { Chart } from "@/parts/Chart";
+import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
 import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
+import { depthOf } from "./depth";
 import { healthOf } from "./health";
+import { LateSchedules } from "./LateSchedules";
 import css from "./Overview.module.css";
+import { TopFailures } from "./TopFailures";
 
+const SIGNS = { good: CircleCheck, warn: TriangleAlert, bad: OctagonAlert };
 const RANGES = ["15m", "1h", "6h", "24h", "7d"] as const;
 
 /** How it is going: one sentence, then the figures behind it. */
@@ -37,6 +43,7 @@ export function Overview() {
   });
   useRefreshOn("drumline.", [["queues"], ["stats", last]], 3_000);
   const health = healthOf(queues.data?.items ?? [], workers.data?.items ?? [], stats.data);
+  const Sign = SIGNS[health.tone];
   return (
     <div className={css.screen}>
       <ScreenHead title="Overview">
@@ -49,49 +56,82 @@ export function Overview() {
       </ScreenHead>
       {queues.data && workers.data && (
         <p className={css.health} data-tone={health.tone} role="status">
-          {health.text}
+          <Sign size={18} aria-hidden="true" />
+          {health.queue ? (
+            <Link to="/tasks" search={{ queue: health.queue, status: "queued" }}>
+              {health.text}
+            </Link>
+          ) : (
+            health.text
+          )}
         </p>
       )}
-      {queues.data && workers.data && <Numbers queues={queues.data.items} workers={workers.data.items.length} />}
+      {queues.data && workers.data && (
+        <Numbers queues={queues.data.items} workers={workers.data.items} stats={stats.data} last={last} />
+      )}
       {stats.isPending ? (
         <Loading />
       ) : stats.isError ? (
         <Trouble error={stats.error} onRetry={() => void stats.refetch()} />
       ) : (
-        <Charts stats={stats.data} />
+        <Charts stats={stats.data} open={queues.data ? openOf(queues.data.items) : null} />
       )}
-      {queues.isError ? <Trouble error={queues.error} /> : queues.data && <Waiting queues={queues.data.items} />}
+      <div className={css.panels}>
+        {queues.isError ? (
+          <Trouble error={queues.error} onRetry={() => void queues.refetch()} />
+        ) : (
+          queues.data && <Waiting queues={queues.data.items} />
+        )}
+        <TopFailures />
+        <LateSchedules />
+      </div>
     </div>
   );
 }
 
-function Numbers({ queues, workers }: { queues: QueueBody[]; workers: number }) {
+function openOf(queues: QueueBody[]): number {
+  return queues.reduce((total, queue) => total + queue.queued + queue.pending + queue.processing, 0);
+}
+
+interface NumbersProps {
+  queues: QueueBody[];
+  workers: WorkerBody[];
+  stats: StatsBody | undefined;
+  last: string;
+}
+
+function Numbers({ queues, workers, stats, last }: NumbersProps) {
   const sum = (field: "queued" | "pending" | "processing") => queues.reduce((total, queue) => total + queue[field], 0);
+  const count = (field: "completed" | "failed") => stats?.points.reduce((total, point) => total + point[field], 0);
+  const held = workers.reduce((total, worker) => total + worker.held, 0);
+  const slots = workers.reduce((total, worker) => total + worker.capacity, 0);
   return (
     <ul className={css.numbers}>
       <Figure to={{ status: "queued" }} label="waiting to run" value={sum("queued")} />
       <Figure to={{ status: "processing" }} label="running" value={sum("processing")} />
       <Figure to={{ status: "pending" }} label="due later" value={sum("pending")} />
+      <Figure to={{ status: "completed" }} label={`completed in ${last}`} value={count("completed")} />
+      <Figure to={{ status: "failed" }} label={`failed in ${last}`} value={count("failed")} />
       <li>
         <Link to="/workers">
-          <strong>{workers}</strong> worker{workers === 1 ? "" : "s"}
+          <strong>{workers.length}</strong> worker{workers.length === 1 ? "" : "s"}, {held} of {slots} slots busy
         </Link>
       </li>
     </ul>
   );
 }
 
-function Figure({ to, label, value }: { to: { status: string }; label: string; value: number }) {
+function Figure({ to, label, value }: { to: { status: string }; label: string; value: number | undefined }) {
   return (
     <li>
       <Link to="/tasks" search={to}>
-        <strong>{value.toLocaleString("en")}</strong> {label}
+        <strong>{value?.toLocaleString("en") ?? "–"}</strong> {label}
       </Link>
     </li>
   );
 }
 
-function Charts({ stats }: { stats: StatsBody }) {
+function Charts({ stats, open }: { stats: StatsBody; open: number | null }) {
   const times = stats.points.map((point) => point.at);
   // The last bucket is still being filled: what is in it came in less time.
   const filled = (Date.parse(stats.until) - Date.parse(times.at(-1) ?? stats.until)) / 1000;
@@ -104,7 +144,7 @@ function Charts({ stats }: { stats: StatsBody }) {
         title="Ended per second"
         times={times}
         stacked
-        format={(value) => (value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(value < 1 ? 2 : 1))}
+        format={rateText}
         lines={[
           {
             name: "completed",
@@ -117,7 +157,7 @@ function Charts({ stats }: { stats: StatsBody }) {
       <Chart
         title="Share that failed"
         times={times}
-        format={(value) => `${value.toFixed(1)} %`}
+        format={(value) => `${Number.isInteger(value) ? value : value.toFixed(1)} %`}
         lines={[
           {
             name: "failed",
@@ -127,6 +167,32 @@ function Charts({ stats }: { stats: StatsBody }) {
             ),
           },
         ]}
+      />
+      <Chart
+        title="Came and went, per second"
+        times={times}
+        format={rateText}
+        lines={[
+          {
+            name: "submitted",
+            tone: "queued",
+            values: stats.points.map((point, place) => rate(point.submitted, place)),
+          },
+          {
+            name: "ended",
+            tone: "completed",
+            values: stats.points.map((point, place) =>
+              rate(point.completed + point.failed + point.cancelled + point.skipped, place),
+            ),
+          },
+        ]}
+      />
+      <Chart
+        title="Open tasks"
+        times={times}
+        stacked
+        format={(value) => Math.round(value).toLocaleString("en")}
+        lines={[{ name: "waiting, running or due later", tone: "queued", values: depthOf(stats.points, open) }]}
       />
       <Chart
         title="Waiting time"
@@ -150,27 +216,40 @@ function Charts({ stats }: { stats: StatsBody }) {
   );
 }
 
+function rateText(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString("en");
+  return Number.isInteger(value) ? String(value) : value.toFixed(value < 1 ? 2 : 1);
+}
+
 function Waiting({ queues }: { queues: QueueBody[] }) {
   const busy = queues.filter((queue) => queue.queued > 0 || queue.is_paused).sort((a, b) => b.queued - a.queued);
-  if (busy.length === 0) return null;
   return (
-    <Panel title="Queues that have work waiting" flush>
-      <Table head={["Queue", "Waiting", "Oldest", "State"]}>
-        {busy.slice(0, 10).map((queue) => (
-          <tr key={`${queue.tenant}/${queue.name}`}>
-            <th scope="row">
-              <Link to="/tasks" search={{ queue: queue.name, status: "queued" }}>
-                {queue.name}
-              </Link>
-            </th>
-            <td>{queue.queued.toLocaleString("en")}</td>
-            <td>
-              <Time at={queue.oldest_due_at} as="relative" />
-            </td>
-            <td>{queue.is_paused ? `Paused${queue.reason ? `: ${queue.reason}` : ""}` : "Open"}</td>
-          </tr>
-        ))}
-      </Table>
+    <Panel title="Queues with work waiting" aside={<Link to="/queues">All queues</Link>} flush>
+      {busy.length === 0 && <p className={css.none}>None: what is due is taken at once.</p>}
+      {busy.length > 0 && (
+        <Table head={["Queue", "Waiting", "Oldest", "State"]}>
+          {busy.slice(0, 6).map((queue) => (
+            <tr key={`${queue.tenant}/${queue.name}`}>
+              <th scope="row">
+                <Link to="/tasks" search={{ queue: queue.name, status: "queued" }}>
+                  {queue.name}
+                </Link>
+              </th>
+              <td>{queue.queued.toLocaleString("en")}</td>
+              <td>
+                <Time at={queue.oldest_due_at} as="relative" />
+              </td>
+              <td className={css.state}>
+                {queue.is_paused ? (
+                  <Mark tone="warn">Paused{queue.reason ? `: ${queue.reason}` : ""}</Mark>
+                ) : (
+                  <Mark tone="good">Open</Mark>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
     </Panel>
   );
 }

@@ -4,6 +4,8 @@ import { span } from "@/parts/time";
 export interface Health {
   tone: "good" | "warn" | "bad";
   text: string;
+  /** The queue that the sentence is about, if it is about one. */
+  queue?: string;
 }
 
 const LATE_SECONDS = 60;
@@ -28,7 +30,11 @@ export function healthOf(
   const [worst] = late;
   if (worst) {
     const others = late.length > 1 ? `, and ${late.length - 1} more behind` : "";
-    return { tone: "warn", text: `${worst.queue.name} is ${span(worst.seconds)} behind${others}.` };
+    return {
+      tone: "warn",
+      text: `${worst.queue.name} is ${span(worst.seconds)} behind${others}.`,
+      queue: worst.queue.name,
+    };
   }
   const recent = stats?.points.slice(-5) ?? [];
   const failed = recent.reduce((total, point) => total + point.failed, 0);

@@ -7,6 +7,7 @@ import { every } from "@/api/queries";
 import type { LimitBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
 import { Field } from "@/parts/Field";
 import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
@@ -23,9 +24,11 @@ export function Limits() {
     queryFn: ({ signal }) => call("GET /api/v1/limits", { signal }),
     refetchInterval: every(5_000),
   });
+  const [removing, setRemoving] = useState<string | null>(null);
   const remove = useAct((name: string) => call("DELETE /api/v1/limits/{name}", { params: { name } }), {
     done: (_, name) => `The limit ${name} is gone`,
     changes: [["limits"]],
+    afterwards: () => setRemoving(null),
   });
   return (
     <Panel
@@ -53,25 +56,42 @@ export function Limits() {
               <td>{subjectOf(limit)}</td>
               <td>{limit.max_concurrent?.toLocaleString("en") ?? "any number"}</td>
               <td>{limit.running.toLocaleString("en")}</td>
-              <td>{limit.rate ?? "any"}</td>
+              <td>{limit.rate ? rateOf(limit.rate) : "any"}</td>
               <td>{limit.key ?? "–"}</td>
               <td>
                 {mayWrite && (
-                  <>
-                    <Button onClick={() => setEditing(limit)}>Change</Button>{" "}
-                    <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate(limit.name)}>
+                  <span>
+                    <Button onClick={() => setEditing(limit)}>Change</Button>
+                    <Button tone="danger" onClick={() => setRemoving(limit.name)}>
                       Delete
                     </Button>
-                  </>
+                  </span>
                 )}
               </td>
             </tr>
           ))}
         </Table>
       )}
+      {removing !== null && (
+        <Confirm
+          title={`Delete the limit ${removing}?`}
+          act="Delete"
+          busy={remove.isPending}
+          onAct={() => remove.mutate(removing)}
+          onClose={() => setRemoving(null)}
+        >
+          What it held back may start at once.
+        </Confirm>
+      )}
       {editing && <LimitSheet of={editing === "new" ? null : editing} onClose={() => setEditing(null)} />}
     </Panel>
   );
+}
+
+/** "20/1s" as "20 per second", "100/60s" as "100 per 60 s". */
+function rateOf(rate: string): string {
+  const [count, span] = rate.split("/");
+  return span === "1s" ? `${count} per second` : `${count} per ${span?.replace(/(\d)([a-z])/, "$1 $2")}`;
 }
 
 function subjectOf({ queue, task }: LimitBody): string {

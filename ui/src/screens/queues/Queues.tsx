@@ -9,6 +9,7 @@ import { every, useRefreshOn } from "@/api/queries";
 import type { QueueBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
 import { Empty, Loading, sentence, Trouble } from "@/parts/States";
@@ -57,9 +58,9 @@ export function Queues() {
                 </td>
                 <td>
                   {queue.is_paused ? (
-                    <span className={css.paused}>Paused{queue.reason && `: ${queue.reason}`}</span>
+                    <Mark tone="warn">Paused{queue.reason && `: ${queue.reason}`}</Mark>
                   ) : (
-                    "Open"
+                    <Mark tone="good">Open</Mark>
                   )}
                 </td>
                 <td>

@@ -17,7 +17,7 @@ import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
 import { Fires } from "@/screens/schedules/Fires";
 import { ScheduleSheet } from "@/screens/schedules/ScheduleSheet";
-import { useScheduleActs } from "@/screens/schedules/Schedules";
+import { ScheduleState, useScheduleActs } from "@/screens/schedules/Schedules";
 import { BackfillSheet } from "./BackfillSheet";
 import { Calendar } from "./Calendar";
 import css from "./Schedule.module.css";
@@ -157,16 +157,24 @@ function Head({ schedule }: { schedule: ScheduleBody }) {
   );
 }
 
+const OVERLAPS: Record<string, string> = {
+  allow: "starts beside it",
+  skip: "is skipped",
+  queue: "waits for it",
+  cancel_previous: "takes its place",
+};
+const MISFIRES: Record<string, string> = { skip: "nothing", once: "runs once", all: "runs for each" };
+
 function factsOf(schedule: ScheduleBody): Fact[] {
   const facts: Fact[] = [
     ["Fires", sentence(schedule.words)],
-    ["State", schedule.reason ? `${schedule.state}: ${schedule.reason}` : schedule.state],
+    ["State", <ScheduleState key="state" of={schedule} />],
     ["Submits", schedule.job ? `the job ${schedule.job.name}` : (schedule.task?.name ?? "–")],
-    ["Runs", schedule.runs.toLocaleString("en")],
+    ["Fired", schedule.runs.toLocaleString("en")],
     ["Skipped", schedule.skipped.toLocaleString("en")],
     ["Missed", schedule.missed.toLocaleString("en")],
-    ["Overlap", schedule.overlap.replaceAll("_", " ")],
-    ["Misfires", schedule.misfire],
+    ["While the last still runs", OVERLAPS[schedule.overlap] ?? schedule.overlap],
+    ["After a missed fire", MISFIRES[schedule.misfire] ?? schedule.misfire],
   ];
   if (schedule.cron) facts.push(["Cron", <code key="cron">{schedule.cron}</code>]);
   if (schedule.jitter > 0) facts.push(["Jitter", span(schedule.jitter)]);

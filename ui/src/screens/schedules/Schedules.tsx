@@ -8,6 +8,7 @@ import { every, useRefreshOn } from "@/api/queries";
 import type { ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { Mark, type Tone, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Loading, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
@@ -89,7 +90,9 @@ function Row({ schedule, mayWrite }: { schedule: ScheduleBody; mayWrite: boolean
       </td>
       <td>{schedule.last_run?.status ? <Status of={schedule.last_run.status} small /> : "–"}</td>
       <td>{schedule.runs.toLocaleString("en")}</td>
-      <td>{schedule.state}</td>
+      <td>
+        <ScheduleState of={schedule} />
+      </td>
       <td>
         {mayWrite && (
           <span className={css.acts}>
@@ -114,6 +117,17 @@ function Row({ schedule, mayWrite }: { schedule: ScheduleBody; mayWrite: boolean
         )}
       </td>
     </tr>
+  );
+}
+
+const TONES: Record<string, Tone> = { active: "good", paused: "warn", finished: "none" };
+
+export function ScheduleState({ of: { state, reason } }: { of: ScheduleBody }) {
+  return (
+    <Mark tone={TONES[state] ?? "none"}>
+      {word(state)}
+      {reason && `: ${reason}`}
+    </Mark>
   );
 }
 

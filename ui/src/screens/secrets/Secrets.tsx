@@ -55,12 +55,12 @@ export function Secrets() {
                 </td>
                 <td>
                   {mayWrite && (
-                    <>
-                      <Button onClick={() => setSetting(secret.name)}>Set anew</Button>{" "}
+                    <span>
+                      <Button onClick={() => setSetting(secret.name)}>Set anew</Button>
                       <Button tone="danger" onClick={() => setDeleting(secret)}>
                         Delete
                       </Button>
-                    </>
+                    </span>
                   )}
                 </td>
               </tr>

@@ -2,13 +2,17 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "@/api/client";
 import { useMe } from "@/api/me";
 import { every } from "@/api/queries";
+import { Mark, type Tone, word } from "@/parts/Mark";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tags } from "@/parts/Tags";
 import { prefer, type Theme, usePreferences, type Zone } from "@/preferences";
 import { Config } from "./Config";
+import { partOf, wordsOf } from "./health";
 import css from "./Settings.module.css";
+
+const TONES: Record<string, Tone> = { UP: "good", DEGRADED: "warn", DOWN: "bad" };
 
 /** Who I am here, what I prefer, and how the server is. */
 export function Settings() {
@@ -63,7 +67,7 @@ export function Settings() {
         </Panel>
       )}
       <Config />
-      <Panel title={`The server is ${health.data?.status ?? "…"}`} flush>
+      <Panel title={health.data ? `The server is ${health.data.status.toLowerCase()}` : "The server"} flush>
         {health.isPending ? (
           <Loading rows={3} />
         ) : health.isError ? (
@@ -72,9 +76,11 @@ export function Settings() {
           <Table head={["Part", "State", "Details"]}>
             {Object.entries(health.data.components).map(([name, component]) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>{component.status}</td>
-                <td className={css.details}>{detailsOf(component.details)}</td>
+                <th scope="row">{partOf(name)}</th>
+                <td>
+                  <Mark tone={TONES[component.status] ?? "bad"}>{word(component.status.toLowerCase())}</Mark>
+                </td>
+                <td className={css.details}>{wordsOf(name, component.details)}</td>
               </tr>
             ))}
           </Table>
@@ -82,20 +88,4 @@ export function Settings() {
       </Panel>
     </div>
   );
-}
-
-/** What a part says of itself: "database SQLite, version 3.40.1". */
-function detailsOf(details: unknown): string {
-  if (typeof details !== "object" || details === null) return "";
-  return Object.entries(details)
-    .map(([name, value]) => `${name} ${SIZES.has(name) ? bytes(Number(value)) : String(value)}`)
-    .join(", ");
-}
-
-const SIZES = new Set(["total", "free", "threshold"]);
-
-function bytes(count: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
-  return `${(count / 2 ** (10 * power)).toFixed(power > 2 ? 1 : 0)} ${units[power]}`;
 }

@@ -12,7 +12,7 @@ import { Copy } from "@/parts/Copy";
 import { JsonTree } from "@/parts/JsonTree";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Loading, sentence, Trouble } from "@/parts/States";
-import { Status } from "@/parts/Status";
+import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time, Took } from "@/parts/Time";
@@ -23,6 +23,7 @@ import { Artifacts } from "./Artifacts";
 import { Attempts } from "./Attempts";
 import { Log } from "./Log";
 import css from "./Task.module.css";
+import { Timeline } from "./Timeline";
 import { Why } from "./Why";
 
 const ENDED = new Set(["COMPLETED", "FAILED", "CANCELLED", "SKIPPED"]);
@@ -59,6 +60,7 @@ export function Task() {
       <Panel label="Facts">
         <Facts of={factsOf(found)} />
       </Panel>
+      <Timeline task={found} isEnded={ENDED.has(found.status)} />
       <div>
         <Tabs
           label="Parts"
@@ -114,6 +116,7 @@ function Head({ task }: { task: TaskBody }) {
   );
   return (
     <ScreenHead
+      name={`${statusWord(task.status)}: ${task.name}`}
       title={
         <span className={css.title}>
           <Status of={task.status} />
@@ -185,8 +188,22 @@ function factsOf(task: TaskBody): Fact[] {
         {task.worker}
       </Link>,
     ]);
+  if (task.job_id)
+    facts.push([
+      "Job",
+      <Link key="job" to="/jobs/$id" params={{ id: task.job_id }} search={task.key ? { node: task.key } : {}}>
+        {task.key ?? task.job_id}
+      </Link>,
+    ]);
+  if (task.schedule_id)
+    facts.push([
+      "Schedule",
+      <Link key="schedule" to="/schedules/$id" params={{ id: task.schedule_id }}>
+        fired <Time at={task.fire_time} />
+      </Link>,
+    ]);
   if (task.timeout) facts.push(["Timeout", `${task.timeout} s`]);
-  if (task.idempotency_key) facts.push(["Key", <code key="key">{task.idempotency_key}</code>]);
+  if (task.idempotency_key) facts.push(["Idempotency key", <code key="key">{task.idempotency_key}</code>]);
   if (task.tags.length) facts.push(["Tags", <Tags key="tags" of={task.tags} />]);
   return facts;
 }

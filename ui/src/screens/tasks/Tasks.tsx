@@ -27,16 +27,16 @@ const COLUMNS: Column<TaskBody>[] = [
   { name: "Status", width: "118px", cell: (task) => <Status of={task.status} small /> },
   {
     name: "Name",
-    width: "minmax(140px, 2fr)",
+    width: "minmax(140px, 3fr)",
     cell: (task) => (
       <Link to="/tasks/$id" params={{ id: task.id }} className={css.name ?? ""}>
         {task.name}
       </Link>
     ),
   },
-  { name: "Error", width: "minmax(0, 2fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
-  { name: "Queue", width: "minmax(70px, 1fr)", wide: true, cell: (task) => task.queue },
-  { name: "Tags", width: "minmax(0, 1fr)", wide: true, cell: (task) => <Tags of={task.tags} /> },
+  { name: "Error", width: "minmax(0, 5fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
+  { name: "Queue", width: "minmax(70px, 2fr)", wide: true, cell: (task) => task.queue },
+  { name: "Tags", width: "minmax(0, 2fr)", wide: true, cell: (task) => <Tags of={task.tags} /> },
   { name: "Attempt", width: "64px", wide: true, end: true, cell: (task) => `${task.attempt}/${task.retries + 1}` },
   {
     name: "Took",

@@ -1,0 +1,63 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { call } from "@/api/client";
+import { every } from "@/api/queries";
+import { Mark } from "@/parts/Mark";
+import { Panel } from "@/parts/Panel";
+import { Loading, Trouble } from "@/parts/States";
+import { Status } from "@/parts/Status";
+import { Table } from "@/parts/Table";
+import { Time } from "@/parts/Time";
+import css from "./Overview.module.css";
+import { urgent } from "./urgent";
+
+/** Schedules that are late, then those that fire next. */
+export function LateSchedules() {
+  const schedules = useQuery({
+    queryKey: ["schedules", "first"],
+    queryFn: ({ signal }) => call("GET /api/v1/schedules", { query: { limit: 100 }, signal }),
+    refetchInterval: every(10_000),
+  });
+  const found = urgent(schedules.data?.items ?? []);
+  const late = found.filter((one) => one.isLate).length;
+  return (
+    <Panel
+      title={late > 0 ? `Schedules: ${late} late` : "Schedules"}
+      aside={<Link to="/schedules">All schedules</Link>}
+      flush
+    >
+      {schedules.isPending ? (
+        <Loading rows={3} />
+      ) : schedules.isError ? (
+        <Trouble error={schedules.error} onRetry={() => void schedules.refetch()} />
+      ) : found.length === 0 ? (
+        <p className={css.none}>Nothing is due to fire.</p>
+      ) : (
+        <Table head={["Schedule", "Fires", "Last run", "Standing"]}>
+          {found.map(({ schedule, isLate }) => (
+            <tr key={schedule.id}>
+              <th scope="row">
+                <Link to="/schedules/$id" params={{ id: schedule.id }}>
+                  {schedule.name}
+                </Link>
+              </th>
+              <td>
+                <Time at={schedule.next_fire_at} as="relative" />
+              </td>
+              <td>{schedule.last_run?.status ? <Status of={schedule.last_run.status} small /> : "–"}</td>
+              <td>
+                {isLate ? (
+                  <Mark tone="bad">Late</Mark>
+                ) : schedule.missed > 0 ? (
+                  <Mark tone="warn">{schedule.missed.toLocaleString("en")} missed</Mark>
+                ) : (
+                  <Mark tone="good">On time</Mark>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
