@@ -26,8 +26,17 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SERIOUS = {"serious", "critical"}
+OVERFLOW = """() => {
+  const main = document.querySelector("main");
+  const wide = [document.documentElement, main].filter(one => one && one.scrollWidth > one.clientWidth);
+  const cut = [...document.querySelectorAll("[role=cell] > [data-tone]")].filter(
+    one => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1);
+  return [...wide, ...cut].map(one => `${one.tagName} ${one.scrollWidth} px: ${one.innerText.slice(0, 40)}`);
+}"""
 CALM = "new Promise(done => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))"
 """Until the page has done what it was about to do: what is shown may answer to keys only a moment later."""
+MOST_TABS = 200
+"""How often Tab is pressed to get somewhere; whoever needs more gives up."""
 PATIENCE = 60_000
 """Milliseconds that a page is given to show something; where less is promised, the test says so."""
 
@@ -95,12 +104,15 @@ class Visitor:
             await self.page.keyboard.press(key)
         await self.page.evaluate(CALM)
 
-    async def focus(self, there: Locator) -> None:
-        """Go to something by keyboard, once it is shown."""
+    async def focus(self, there: Locator, *, key: str = "Tab") -> None:
+        """Go to something as people do who have no mouse: press Tab until it has the focus."""
         await there.wait_for()
         await self.page.evaluate(CALM)
-        await there.focus()
-        await expect(there).to_be_focused()
+        for _ in range(MOST_TABS):
+            if await there.evaluate("one => one === document.activeElement"):
+                return
+            await self.page.keyboard.press(key)
+        raise AssertionError(f"{key} does not lead to {there}")
 
     async def write(self, there: Locator, text: str) -> None:
         """Go to a field by keyboard, and write into it, over what is there."""
@@ -123,10 +135,10 @@ class Visitor:
             for node in violation["nodes"]
         ]
 
-    async def overflow(self) -> int:
-        """Return by how many pixels the page is wider than its window."""
-        width: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        return max(0, width)
+    async def overflow(self) -> list[str]:
+        """Return what is wider than the room it has: the page, its content, or a status that is cut off."""
+        found: list[str] = await self.page.evaluate(OVERFLOW)
+        return found
 
     def check(self) -> None:
         """Fail with whatever went wrong."""

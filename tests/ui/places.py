@@ -11,8 +11,8 @@ SCREENS = (
 def pages_of(server: Server) -> tuple[str, ...]:
     """Return the pages of single things: a task in each state, jobs in each view, a schedule, a failure, a bulk."""
 
-    def first(path: str) -> str:
-        items = server.ask("GET", f"/api/v1{path}")[1]["items"]
+    def first(path: str, name: str | None = None) -> str:
+        items = [one for one in server.ask("GET", f"/api/v1{path}")[1]["items"] if name in {None, one.get("name")}]
         assert items, path
         return str(items[0].get("id") or items[0]["fingerprint"])
 
@@ -28,7 +28,8 @@ def pages_of(server: Server) -> tuple[str, ...]:
         f"/jobs/{job}?tab=gantt",
         f"/jobs/{job}?tab=list&node=archive",
         f"/jobs/{first('/jobs?name=rebuild%20the%20index')}",
-        f"/schedules/{first('/schedules')}",
+        f"/jobs/{job}?tab=events",
+        f"/schedules/{first('/schedules', 'look for new orders')}",
         f"/failures/{first('/failures/groups?name=search.reindex')}",
         f"/bulk/{first('/bulk')}",
     )

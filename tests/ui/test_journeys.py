@@ -1,6 +1,7 @@
 """What people come for, done by keyboard alone."""
 
 import pytest
+from playwright.async_api import expect
 
 from tests.ui.conftest import Busy, Visit
 
@@ -18,7 +19,7 @@ async def test_a_failed_task_is_found_read_retried_and_watched(visitor: Visit, b
     await someone.page.keyboard.type("status:failed tag:journey")
     await someone.press("Enter")
     await someone.page.get_by_text("the disk is full").wait_for()
-    await someone.press("j", "o")
+    await someone.press("Escape", "j", "Enter")
     await someone.page.get_by_role("heading", name="Why it failed").wait_for()
     await someone.page.locator("main").get_by_text("the disk is full").first.wait_for()
     await someone.hears()
@@ -39,7 +40,8 @@ async def test_a_queue_is_paused_and_resumed(visitor: Visit, busy: Busy) -> None
     await someone.press("Enter")
     await row.get_by_text("Paused: a test").wait_for()
 
-    await someone.focus(row.get_by_role("button", name="Resume"))
+    # The focus is back on the row, where the same button now takes it back.
+    await expect(row.get_by_role("button", name="Resume")).to_be_focused()
     await someone.press("Enter")
 
     await row.get_by_text("Open").wait_for()
@@ -57,12 +59,14 @@ async def test_a_job_is_drawn_and_walked_through_by_arrow_keys(visitor: Visit, b
 
     await someone.press("ArrowRight", "Enter")
 
-    await someone.page.get_by_role("region", name="Facts").first.wait_for()
-    await someone.page.wait_for_url("**node=*")
-    await someone.focus(someone.page.get_by_role("tab", name="Graph"))
-    await someone.press("ArrowRight")
-    await someone.page.get_by_role("tab", name="Gantt", selected=True).wait_for()
-    assert "node=" in someone.page.url
+    await someone.page.wait_for_url("**node=balance*")
+    await someone.page.get_by_role("heading", name="balance").wait_for()
+    await someone.focus(someone.page.get_by_role("tab", name="Graph"), key="Shift+Tab")
+    for name in ("Gantt", "List", "Events"):
+        await someone.press("ArrowRight")
+        await expect(someone.page.get_by_role("tab", name=name, selected=True)).to_be_focused()
+    assert "node=balance" in someone.page.url
+    await someone.page.get_by_role("table", name="Events of the job").get_by_text("balance").first.wait_for()
 
 
 async def test_a_schedule_is_made_with_its_next_fires_in_view(visitor: Visit, busy: Busy) -> None:

@@ -1,82 +1,114 @@
 """Every screen, in both themes, wide and narrow, with and without content, and when things go wrong."""
 
+import asyncio
 import json
 import re
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from playwright.async_api import Route
 
 from tests.black_box.server import Server
+from tests.harness.browser import Visitor
 from tests.ui.conftest import Busy, Visit
 from tests.ui.places import SCREENS
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
 
-
-async def test_every_screen_with_content_has_no_barriers(visitor: Visit, busy: Busy) -> None:
-    someone = await visitor(busy.server, color_scheme="light")
-
-    for screen in [*SCREENS, *busy.pages]:
-        await someone.open(screen)
-
-        assert await someone.barriers() == [], screen
-        assert await someone.overflow() == 0, screen
+WINDOWS = 3
+PROBLEM = {"type": "about:blank", "title": "No", "code": "no", "detail": "not today"}
 
 
-async def test_every_screen_has_contrast_in_the_dark(visitor: Visit, busy: Busy) -> None:
-    someone = await visitor(busy.server, color_scheme="dark")
+async def on_each(
+    visitors: Sequence[Visitor], places: Sequence[str], look: Callable[[Visitor, str], Awaitable[None]]
+) -> None:
+    """Look at every place; several windows share them, so that none waits while another does."""
+    left = list(places)
 
-    for screen in [*SCREENS, *busy.pages]:
-        await someone.open(screen)
+    async def walk(someone: Visitor) -> None:
+        while left:
+            place = left.pop(0)
+            await someone.open(place)
+            await look(someone, place)
 
-        assert await someone.barriers(rules=("color-contrast",)) == [], screen
+    await asyncio.gather(*(walk(someone) for someone in visitors))
+
+
+async def has_no_barriers(someone: Visitor, place: str) -> None:
+    """Check by all rules in the light, and what colours change in the dark."""
+    await someone.page.emulate_media(color_scheme="light")
+    assert await someone.barriers() == [], place
+    await someone.page.emulate_media(color_scheme="dark")
+    assert await someone.barriers(rules=("color-contrast",)) == [], f"{place} in the dark"
+
+
+async def test_every_screen_with_content_has_no_barriers_in_either_theme(visitor: Visit, busy: Busy) -> None:
+    async def look(someone: Visitor, place: str) -> None:
+        await has_no_barriers(someone, place)
+        assert await someone.overflow() == [], place
+
+    await on_each([await visitor(busy.server) for _ in range(2)], [*SCREENS, *busy.pages], look)
 
 
 async def test_every_screen_fits_a_phone(visitor: Visit, busy: Busy) -> None:
-    someone = await visitor(busy.server, viewport={"width": 360, "height": 780}, has_touch=True)
+    async def look(someone: Visitor, place: str) -> None:
+        assert await someone.overflow() == [], place
 
-    for screen in [*SCREENS, *busy.pages]:
-        await someone.open(screen)
-
-        assert await someone.overflow() == 0, screen
-    assert await someone.barriers() == []
+    phones = [await visitor(busy.server, viewport={"width": 360, "height": 780}, has_touch=True) for _ in range(2)]
+    await on_each(phones, [*SCREENS, *busy.pages], look)
+    assert await phones[0].barriers() == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-async def test_an_empty_screen_says_what_to_do(visitor: Visit, empty: Server, theme: str) -> None:
-    someone = await visitor(empty, color_scheme=theme)
+async def test_every_screen_names_the_window(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    names = []
+    for link in await someone.page.get_by_role("navigation", name="Screens").get_by_role("link").all():
+        await link.click()
+        await someone.settled()
+        names.append(await someone.page.title())
 
-    for screen in SCREENS:
-        await someone.open(screen)
+    assert all(name.endswith(" · Drumline") for name in names)
+    assert len(set(names)) == len(names)
 
-        assert await someone.barriers(rules=None if theme == "light" else ("color-contrast",)) == [], screen
+
+async def test_an_empty_screen_says_what_to_do(visitor: Visit, empty: Server) -> None:
+    someone = await visitor(empty)
+
+    await on_each([someone, await visitor(empty)], SCREENS, has_no_barriers)
     await someone.open("/tasks")
     await someone.page.locator("main").get_by_text("curl").first.wait_for()
 
 
 @pytest.mark.parametrize(
-    ("status", "theme", "words"),
-    [(500, "light", "could not answer"), (403, "dark", "may not do this")],
+    ("status", "words"),
+    [(500, "could not answer"), (403, "may not do this"), (0, "cannot be reached")],
+    ids=["error", "forbidden", "away"],
 )
-async def test_a_screen_says_what_went_wrong_and_stays_usable(
-    visitor: Visit, busy: Busy, status: int, theme: str, words: str
+async def test_every_screen_says_what_went_wrong_and_stays_usable(
+    visitor: Visit, busy: Busy, status: int, words: str
 ) -> None:
-    someone = await visitor(busy.server, color_scheme=theme)
-    someone.expected = [f" {status} "]
-    problem = {"type": "about:blank", "title": "No", "status": status, "code": "no", "detail": "not today"}
-
     async def refuse(route: Route) -> None:
-        await route.fulfill(status=status, content_type="application/problem+json", body=json.dumps(problem))
+        if status == 0:
+            await route.abort()
+            return
+        body = json.dumps({**PROBLEM, "status": status})
+        await route.fulfill(status=status, content_type="application/problem+json", body=body)
 
-    await someone.page.route(re.compile(r"/api/v1/(?!sign-in)|/actuator/"), refuse)
-    # What may pass is tried again first, which takes a while on each screen.
-    for screen in SCREENS[::3] if status == 500 else SCREENS:
-        await someone.open(screen)
-
-        await someone.page.locator("main").get_by_text(words).first.wait_for()
-        await someone.page.locator("main").get_by_text("Not today.").first.wait_for()
+    async def look(someone: Visitor, place: str) -> None:
+        main = someone.page.locator("main")
+        await main.get_by_text(words).first.wait_for()
+        if status:
+            await main.get_by_text("Not today.").first.wait_for()
         assert await someone.page.get_by_role("navigation", name="Screens").count() == 1
-    assert await someone.barriers() == []
+
+    windows = [await visitor(busy.server) for _ in range(WINDOWS)]
+    for someone in windows:
+        someone.expected = [f" {status} "] if status else ["ERR_FAILED", "Failed to load"]
+        await someone.page.route(re.compile(r"/api/v1/(?!sign-in)|/actuator/"), refuse)
+
+    await on_each(windows, [*SCREENS, *busy.pages], look)
+    for someone in windows:
+        await has_no_barriers(someone, someone.page.url)
 
 
 async def test_what_a_key_may_not_see_is_said_and_not_offered(visitor: Visit, busy: Busy) -> None:
@@ -86,20 +118,41 @@ async def test_what_a_key_may_not_see_is_said_and_not_offered(visitor: Visit, bu
 
     await someone.open("/keys")
     await someone.page.get_by_text("may not do this").wait_for()
+    assert await someone.page.get_by_role("button", name="New key").count() == 0
     await someone.open("/tasks")
     assert await someone.page.get_by_role("button", name="Submit").count() == 0
     await someone.open("/queues")
     assert await someone.page.get_by_role("button", name="Pause").count() == 0
 
 
-async def test_a_server_that_is_away_is_told_from_one_that_refuses(visitor: Visit, busy: Busy) -> None:
+async def test_what_cannot_be_taken_back_is_asked_for_first(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
-    someone.expected = ["ERR_FAILED", "Failed to load"]
-    await someone.page.route("**/api/v1/**", lambda route: route.abort())
+    page = someone.page
+    await someone.open("/keys")
+    revoke = page.get_by_role("row").filter(has_text="wall screen").get_by_role("button", name="Revoke")
+    await revoke.click()
+    await page.get_by_role("dialog", name="Revoke wall screen?").get_by_role("button", name="Leave it").click()
 
-    await someone.open("/jobs")
+    # The focus is back where it was, and nothing has happened.
+    await page.wait_for_function("document.activeElement.innerText === 'Revoke'")
+    keys = busy.server.ask("GET", "/api/v1/keys")[1]["items"]
+    assert [key["revoked_at"] for key in keys if key["name"] == "wall screen"] == [None]
 
-    await someone.page.get_by_text("cannot be reached").first.wait_for()
+
+async def test_a_page_whose_parts_were_replaced_is_loaded_anew(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    someone.expected = ["404", "Failed to load"]
+    page = someone.page
+    await someone.open("/tasks")
+    await page.route(re.compile("/ui/assets/Palette"), lambda route: route.fulfill(status=404))
+
+    async with page.expect_navigation():
+        await page.keyboard.press("Control+k")
+    await page.unroute_all()
+    await someone.settled()
+    await someone.press("Control+k")
+
+    await page.get_by_role("dialog", name="Go to, or do").wait_for()
 
 
 async def test_the_key_leaves_the_address_bar(visitor: Visit, busy: Busy) -> None:

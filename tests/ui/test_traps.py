@@ -2,20 +2,27 @@
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.async_api import Request
+from playwright.async_api import Request, expect
 
+from tests.black_box.server import eventually
 from tests.harness.proxy import Proxy
 from tests.ui.conftest import Busy, Visit
+from tests.ui.evil_app import EVIL
 from tests.ui.places import SCREENS
 from tests.ui.prefix import Prefix
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
 
-EVIL = "<img src=x onerror=alert(1)>\"'`${7*7}<script>alert(2)</script>"
+TARGET = "http://127.0.0.1:9/<img src=x onerror=alert(1)>"
 DAY = timedelta(days=1)
 MARCH_ENDS = date(datetime.now(UTC).year + 1, 3, 31)
 CLOCKS_CHANGE = MARCH_ENDS - DAY * (MARCH_ENDS.isoweekday() % 7)
@@ -133,43 +140,74 @@ async def test_fire_times_are_right_in_both_zones_on_the_day_when_clocks_change(
     busy.server.ask("DELETE", f"/api/v1/schedules/{made['id']}")
 
 
+@pytest.fixture
+def evil_worker(busy: Busy) -> Iterator[None]:
+    """A worker with a name of its own, for tasks that say what no page may run."""
+    environment = {
+        **busy.server.environment,
+        "DRUMLINE_URL": busy.server.url,
+        "DRUMLINE_API_KEY": busy.server.key,
+        "DRUMLINE_WORKER_LABEL": EVIL,
+        "DRUMLINE_WORKER_QUEUES": "evil-work",
+    }
+    command = [sys.executable, "-m", "drumline.cli.main", "worker", str(Path(__file__).parent / "evil_app.py")]
+    with (busy.server.data.parent / "evil.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        yield
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.mark.usefixtures("evil_worker")
 async def test_what_users_write_is_text_and_never_code(visitor: Visit, busy: Busy) -> None:
     server = busy.server
     command = ["sh", "-c", "printf '%s\\n' \"$0\"; exit 1", EVIL]
-    task = server.submit(
-        "shell", payload={"command": command, EVIL: EVIL}, retries=0, tags=[EVIL[:60]], idempotency_key=EVIL
+    words = {"retries": 0, "tags": [EVIL[:60]]}
+    shell = server.submit("shell", payload={"command": command, EVIL: EVIL}, idempotency_key=EVIL, **words)
+    waiting = server.submit(EVIL, payload=EVIL, delay="1h", limit_key=EVIL, **words)
+    failing, making, going = (
+        server.submit(f"evil.{act}", queue="evil-work", **words) for act in ("fail", "make", "go_on")
     )
-    waiting = server.submit(EVIL, payload=EVIL, delay="1h", tags=[EVIL[:60]])
-    server.until_ended(task)
     made = [
         ("POST", "/jobs", {"name": EVIL, "owner": EVIL, "tasks": {EVIL: {"command": ["false"], "retries": 0}}}),
         ("POST", "/schedules", {"name": EVIL, "cron": "0 0 1 1 *", "task": {"name": EVIL}}),
-        ("POST", "/subscriptions", {"name": EVIL, "events": ["drumline.job.failed"], "email": "ops@localhost"}),
+        ("POST", "/subscriptions", {"name": EVIL, "events": ["drumline.job.failed"], "webhook": TARGET}),
         ("POST", "/keys", {"name": EVIL, "role": "viewer"}),
         ("POST", "/queues/evil/pause", {"reason": EVIL}),
         ("POST", "/bulk", {"act": "cancel", "ids": [waiting], "reason": EVIL}),
+        ("PUT", "/limits/evil", {"task": EVIL, "rate": "9/1s"}),
     ]  # fmt: skip
     answers = [server.ask(method, f"/api/v1{path}", body) for method, path, body in made]
     assert [status for status, _ in answers if status >= 400] == [], answers
     ids = [body.get("id") for _, body in answers]
+    for task in (shell, failing, making):
+        server.until_ended(task)
+    eventually(lambda: server.get(going).get("progress") is not None, 20.0)
     someone = await visitor(server)
     alerts: list[str] = []
     someone.page.on("dialog", lambda dialog: alerts.append(dialog.message))
 
-    pages = [
-        f"/tasks/{task}", f"/tasks/{task}?tab=attempts", f"/tasks/{task}?tab=log", f"/tasks/{waiting}",
-        f"/jobs/{ids[0]}", f"/jobs/{ids[0]}?tab=gantt", f"/jobs/{ids[0]}?tab=list", f"/schedules/{ids[1]}",
-        f"/bulk/{ids[5]}", "/tasks?" + "tag=%3Cimg%20src%3Dx%3E",
-    ]  # fmt: skip
-    shown = 0
-    for place in [*pages, *SCREENS]:
+    # On each page, how often it is at least to be read.
+    pages = {
+        f"/tasks/{shell}": 3, f"/tasks/{shell}?tab=attempts": 2, f"/tasks/{shell}?tab=log": 2, f"/tasks/{waiting}": 3,
+        f"/tasks/{failing}": 2, f"/tasks/{failing}?tab=attempts": 3, f"/tasks/{making}": 3,
+        f"/tasks/{making}?tab=log": 2, f"/tasks/{making}?tab=artifacts": 2, f"/tasks/{going}": 2,
+        f"/jobs/{ids[0]}": 3, f"/jobs/{ids[0]}?tab=gantt": 3, f"/jobs/{ids[0]}?tab=list": 3,
+        f"/jobs/{ids[0]}?tab=events": 3, f"/schedules/{ids[1]}": 2, f"/bulk/{ids[5]}": 1,
+        "/tasks?tag=%3Cimg%20src%3Dx%3E": 1, "/workers": 1, "/queues": 2, "/notifications": 2, "/keys": 1,
+        "/schedules": 1, "/failures": 1, "/audit": 1, "/bulk": 1, "/jobs": 1, "/tasks": 5,
+    }  # fmt: skip
+    for place in [*pages, *(screen for screen in SCREENS if screen not in pages)]:
         await someone.open(place)
-        shown += (await someone.page.inner_text("main")).count("<img src=x")
+        if place.endswith("artifacts"):
+            await someone.page.get_by_role("button", name="Download").wait_for()
+        seen = someone.page.locator("main")
+        await expect(seen).to_have_text(re.compile("<img.*" * pages.get(place, 0), re.DOTALL), use_inner_text=True)
         assert await someone.page.locator("img[src='x'], main script").count() == 0, place
 
     assert alerts == []
-    assert shown >= len(pages)
-    for path in (f"/schedules/{ids[1]}", f"/subscriptions/{ids[2]}"):
+    server.ask("POST", f"/api/v1/tasks/{going}/cancel")
+    for path in (f"/schedules/{ids[1]}", f"/subscriptions/{ids[2]}", "/limits/evil"):
         server.ask("DELETE", f"/api/v1{path}")
 
 

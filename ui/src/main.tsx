@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { live } from "@/api/live";
 import { queries } from "@/api/queries";
 import { begin, onStandingChange } from "@/api/session";
+import { reloadWhenReplaced } from "@/newer";
 import { Toasts } from "@/parts/Toasts";
 import { showTheme } from "@/preferences";
 import { router } from "@/routes";
@@ -12,6 +13,7 @@ import "@/styles/tokens.css";
 import "@/styles/page.css";
 
 showTheme();
+reloadWhenReplaced();
 onStandingChange(() => {
   queries.clear();
   live.restart();

@@ -25,7 +25,13 @@ export function useAct<Input, Answer>(
 }
 
 export function problemText(error: unknown): string {
-  return error instanceof Problem
-    ? sentence(error.field ? `${error.field}: ${error.message}` : error.message)
-    : String(error);
+  if (!(error instanceof Problem)) return String(error);
+  const isNamed = !error.field || error.message.startsWith(error.field);
+  return sentence(isNamed ? error.message : `${error.field}: ${error.message}`);
+}
+
+/** What is wrong with one field of a form, to be said beneath it. */
+export function problemWith(error: unknown, field: string): string | null {
+  if (!(error instanceof Problem) || error.field !== field) return null;
+  return sentence(error.message.replace(new RegExp(`^${field}: `), ""));
 }

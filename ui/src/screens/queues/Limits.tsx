@@ -5,7 +5,7 @@ import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { every } from "@/api/queries";
 import type { LimitBody } from "@/api/types";
-import { useAct } from "@/parts/act";
+import { problemWith, useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { Field } from "@/parts/Field";
@@ -123,7 +123,7 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
     { done: (limit) => `The limit ${limit.name} holds`, changes: [["limits"]], afterwards: onClose },
   );
   const field = (id: keyof typeof fields, label: string, hint: string, type = "text") => (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint} problem={problemWith(put.error, id === "most" ? "max_concurrent" : id)}>
       {(props) => (
         <input
           {...props}
@@ -142,7 +142,7 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
   return (
     <Sheet title={of ? `Change ${of.name}` : "New limit"} onClose={onClose}>
       <form onSubmit={submit} style={{ display: "grid", gap: 14 }}>
-        <Field label="Name">
+        <Field label="Name" problem={problemWith(put.error, "name")}>
           {(props) => (
             <input
               {...props}

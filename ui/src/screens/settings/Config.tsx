@@ -96,7 +96,7 @@ function ConfigSheet({ version, onClose }: { version: number; onClose: () => voi
           )}
         </Field>
         <Button type="submit" tone="primary" busy={change.isPending} disabled={!key.trim()}>
-          {value.trim() ? "Set" : "Take away"}
+          {key.trim() && !value.trim() ? "Take away" : "Set"}
         </Button>
       </form>
     </Sheet>
