@@ -99,7 +99,7 @@ async def test_every_screen_says_what_went_wrong_and_stays_usable(
         await main.get_by_text(words).first.wait_for()
         if status:
             await main.get_by_text("Not today.").first.wait_for()
-        assert await someone.page.get_by_role("navigation", name="Screens").count() == 1
+        assert await someone.page.get_by_role("navigation", name="Screens").count() == 1, place
 
     windows = [await visitor(busy.server) for _ in range(WINDOWS)]
     for someone in windows:
@@ -141,7 +141,7 @@ async def test_what_cannot_be_taken_back_is_asked_for_first(visitor: Visit, busy
 
 async def test_a_page_whose_parts_were_replaced_is_loaded_anew(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
-    someone.expected = ["404", "Failed to load"]
+    someone.expected = ["404", "Failed to fetch", "Failed to load"]
     page = someone.page
     await someone.open("/tasks")
     await page.route(re.compile("/ui/assets/Palette"), lambda route: route.fulfill(status=404))
