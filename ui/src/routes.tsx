@@ -107,6 +107,8 @@ const keys = createRoute({
 const audit = createRoute({
   getParentRoute: () => root,
   path: "/audit",
+  validateSearch: (given: Record<string, unknown>): { act?: string; key?: string; target?: string } =>
+    texts(given, ["act", "key", "target"]),
   component: lazyRouteComponent(() => import("@/screens/audit/Audit"), "Audit"),
 });
 

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
-import { ShieldCheck } from "lucide-react";
+import { Link, useSearch } from "@tanstack/react-router";
+import { ShieldCheck, X } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { Problem } from "@/api/problem";
@@ -17,10 +18,12 @@ import css from "./Audit.module.css";
 /** Who did what, from where, and why. */
 export function Audit() {
   const [shown, setShown] = useState<AuditBody | null>(null);
+  const search = useSearch({ from: "/audit" });
   const audit = useInfiniteQuery({
-    queryKey: ["audit"],
+    queryKey: ["audit", search],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => call("GET /api/v1/audit", { query: { limit: 100, cursor: pageParam }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      call("GET /api/v1/audit", { query: { ...search, limit: 100, cursor: pageParam }, signal }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
   const verify = useMutation({
@@ -39,12 +42,13 @@ export function Audit() {
           Verify
         </Button>
       </ScreenHead>
+      <Filters search={search} />
       {audit.isPending ? (
         <Loading />
       ) : audit.isError ? (
         <Trouble error={audit.error} onRetry={() => void audit.refetch()} />
       ) : items.length === 0 ? (
-        <Empty title="Nobody has done anything yet">
+        <Empty title={Object.keys(search).length > 0 ? "Nothing matches" : "Nobody has done anything yet"}>
           <p>Cancelling, retrying, pausing, making keys: whatever changes something is written down here.</p>
         </Empty>
       ) : (
@@ -90,10 +94,42 @@ export function Audit() {
               ["Request", <code key="request">{shown.request_id}</code>],
             ]}
           />
+          <p className={css.like}>
+            <Link to="/audit" search={{ act: shown.act }} onClick={() => setShown(null)}>
+              Everything of this kind
+            </Link>
+            <Link to="/audit" search={{ key: shown.key }} onClick={() => setShown(null)}>
+              Everything by {shown.key_name}
+            </Link>
+          </p>
           <JsonTree name="before" value={shown.before} />
           <JsonTree name="after" value={shown.after} />
         </Sheet>
       )}
     </>
+  );
+}
+
+type Search = { act?: string; key?: string; target?: string };
+const NAMES: Record<keyof Search, string> = { act: "what", key: "who", target: "to what" };
+
+/** What the log is narrowed by, each with a way out. */
+function Filters({ search }: { search: Search }) {
+  const fields = (Object.keys(NAMES) as (keyof Search)[]).filter((field) => search[field]);
+  if (fields.length === 0) return null;
+  return (
+    <ul className={css.filters} aria-label="Narrowed by">
+      {fields.map((field) => {
+        const { [field]: value, ...rest } = search;
+        return (
+          <li key={field}>
+            {NAMES[field]}: <strong>{value}</strong>
+            <Link to="/audit" search={rest} aria-label={`No longer by ${NAMES[field]}`} title="Remove">
+              <X size={13} aria-hidden="true" />
+            </Link>
+          </li>
+        );
+      })}
+    </ul>
   );
 }
