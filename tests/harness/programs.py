@@ -5,6 +5,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -30,12 +31,14 @@ def free_port(wanted: int = 0) -> int:
 
     A socket that never listens stays bound to it until this process ends. So neither another process nor an outgoing
     connection gets the port, also while its program is down; the program does, because servers set SO_REUSEADDR.
+    Other systems than Linux would refuse the program too: there the port is only likely to stay free.
     """
     with socket.socket() as held:
         held.bind(("127.0.0.1", wanted))
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # not before: it must not share the port itself
         port: int = held.getsockname()[1]
-        held.detach()
+        if sys.platform == "linux":
+            held.detach()
         return port
 
 

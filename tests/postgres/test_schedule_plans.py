@@ -38,7 +38,7 @@ HOT: dict[str, dict[str, Any]] = {
     },
     "take_queued": {"schedules": [ID], "fire_times": [1], "tasks": [ID], "jobs": [ID]},
     "schedules": {"ids": [ID]},
-    "list_runs": {"schedule": ID, "before": 9, "limit": 100},
+    "list_runs": {"schedule": ID, "before": 9, "limit": 100, "tenant": "default"},
     "fire_times": {"schedule": ID, "after": 0, "until": 9},
     "prune_runs": {"before": 2, "limit": 100},
 }  # fmt: skip

@@ -4,9 +4,7 @@ FROM drumline.schedule_run
 WHERE
     schedule_id = :schedule::uuid
     AND fire_time < :before::int8
-    AND (
-        :tenant::text IS NULL
-        OR EXISTS (SELECT FROM drumline.schedule WHERE schedule.id = :schedule AND schedule.tenant = :tenant)
-    )
+    -- compared with, not looked for: a plan made for few schedules would look through all that the tenant has
+    AND (:tenant::text IS NULL OR :tenant = (SELECT tenant FROM drumline.schedule WHERE id = :schedule))
 ORDER BY fire_time DESC
 LIMIT :limit::int4
