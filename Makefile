@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 UI := src/drumline/_ui/index.html
 ARGS ?=
-JOBS ?= 2
+# More than there are cores on a small machine: tests that kill wait for most of their time.
+JOBS ?= 3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -20,7 +21,7 @@ run: $(VENV)/.installed-run $(UI)  ## Start Drumline on this machine: API, sched
 dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
-test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=2 at once).
+test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=3 at once).
 	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
