@@ -29,6 +29,22 @@ async def other(postgres_url: str) -> AsyncIterator[PostgresStore]:
 
 
 @pytest.fixture
+async def still_url(empty_postgres_url: str) -> str:
+    """A database with the schema in it, of which PostgreSQL knows what the test lets it know, and nothing else.
+
+    Plans depend on figures that other tests would leave behind, and that autovacuum renews whenever it comes by.
+    """
+    opened = await PostgresStore.open(empty_postgres_url)
+    await opened.migrate()
+    await opened.close()
+    connection = await asyncpg.connect(empty_postgres_url)
+    for (table,) in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'drumline'"):
+        await connection.execute(f"ALTER TABLE drumline.{table} SET (autovacuum_enabled = off)")
+    await connection.close()
+    return empty_postgres_url
+
+
+@pytest.fixture
 async def limited_url(postgres_server_url: str) -> AsyncIterator[str]:
     """An empty database whose owner may neither create roles nor pass over policies."""
     roles = f"DROP ROLE IF EXISTS drumline_tenant_{LIMITED}; DROP ROLE IF EXISTS {LIMITED}"

@@ -39,9 +39,9 @@ CLAIMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-async def connection(postgres_url: str) -> AsyncIterator[Connection]:
+async def connection(still_url: str) -> AsyncIterator[Connection]:
     """A connection whose statements were planned while there were no deliveries; now there are many."""
-    opened = await asyncpg.connect(postgres_url, server_settings=SETTINGS)
+    opened = await asyncpg.connect(still_url, server_settings=SETTINGS)
     await opened.execute("VACUUM ANALYZE drumline.delivery")
     for name, values in CLAIMS.items():
         await opened.execute(f"PREPARE {name} AS {SQL[name].text}")

@@ -50,8 +50,8 @@ HOT: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-async def connection(postgres_url: str) -> AsyncIterator[Connection]:
-    opened = await asyncpg.connect(postgres_url, server_settings=SETTINGS)
+async def connection(still_url: str) -> AsyncIterator[Connection]:
+    opened = await asyncpg.connect(still_url, server_settings=SETTINGS)
     yield opened
     await opened.close()
 

@@ -118,12 +118,13 @@ REAPING: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-async def connection(store: PostgresStore, postgres_url: str) -> AsyncIterator[Connection]:
+async def connection(still_url: str) -> AsyncIterator[Connection]:
     """A connection as the store makes them, on a database with one lane and one session."""
+    store = await PostgresStore.open(still_url)
     await submit(store)
     await open_session(store)
     await store.close()
-    opened = await asyncpg.connect(postgres_url, server_settings=SETTINGS)
+    opened = await asyncpg.connect(still_url, server_settings=SETTINGS)
     await opened.execute("UPDATE drumline.session SET id = 7")
     yield opened
     await opened.close()

@@ -47,8 +47,8 @@ FEW = frozenset({"schedule_live_waiting", "schedule_run_to_start"})
 
 
 @pytest.fixture
-async def connection(postgres_url: str) -> AsyncIterator[Connection]:
-    opened = await asyncpg.connect(postgres_url, server_settings=SETTINGS)
+async def connection(still_url: str) -> AsyncIterator[Connection]:
+    opened = await asyncpg.connect(still_url, server_settings=SETTINGS)
     yield opened
     await opened.close()
 
