@@ -70,6 +70,6 @@ VOLUME /var/lib/drumline
 USER 10001:10001
 EXPOSE 8080 9464
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=15s --timeout=8s --start-period=60s --start-interval=2s --retries=3 CMD ["drumline-health"]
+HEALTHCHECK --interval=15s --timeout=8s --start-period=60s --retries=3 CMD ["drumline-health"]
 ENTRYPOINT ["drumline"]
 CMD ["--help"]
