@@ -182,7 +182,7 @@ async def _wired(settings: Settings) -> Wired:
 
 
 def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
-    """Return the scheduler's duties, and the ear for wake-ups."""
+    """Return the scheduler's duties."""
     engine = wired.engine
     duties: list[Duty] = [
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
@@ -199,7 +199,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
     if wired.sweeper is not None:
         duties.append(wired.sweeper)
     services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
-    return services | relay_services(engine.store, settings, engine.metrics) | {"listen": hear(engine)}
+    return services | relay_services(engine.store, settings, engine.metrics)
 
 
 def hear(engine: Engine) -> Service:

@@ -86,7 +86,7 @@ async def run_dev(
                     }
                 ),
                 Stage(notifier_services(engine, settings, is_embedded=is_embedded)),
-                Stage(duties_of(wired, settings)),
+                Stage({**duties_of(wired, settings), "listen": hear(engine)}),
                 Stage({"linger": lingering(settings, stopping)}),
                 Stage({"api": server.run, "ready": _tell(settings, server, ready, say)}, stop_api),
                 Stage(watch.services),

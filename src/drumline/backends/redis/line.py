@@ -13,12 +13,12 @@ import structlog
 from hiredis import pack_command
 from msgspec import Struct
 from redis.asyncio import ConnectionPool, Redis
-from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.scripts import SCRIPTS
+from drumline.backends.redis.talk import Talk, opened
 from drumline.core.errors import Overloaded, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.sdk.batcher import Batcher
@@ -93,7 +93,7 @@ class Line:
         self._probe = probe
         self._recovered = recovered
         self._is_down = False
-        self._idle: list[AbstractConnection] = []
+        self._idle: list[Talk] = []
         self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
         self._probing: asyncio.Task[None] | None = None
         self._joined: Batcher[Call, Any] = Batcher(
@@ -177,26 +177,22 @@ class Line:
         """Send commands together and read their answers.
 
         The client's own way packs each word in Python, which for a push of hundreds of hints costs more than all the
-        rest. And its pool looks at a connection before it hands it out and after; ours come back only when all of
-        their answers were read.
+        rest, and reads each answer through a stream. And its pool looks at a connection before it hands it out and
+        after; ours come back only when all of their answers were read.
         """
-        connection: AbstractConnection = (
-            self._idle.pop() if self._idle else await pool.get_connection()  # type: ignore[no-untyped-call]
-        )
+        talk = self._idle.pop() if self._idle else Talk(await opened(pool))
         try:
-            await connection.send_packed_command([pack_command(command) for command in commands], check_health=False)
-            answers = [await _answer(connection) for _ in commands]
+            answers = await talk.ask([pack_command(command) for command in commands])
         except BaseException:
-            await connection.disconnect(nowait=True)  # answers that nobody read would be taken for those to come
-            await pool.release(connection)
+            await talk.hang_up(pool)  # answers that nobody read would be taken for those to come
             raise
-        self._idle.append(connection)
+        self._idle.append(talk)
         return answers
 
     async def _let_go(self, pool: ConnectionPool) -> None:
-        """Give the idle connections back to the pool, which looks at them before it hands them out again."""
+        """Close the idle connections."""
         while self._idle:
-            await pool.release(self._idle.pop())
+            await self._idle.pop().hang_up(pool)
 
     async def _send_one(self, command: tuple[Any, ...]) -> Any:
         async with self._side_by_side:
@@ -226,13 +222,6 @@ class Line:
             log.warning("redis.available")
             if self._recovered is not None:
                 await self._recovered()
-
-
-async def _answer(connection: AbstractConnection) -> Any:
-    try:
-        return await connection.read_response()
-    except ResponseError as error:
-        return error
 
 
 def _is_said(error: BaseException) -> bool:

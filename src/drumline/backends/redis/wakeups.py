@@ -6,11 +6,12 @@ from itertools import cycle
 from typing import Final
 
 import structlog
+from hiredis import pack_command
 from redis.asyncio import Redis
-from redis.asyncio.client import PubSub
 
 from drumline.backends.redis.address import Address
 from drumline.backends.redis.line import CONNECT_SECONDS, FAILURES
+from drumline.backends.redis.talk import Ear, opened
 from drumline.ports.queue import Woken
 
 RECONNECT_AFTER: Final = 0.5
@@ -39,31 +40,33 @@ async def listen(address: Address, channel: str, origin: str, woken: Woken) -> N
 
 
 async def _listen_once(client: Redis, channel: str, origin: str, woken: Woken) -> None:
-    async with client.pubsub(ignore_subscribe_messages=True) as subscription:
-        async with asyncio.timeout(CONNECT_SECONDS * 2):
-            await subscription.subscribe(channel)
+    """Listen until the connection is lost, which is raised."""
+
+    def heard(message: str) -> None:
+        sender, counts = parse(message)
+        if sender != origin:  # those who wait in this process were woken already
+            for queue, count in counts.items():
+                woken(queue, count)
+
+    async with asyncio.timeout(CONNECT_SECONDS * 2):
+        ear = Ear(await opened(client.connection_pool), heard)
+    try:
+        ear.say(pack_command(("SUBSCRIBE", channel)))  # type: ignore[arg-type]
+        patience = CONNECT_SECONDS
         while True:
-            message = await _next_message(subscription)
-            sender, counts = parse(message)
-            if sender != origin:  # those who wait in this process were woken already
-                for queue, count in counts.items():
-                    woken(queue, count)
-
-
-async def _next_message(subscription: PubSub) -> str:
-    is_asked = False
-    while True:
-        message = await subscription.get_message(timeout=SILENCE)
-        if message is not None and message["type"] == "message":
-            return str(message["data"])
-        if message is not None:
-            is_asked = False
-        elif is_asked:
-            raise TimeoutError("the server that was listened to has fallen silent")
-        else:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await subscription.ping()
-            is_asked = True
+            words = ear.words
+            await asyncio.wait({ear.over}, timeout=patience)
+            if ear.over.done():
+                raise ear.over.result()
+            if ear.words > words:
+                patience = SILENCE
+            elif patience == SILENCE:
+                ear.say(pack_command(("PING",)))
+                patience = CONNECT_SECONDS
+            else:
+                raise TimeoutError("the server that was listened to has fallen silent")
+    finally:
+        await ear.hang_up(client.connection_pool)
 
 
 def message_of(origin: str, counts: Counter[str]) -> str:

@@ -1,0 +1,141 @@
+"""Words with Redis over a connection that redis-py has opened, without its streams in between.
+
+redis-py knows how to reach a server: sockets, TLS, logins. But behind it every answer passes through a stream, a parser
+and half a dozen coroutines, which on an idle machine take longer than the server and the network together; and a lone
+task is waited for all that time. So once a connection stands, its transport is told to speak with what is here.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hiredis import Reader
+from redis.asyncio import ConnectionPool
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ConnectionError as LostConnection
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+NOTHING_YET: Final = object()
+
+
+class Speech(asyncio.Protocol):
+    """A connection whose transport speaks with this object. `said` and `lost` are for those who know what to do."""
+
+    def __init__(self, connection: AbstractConnection) -> None:
+        self._connection = connection
+        self._reader = Reader(
+            encoding="utf-8",
+            notEnoughData=NOTHING_YET,
+            protocolError=LostConnection,
+            replyError=_error,
+        )
+        writer: Any = connection._writer  # noqa: SLF001 - redis-py shows it to nobody
+        self._transport: asyncio.Transport = writer.transport
+        self._streams: asyncio.Protocol = self._transport.get_protocol()
+        self._transport.set_protocol(self)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection has been closed, by whomever."""
+        return self._transport.is_closing()
+
+    def say(self, words: bytes) -> None:
+        """Send words."""
+        self._transport.write(words)
+
+    def said(self, answer: Any) -> None:
+        """Take one answer, or one message."""
+        raise NotImplementedError
+
+    def lost(self, error: Exception) -> None:
+        """Take note that there will be no more answers."""
+        raise NotImplementedError
+
+    async def hang_up(self, pool: ConnectionPool) -> None:
+        """Close the connection and give it back to its pool, which opens it again when it is needed."""
+        await self._connection.disconnect(nowait=True)
+        await pool.release(self._connection)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come over the connection."""
+        self._reader.feed(data)
+        try:
+            while (answer := self._reader.gets()) is not NOTHING_YET:
+                self.said(answer)
+        except RedisError as error:  # this is not Redis that speaks
+            self.lost(error)
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take note that the connection is gone; redis-py, which may be waiting for that, is told as well."""
+        self.lost(LostConnection(str(exc) if exc else "Redis has closed the connection"))
+        self._streams.connection_lost(exc)
+
+
+class Talk(Speech):
+    """Questions and answers, one list of questions at a time."""
+
+    def __init__(self, connection: AbstractConnection) -> None:
+        super().__init__(connection)
+        self._answers: list[Any] = []
+        self._count = 0
+        self._waiting: asyncio.Future[list[Any]] | None = None
+
+    def ask(self, questions: Sequence[bytes]) -> "asyncio.Future[list[Any]]":
+        """Send commands, and return their answers when all are there: for a command that failed, its error."""
+        waiting: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        if self.is_lost:
+            waiting.set_exception(LostConnection("the connection to Redis was closed"))
+            return waiting
+        self._answers, self._count, self._waiting = [], len(questions), waiting
+        self.say(b"".join(questions))
+        return waiting
+
+    def said(self, answer: Any) -> None:
+        """Take one answer."""
+        self._answers.append(answer)
+        if len(self._answers) == self._count and self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            if not waiting.done():
+                waiting.set_result(self._answers)
+
+    def lost(self, error: Exception) -> None:
+        """Fail what is being asked."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(error)
+
+
+class Ear(Speech):
+    """A subscription: `heard` is called with each message, in the same step in which it arrives."""
+
+    def __init__(self, connection: AbstractConnection, heard: Callable[[str], None]) -> None:
+        super().__init__(connection)
+        self._heard = heard
+        self.words = 0
+        """How many words have come, messages and answers."""
+        self.over: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        """Says why nothing more will be heard."""
+
+    def said(self, answer: Any) -> None:
+        """Take a message; answers to what we said only show that somebody is there."""
+        self.words += 1
+        if isinstance(answer, RedisError):
+            self.lost(answer)
+        elif isinstance(answer, list) and answer[0] == "message":
+            self._heard(answer[2])
+
+    def lost(self, error: Exception) -> None:
+        """Tell that it is over."""
+        if not self.over.done():
+            self.over.set_result(error)
+
+
+async def opened(pool: ConnectionPool) -> AbstractConnection:
+    """Return a connection of a pool, which stands."""
+    connection: AbstractConnection = await pool.get_connection()  # type: ignore[no-untyped-call]
+    return connection
+
+
+def _error(text: str) -> RedisError:
+    return NoScriptError(text) if text.startswith("NOSCRIPT") else ResponseError(text)
