@@ -41,6 +41,7 @@ HOT: dict[str, dict[str, Any]] = {
     "claim_shared": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]],
     "share_tenants": ["default"], "share_levels": [0], "share_steps": [1]},
     "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1], "limited": False},
+    "claim_lone": ABLE | {"session": 7, "nonce": 5, "hint": IDS[0], "limited": False, "act": 3},
     "next_due": ABLE,
     "settle": LEASES | USUAL | {"acts": [4, 4], "outcomes": [3, 3], "results": [], "errors": [],
     "in_job": False, "now": None},

@@ -98,6 +98,9 @@ class Claiming(Limiting):
         hints: dict[TaskId, int],
         taken: defaultdict[int, list[Ranked]],
     ) -> None:
+        if len(hints) == len(group) == 1:
+            await self._claim_lone(able, group, next(iter(hints)), taken)
+            return
         numbers = {place: number for number, (place, _) in enumerate(group, 1)}
         tasks = sorted(hints)
         rows = await self._database.fetch(
@@ -107,6 +110,23 @@ class Claiming(Limiting):
             nonces=[request.nonce for _, request in group],
             hints=tasks,
             requests=[numbers[hints[task]] for task in tasks] if len(group) > 1 else (),
+            **_ability(able),
+            act=NUMBER_OF[Act.CLAIM],
+            limited=False,
+            now=self._now(),
+        )
+        await self._hand_over(rows, group, taken)
+
+    async def _claim_lone(
+        self, able: Able, group: list[Numbered], hint: TaskId, taken: defaultdict[int, list[Ranked]]
+    ) -> None:
+        ((_, request),) = group
+        rows = await self._database.fetch(
+            Line.CLAIM,
+            "claim_lone",
+            session=request.session,
+            nonce=request.nonce,
+            hint=hint,
             **_ability(able),
             act=NUMBER_OF[Act.CLAIM],
             limited=False,
