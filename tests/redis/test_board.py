@@ -53,6 +53,7 @@ async def written(engine: Engine) -> None:
     board = engine.board
     assert isinstance(board, RedisBoard)
     await engine._offers.drained()
+    board._begin()
     while board._writing is not None:
         await asyncio.wait({board._writing})
 
@@ -285,8 +286,10 @@ async def test_a_board_that_rests_does_not_even_look_at_notes(redis_url: str) ->
             yield note(new_id(), Status.QUEUED, Moment.SUBMITTED)
 
     board.note(notes())
+    board._read()
     at_first = len(looked)
     board.note(notes())
+    board._read()
 
     assert (at_first, len(looked)) == (3, 3)
     await board.close()

@@ -29,11 +29,13 @@ from drumline.ports.store import LogChunk
 PER_SECOND: Final = 2_000
 """Entries that one process writes in a second."""
 MOST_WAITING: Final = 1_000
+MOST_UNREAD: Final = 8
+"""Batches of notes, after which they are made at once: they hold on to what they are about."""
 MOST_RENEWALS: Final = 20_000
 """More than an operator can renew by one act: the tasks of the largest job."""
 MOST_AT_ONCE: Final = 250
 REST_SECONDS: Final = 1.0
-GATHER_SECONDS: Final = 0.01
+GATHER_SECONDS: Final = 0.03
 CLOSE_SECONDS: Final = 1.0
 CATCH_UP_SECONDS: Final = 10.0
 DOUBT_MS: Final = LIVE_MS + 5_000
@@ -61,10 +63,13 @@ class RedisBoard:
         )
         self._per_second = per_second
         self._most_waiting = most_waiting
+        self._unread: deque[Iterable[Note]] = deque()
+        """Notes not made yet: whoever brought them has more urgent things to do first."""
         self._waiting: deque[Entry] = deque()
         self._renewals: deque[Note | JobNote] = deque(maxlen=MOST_RENEWALS)
         self._is_in_doubt = False
         self._rests_until = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -77,12 +82,9 @@ class RedisBoard:
         if self._line.is_down or time.monotonic() < self._rests_until:
             self._is_in_doubt = True  # under pressure this is all that a batch costs
             return
-        remaining = iter(notes)
-        self._waiting += islice(remaining, self._most_waiting - len(self._waiting))
-        if next(remaining, None) is not None:
-            self._waiting.clear()
-            self._is_in_doubt = True
-            self._rests_until = time.monotonic() + REST_SECONDS
+        self._unread.append(notes)
+        if len(self._unread) > MOST_UNREAD:
+            self._read()
         self._start()
 
     def renew(self, note: Note) -> None:
@@ -101,6 +103,8 @@ class RedisBoard:
 
     async def caught_up(self) -> None:
         """Wait for the writing when renewals fill half of their room; not for a Redis that is away."""
+        if len(self._renewals) > MOST_RENEWALS // 2:
+            self._begin()
         if len(self._renewals) > MOST_RENEWALS // 2 and self._writing is not None:
             await asyncio.wait({self._writing}, timeout=CATCH_UP_SECONDS)
 
@@ -125,9 +129,10 @@ class RedisBoard:
 
     async def close(self) -> None:
         """Write what waits, if that is quickly done, and let go of every connection."""
+        self._begin()
         writing = self._writing
         if writing is not None:
-            if self._waiting or self._renewals:
+            if self._unread or self._waiting or self._renewals:
                 await asyncio.wait({writing}, timeout=CLOSE_SECONDS)
             writing.cancel()
             await asyncio.wait({writing})
@@ -136,18 +141,40 @@ class RedisBoard:
     def _add(self, entries: Sequence[LogChunk] | Sequence[LetterNote] | Sequence[TaskId]) -> None:
         """Take entries that nobody misses if they are left out."""
         if not self._line.is_down and time.monotonic() >= self._rests_until:
+            self._read()
             self._waiting += islice(entries, max(self._most_waiting - len(self._waiting), 0))
             self._start()
 
+    def _read(self) -> None:
+        """Take in what was noted; when that is too much, leave it out and rest."""
+        while self._unread:
+            remaining = iter(self._unread.popleft())
+            self._waiting += islice(remaining, self._most_waiting - len(self._waiting))
+            if next(remaining, None) is not None:
+                self._waiting.clear()
+                self._unread.clear()
+                self._is_in_doubt = True
+                self._rests_until = time.monotonic() + REST_SECONDS
+
+    @property
+    def _has_more(self) -> bool:
+        return bool(self._unread or self._waiting or self._renewals or self._is_in_doubt)
+
     def _start(self) -> None:
-        if self._writing is None and not self._line.is_down and (self._waiting or self._renewals or self._is_in_doubt):
+        if self._writing is None and self._alarm is None and not self._line.is_down and self._has_more:
+            # Whoever noted something has more urgent things to do next: wake a worker, or start the task.
+            self._alarm = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._begin)
+
+    def _begin(self) -> None:
+        """Write now, if there is something that would be written soon."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
             self._writing = asyncio.get_running_loop().create_task(self._write(), name="write the board")
 
     async def _write(self) -> None:
         try:
-            # Whoever noted something has more urgent things to do next: wake a worker, or start the task.
-            await asyncio.sleep(GATHER_SECONDS)
-            while self._waiting or self._renewals or self._is_in_doubt:
+            while self._has_more:
                 written = await self._write_some()
                 if not written:
                     return
@@ -157,6 +184,7 @@ class RedisBoard:
 
     async def _write_some(self) -> int:
         """Write what is next, and return how many entries that were; none if Redis is away."""
+        self._read()
         renewals = list(islice(self._renewals, MOST_AT_ONCE))
         entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
         calls = [Call("SET", (self._keys.doubt,), (1, "PX", DOUBT_MS), plain=True)] if self._is_in_doubt else []
