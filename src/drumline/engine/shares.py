@@ -53,14 +53,14 @@ class Shares:
 
     def gave(self, session: SessionId, tasks: Iterable[ClaimedTask]) -> None:
         """Note what a worker was given."""
-        given = Counter(task.tenant for task in tasks)
-        for tenant in given:
+        held = dict(self._held.get(session, (0.0, {}))[1])
+        for tenant in [task.tenant for task in tasks]:
+            held[tenant] = held.get(tenant, 0) + 1
             self._turns[tenant] = None
             self._turns.move_to_end(tenant)
         while len(self._turns) > MOST_TENANTS:
             self._turns.popitem(last=False)
-        before = self._held.get(session, (0.0, {}))[1]
-        self.holds(session, given + Counter(before))
+        self.holds(session, held)
 
     async def standing(self) -> tuple[Share, ...]:
         """Return where the tenants stand that were served lately, and those of another weight than the rest."""

@@ -54,6 +54,8 @@ class Claims:
             if not started:
                 # A closed session is answered with nothing at once: never turn that into a busy loop.
                 await asyncio.sleep(0.01)
+            elif started == 1:
+                await asyncio.sleep(0)  # a lone task begins before more are asked for; many begin meanwhile
 
     async def pass_once(self, session: SessionId) -> int:
         """Claim once what there is room for; return how many tasks were started."""
