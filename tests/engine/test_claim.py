@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, SystemClock
+from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
+from drumline.core.task import Lane
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.waiting import Waiter, Waiters
-from drumline.ports.store import Claim, ClaimRequest
-from tests.factories import request, submit
+from drumline.ports.store import Claim, ClaimRequest, Hint
+from tests.factories import new_id, request, submit
 
 A_WHILE = 5.0
 """Longer than anything here should take; shorter than the safety net these engines poll at."""
@@ -268,3 +270,30 @@ async def test_a_clock_that_is_ahead_of_the_store_s_does_not_make_claimers_ask_w
 
     assert 2 <= asked <= 12
     await engine.close()
+
+
+def handed(waiters: Waiters, session: SessionId) -> Hint | None:
+    """Hand a session a task, and return it if it was taken."""
+    hint = Hint(new_id(), Lane("default", "q", "work", 0), Instant(0))
+    return hint if waiters.hand(session, hint) else None
+
+
+def test_a_task_is_handed_to_a_claimer_that_sleeps_and_to_no_other() -> None:
+    waiters = Waiters()
+    with waiters.waiting(worker(), SessionId(1)) as first, waiters.waiting(worker(), SessionId(2)) as second:
+        hint = handed(waiters, SessionId(1))
+
+        assert hint is not None
+        assert handed(waiters, SessionId(1)) is None
+        assert (first.take(), second.take()) == ((hint.task,), None)
+
+
+def test_what_was_handed_to_a_claimer_that_leaves_is_offered_again() -> None:
+    waiters = Waiters()
+    left: list[Hint] = []
+    waiters.left = left.append
+    with waiters.waiting(worker(), SessionId(1)):
+        hint = handed(waiters, SessionId(1))
+
+    assert left == [hint]
+    assert handed(waiters, SessionId(1)) is None

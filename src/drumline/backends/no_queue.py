@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 
 from drumline.core.ids import TaskId
-from drumline.ports.queue import Popped, Woken
+from drumline.ports.queue import Handed, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
 
 class NoQueue:
     """Keeps no hints. Processes that share the store find each other's tasks by looking once a second."""
 
-    async def push(self, hints: Sequence[Hint]) -> None:
+    async def push(self, hints: Sequence[Hint]) -> bool:  # noqa: ARG002 - there is nothing to do with them
         """Keep nothing: the store has the task."""
+        return False
 
     async def tell(self, hints: Sequence[Hint]) -> None:
         """Tell nobody."""
@@ -25,7 +26,7 @@ class NoQueue:
     async def doubt(self) -> None:
         """Keep nothing that could be missing."""
 
-    async def listen(self, woken: Woken) -> None:
+    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:
         """Hear of no other process."""
 
     async def check(self) -> dict[str, object] | None:

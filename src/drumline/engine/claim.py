@@ -124,12 +124,13 @@ class Claims:
             names=self._handed_out(spec.names),
             tenant=spec.tenant,
             again=again and nonce is not None,
+            waits=wait > 0,
         )
         deadline = self._clock.monotonic() + wait
         early = 0
-        with self._waiters.waiting(spec) as waiter:
+        with self._waiters.waiting(spec, session) as waiter:
             while True:
-                claim = await self._join(request)
+                claim = await (self._join(request) if request.hints is None else self._take(request))
                 left = deadline - self._clock.monotonic()
                 if len(claim.tasks) >= limit:
                     self._waiters.found_all(waiter)
@@ -139,7 +140,7 @@ class Claims:
                     until = self._until(claim)
                     early = early + 1 if until <= 0 else 0
                     await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
-                request = replace(request, again=False, names=self._handed_out(spec.names))
+                request = replace(request, again=False, names=self._handed_out(spec.names), hints=waiter.take())
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Take a worker's word for how many tasks of each tenant it has: its next claims are fair by it."""
@@ -160,8 +161,10 @@ class Claims:
         return tuple(name for name in names if name not in self._paused)
 
     async def _join(self, request: ClaimRequest) -> Claim:
-        """Claim; if the claimer leaves before its answer comes, give back what it was given."""
-        answer = asyncio.ensure_future(self._claim(request))
+        return await self._answer(asyncio.ensure_future(self._claim(request)))
+
+    async def _answer(self, answer: "asyncio.Future[Claim]") -> Claim:
+        """Wait for a claim; if the claimer leaves before its answer comes, give back what it was given."""
         try:
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
@@ -177,6 +180,16 @@ class Claims:
         claim = await self._choose(replace(request, shares=shares))
         if claim.tasks:
             self._shares.gave(request.session, claim.tasks)
+        return claim
+
+    async def _take(self, request: ClaimRequest) -> Claim:
+        """Claim what the session was handed while it waited; if that was wrong, whatever there is."""
+        claim = await self._answer(self._hinted.joined(request))
+        if not claim.tasks:
+            self._metrics.fallbacks.add(1, WRONG)
+            return await self._join(replace(request, hints=None))
+        self._metrics.claimed.add(len(claim.tasks), HINTED)
+        self._shares.gave(request.session, claim.tasks)
         return claim
 
     async def _choose(self, request: ClaimRequest) -> Claim:

@@ -191,7 +191,7 @@ class Engine:
 
     async def listen(self) -> None:
         """Take wake-ups from other processes, until cancelled."""
-        await self.queue.listen(self._waiters.wake)
+        await self.queue.listen(self._waiters.wake, self._waiters.hand)
 
     async def close(self) -> None:
         """Finish what is under way; the store and the queue are closed too."""

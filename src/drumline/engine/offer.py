@@ -22,6 +22,7 @@ class Offers:
         self._flow = flow
         self.waiters = waiters
         self._pushes: set[asyncio.Task[None]] = set()
+        waiters.left = lambda hint: self.offer([hint])
 
     def offer(self, hints: Sequence[Hint]) -> None:
         """Let workers know of these tasks. Returns at once."""
@@ -52,8 +53,8 @@ class Offers:
         for start in range(0, len(hints), AT_ONCE):
             some = hints[start : start + AT_ONCE]
             free, limited = self._flow.split(some)
-            if free:
-                await self._queue.push(free)
+            if free and await self._queue.push(free) and not limited:
+                continue  # a lone one, and it is on its way to the one who will run it
             if limited:  # nobody is hinted at them: the store chooses among them, and finds who may start
                 await self._queue.tell(limited)
             if self.waiters.are_any:

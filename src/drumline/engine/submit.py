@@ -177,7 +177,7 @@ class Submissions:
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
         self._offers.offer(
             [
-                Hint(answer.id, task.lane, answer.due_at)
+                Hint(answer.id, task.lane, answer.due_at, is_due=task.run_at is None and not task.delay_ms)
                 for task, answer in zip(tasks, answers, strict=True)
                 if isinstance(answer, Submitted) and answer.created
             ]

@@ -14,7 +14,9 @@ from itertools import islice
 from time import monotonic
 from typing import Final
 
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec
+from drumline.ports.hint import Hint
 
 Kind = tuple[tuple[str, ...], tuple[str, ...], str | None]
 """What a claimer can be given: queues, names, tenant. Those of one kind are as good as each other."""
@@ -35,6 +37,13 @@ class Waiter:
         """The queue that it was woken for, until it claims again."""
         self.looks_for_all = False
         """Whether it claims because time has passed: nobody else may know of what it finds."""
+        self.handed: Hint | None = None
+        """What it was woken with: a task that nobody else was told of."""
+
+    def take(self) -> "tuple[TaskId, ...] | None":
+        """Return what it was handed, if anything, which is then its own."""
+        hint, self.handed = self.handed, None
+        return None if hint is None else (hint.task,)
 
     def serves(self, queue: str) -> bool:
         """Tell whether a task in `queue` may be for this claimer."""
@@ -62,6 +71,10 @@ class Waiters:
         self._idle: OrderedDict[Waiter, None] = OrderedDict()
         self._watches: dict[Kind, tuple[Waiter, float]] = {}
         """Who keeps watch for a kind, and until when."""
+        self._sessions: dict[SessionId, Waiter] = {}
+        """The claimers to whom a task can be handed."""
+        self.left: Callable[[Hint], None] = lambda _hint: None
+        """Called with what was handed to a claimer that left without it."""
 
     @property
     def are_any(self) -> bool:
@@ -69,13 +82,16 @@ class Waiters:
         return bool(self._idle)
 
     @contextmanager
-    def waiting(self, spec: SessionSpec) -> Iterator[Waiter]:
+    def waiting(self, spec: SessionSpec, session: SessionId) -> Iterator[Waiter]:
         """Give a claimer that can be woken, for as long as it needs."""
         waiter = Waiter((spec.queues, spec.names, spec.tenant))
         self.add(waiter)
+        self._sessions[session] = waiter
         try:
             yield waiter
         finally:
+            if self._sessions.get(session) is waiter:
+                del self._sessions[session]
             self.remove(waiter)
 
     def add(self, waiter: Waiter) -> None:
@@ -88,7 +104,9 @@ class Waiters:
         A wake-up that found it busy with a claim, whose answer may be older than the task, is passed on to another.
         """
         self._idle.pop(waiter, None)
-        if waiter.woken_for is not None:
+        if waiter.handed is not None:
+            self.left(waiter.handed)
+        elif waiter.woken_for is not None:
             self.wake(waiter.woken_for, 1)
         watch = self._watches.get(waiter.kind)
         if watch is not None and watch[0] is waiter:
@@ -119,6 +137,16 @@ class Waiters:
         for waiter in list(islice((each for each in self._idle if each.serves(queue)), count)):
             waiter.looks_for_all = False
             self._wake(waiter, queue)
+
+    def hand(self, session: SessionId, hint: Hint) -> bool:
+        """Wake the claimer of a session with a task that is nobody else's; tell whether it waits."""
+        waiter = self._sessions.get(session)
+        if waiter is None or waiter not in self._idle:
+            return False
+        waiter.looks_for_all = False
+        waiter.handed = hint
+        self._wake(waiter, None)
+        return True
 
     def wake_all(self) -> None:
         """Wake everyone: something changed that is not about one queue."""

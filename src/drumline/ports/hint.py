@@ -15,6 +15,8 @@ class Hint(Struct, frozen=True, gc=False):
     task: TaskId
     lane: Lane
     due_at: Instant
+    is_due: bool = False
+    """Whether it was due when the store queued it, whatever other clocks say."""
 
 
 class Effects(Struct, frozen=True, kw_only=True):

@@ -11,12 +11,14 @@ from typing import Protocol
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.ids import TaskId
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.task import Lane
 from drumline.ports.store import ClaimRequest, Hint
 
 Woken = Callable[[str, int], None]
 """Called with a queue's name and a number of tasks that may have become claimable there."""
+Handed = Callable[[SessionId, Hint], bool]
+"""Called with a session and a hint that is nobody else's; tells whether the session waits and takes it."""
 
 
 class Popped(Struct, frozen=True):
@@ -33,8 +35,11 @@ class Popped(Struct, frozen=True):
 class Queue(Protocol):
     """Where hints are kept."""
 
-    async def push(self, hints: Sequence[Hint]) -> None:
-        """Offer tasks, and wake those who wait for them, here and in other processes."""
+    async def push(self, hints: Sequence[Hint]) -> bool:
+        """Offer tasks, and wake those who wait for them in other processes.
+
+        A lone task may be handed to a session that waits, in whatever process; then that is told, and nobody is woken.
+        """
         ...
 
     async def tell(self, hints: Sequence[Hint]) -> None:
@@ -44,7 +49,8 @@ class Queue(Protocol):
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Take up to `request.limit` due hints that the session can run; nobody else gets them while they are claimed.
 
-        None means that there are no hints to be had: the store should choose by itself.
+        None means that there are no hints to be had: the store should choose by itself. A session that finds none and
+        `waits` may be handed the next by `listen`.
         """
         ...
 
@@ -56,8 +62,11 @@ class Queue(Protocol):
         """Note that hints are missing as a whole: the store should choose by itself until they are refilled."""
         ...
 
-    async def listen(self, woken: Woken) -> None:
-        """Call `woken` for pushes made by other processes, until cancelled."""
+    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:
+        """Call `woken` for pushes made by other processes and `handed` for hints handed over, until cancelled.
+
+        What is handed to a session that does not wait any more is offered again.
+        """
         ...
 
     async def check(self) -> dict[str, object] | None:

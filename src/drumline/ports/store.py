@@ -58,6 +58,8 @@ class ClaimRequest(Struct, frozen=True, kw_only=True):
     hints: tuple[TaskId, ...] | None = None
     again: bool = False
     shares: tuple[Share, ...] = ()
+    waits: bool = False
+    """Whether the session will wait if there is nothing: the queue may then hand it the next task."""
     limited: bool = False
     """Ask for tasks under flow limits, and for no others; without it, for those that are under none."""
 

@@ -127,6 +127,11 @@ class Batcher(Generic[In, Out]):
         self._flights: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is in flight."""
+        return not self._flights
+
     def resize(self, largest: int) -> None:
         """Send larger or smaller batches from now on."""
         self._largest = largest

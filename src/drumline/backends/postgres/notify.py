@@ -13,7 +13,7 @@ from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.failures import LOST
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId
-from drumline.ports.queue import Popped, Woken
+from drumline.ports.queue import Handed, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
 CHANNEL: Final = "drumline_wake"
@@ -35,11 +35,11 @@ class NotifyQueue:
         self._counts: Counter[str] = Counter()
         self._pushing = False
 
-    async def push(self, hints: Sequence[Hint]) -> None:
+    async def push(self, hints: Sequence[Hint]) -> bool:
         """Wake those who wait in other processes. What comes while a notification is on its way goes with the next."""
         self._counts.update(hint.lane.queue for hint in hints)
         if self._pushing:
-            return
+            return False
         self._pushing = True
         try:
             while self._counts:
@@ -50,6 +50,7 @@ class NotifyQueue:
             self._counts.clear()  # a lost wake-up costs the others a look, once a second
         finally:
             self._pushing = False
+        return False
 
     async def tell(self, hints: Sequence[Hint]) -> None:
         """Wake those who wait in other processes: no hints are kept anyway."""
@@ -64,7 +65,7 @@ class NotifyQueue:
     async def doubt(self) -> None:
         """Keep nothing that could be missing."""
 
-    async def listen(self, woken: Woken) -> None:
+    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:  # noqa: ARG002 - it hands nothing over
         """Call `woken` for pushes made by other processes, until cancelled.
 
         Through a pooler nothing can be heard: then those who wait find new tasks by looking, once a second.

@@ -18,7 +18,9 @@ The queue (`queue.py`, `lua/`):
 | `<prefix>{queue}:skew` | string | `<ms that the store's clock is ahead of this server's> <when that was seen>` |
 | `<prefix>{queue}:ability:<digest>` | hash | what a kind of session can run; expires |
 | `<prefix>{queue}:ability:<digest>:lanes` | hash | which of the lanes it met such a session can run; expires |
+| `<prefix>{queue}:idle` | zset | sessions that wait: `<process> <session> <key of its lanes>` → since when, in ms |
 | `<prefix>{queue}:wake` | channel | one message per push: `<sender> <queue>=<count> <queue>=<count> …` |
+| `<prefix>{queue}:wake:<process>` | channel | a task handed over: `<session> <due time in ms> <task> <lane>` |
 
 The read model (`board.py`, `notes.py`), for people and programs that want to look without asking the store:
 
@@ -63,6 +65,7 @@ class QueueKeys:
         self.generation = tagged + "generation"
         self.skew = tagged + "skew"
         self.lanes = tagged + "lane:"
+        self.idle = tagged + "idle"
         self.wake = tagged + "wake"
         self._abilities = tagged + "ability:"
 

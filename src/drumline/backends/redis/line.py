@@ -95,6 +95,7 @@ class Line:
         self._is_down = False
         self._idle: list[Talk] = []
         self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
+        self._alone = asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
         self._joined: Batcher[Call, Any] = Batcher(
             self._send, name="redis", largest=MOST_JOINED, parallel=2, most_waiting=MOST_WAITING
@@ -110,7 +111,7 @@ class Line:
         answers = await self.run_all((call,))
         return None if answers is None else answers[0]
 
-    async def run_all(self, calls: Sequence[Call]) -> list[Any] | None:
+    async def run_all(self, calls: Sequence[Call]) -> Sequence[Any] | None:
         """Return the answers to calls that belong together, or None if Redis is away or one of them failed."""
         return None if self._is_down or not calls else await self._try(calls)
 
@@ -128,13 +129,15 @@ class Line:
             self._probing.cancel()
             await asyncio.gather(self._probing, return_exceptions=True)
         await self._joined.drained()
+        async with self._alone:
+            pass  # whoever was sending has its answer
         if isinstance(self._client, Redis):
             await self._let_go(self._client.connection_pool)
         await self._client.aclose()
 
-    async def _try(self, calls: Sequence[Call]) -> list[Any] | None:
+    async def _try(self, calls: Sequence[Call]) -> Sequence[Any] | None:
         try:
-            answers = await self._joined.join_many(calls)
+            answers = await self._send_now(calls) if self._is_quiet else await self._joined.join_many(calls)
         except Overloaded:
             return None  # thousands wait for an answer already: as good as away
         except Exception as error:  # noqa: BLE001 - on broken connections redis-py raises whatever it stumbles over
@@ -146,7 +149,16 @@ class Line:
             return None
         return answers
 
-    async def _send(self, calls: list[Call]) -> Sequence[Any]:
+    @property
+    def _is_quiet(self) -> bool:
+        """Whether a connection is free and nobody else asks: then there is nothing to join, and no turn to wait for."""
+        return bool(self._idle) and not self._alone.locked() and self._joined.is_idle
+
+    async def _send_now(self, calls: Sequence[Call]) -> Sequence[Any]:
+        async with self._alone:
+            return await self._send(calls)
+
+    async def _send(self, calls: Sequence[Call]) -> Sequence[Any]:
         began = monotonic()
         async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
             answers = await self._send_all([call.words() for call in calls])

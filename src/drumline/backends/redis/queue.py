@@ -1,19 +1,20 @@
 """The queue in Redis: hints by lane, popped best first across lanes. Read `keys.py` first, then `lua/pop.lua`."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, Self
 
 from drumline.backends.redis.abilities import Abilities
 from drumline.backends.redis.access import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
-from drumline.backends.redis.keys import DEFAULT_PREFIX, paused_text, word
+from drumline.backends.redis.keys import DEFAULT_PREFIX, lane_text, paused_text, word
 from drumline.backends.redis.line import Call
 from drumline.backends.redis.swept import Swept
-from drumline.backends.redis.wakeups import listen, message_of
+from drumline.backends.redis.wakeups import listen, message_of, parse, parse_handed
 from drumline.core.clock import Clock, Instant
-from drumline.core.ids import TaskId
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.metrics import Metrics
-from drumline.ports.queue import Popped, Woken
+from drumline.ports.queue import Handed, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
 HORIZON_MS: Final = 6 * 60_000
@@ -38,22 +39,33 @@ class RedisQueue(Swept):
         metrics: Metrics | None = None,
     ) -> None:
         super().__init__(url, prefix=prefix, clock=clock, most_per_lane=most_per_lane, metrics=metrics)
-        self._abilities = Abilities(self._keys)
+        keys = self._keys
+        self._pushed_keys = (
+            keys.due, keys.waiting, keys.more, keys.skew, keys.lanes, keys.wake, keys.paused, keys.idle,
+        )  # fmt: skip
+        self._abilities = Abilities(keys)
         self._unsent: list[Hint] = []
         self._has_lost = False
+        self._is_heard = False
+        """Whether this process hears of what is handed to its sessions."""
+        self._offering: set[asyncio.Task[bool]] = set()
 
     @classmethod
     async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
         """Return the queue at `url`. Nothing is sent yet: an engine starts without Redis as well as with it."""
         return cls(url, prefix=prefix, metrics=metrics)
 
-    async def push(self, hints: Sequence[Hint]) -> None:
-        """Offer tasks, and wake those who wait for them in other processes."""
+    async def push(self, hints: Sequence[Hint]) -> bool:
+        """Offer tasks, and wake those who wait for them in other processes; or hand a lone one to one of them."""
         now = self._clock.now()
         horizon = now + HORIZON_MS
+        if len(hints) == 1:
+            return hints[0].due_at <= horizon and await self._push_one(hints[0], now)
         near = [hint for hint in hints if hint.due_at <= horizon]
+        is_handed = False
         for start in range(0, len(near), MOST_PER_CALL):
-            await self._push(near[start : start + MOST_PER_CALL], now)
+            is_handed = await self._push(near[start : start + MOST_PER_CALL], now)
+        return is_handed
 
     async def tell(self, hints: Sequence[Hint]) -> None:
         """Wake those who wait for these tasks in other processes."""
@@ -92,9 +104,26 @@ class RedisQueue(Swept):
         """Offer a paused queue's tasks again."""
         await self._line.run(Call("SREM", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
 
-    async def listen(self, woken: Woken) -> None:
-        """Call `woken` for pushes made by other processes, until cancelled."""
-        await listen(self._address, self._keys.wake, self._origin, woken)
+    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:
+        """Call `woken` for pushes made by other processes and `handed` for hints handed over, until cancelled.
+
+        In a cluster nothing is: a node cannot tell whether somebody listens on another.
+        """
+
+        def heard(channel: str, message: str) -> None:
+            if channel == self._keys.wake:
+                sender, counts = parse(message)
+                if sender != self._origin:  # those who wait in this process were woken already
+                    for queue, count in counts.items():
+                        woken(queue, count)
+            elif handed is not None:
+                self._hand(*parse_handed(message), handed)
+
+        self._is_heard = handed is not None and not self._address.is_cluster
+        try:
+            await listen(self._address, (self._keys.wake, f"{self._keys.wake}:{self._origin}"), heard)
+        finally:
+            self._is_heard = False
 
     async def check(self) -> dict[str, object] | None:
         """Return details for the health page, or raise `Unavailable`."""
@@ -104,17 +133,37 @@ class RedisQueue(Swept):
 
     async def close(self) -> None:
         """Let go of every connection."""
+        if self._offering:
+            await asyncio.wait(set(self._offering))
         await self._line.close()
 
-    async def _push(self, hints: Sequence[Hint], now: Instant) -> None:
+    def _hand(self, session: SessionId, hint: Hint, handed: Handed) -> None:
+        """Give a session what it was handed; offer it again if the session does not wait any more."""
+        if not handed(session, hint):
+            offering = asyncio.get_running_loop().create_task(self.push([hint]), name="offer again")
+            self._offering.add(offering)
+            offering.add_done_callback(self._offering.discard)
+
+    async def _push_one(self, hint: Hint, now: Instant) -> bool:
+        """Push as `_push` does, without a list: somebody waits for a lone task."""
+        message = f"{self._origin} {hint.lane.queue}=1" if hint.due_at <= now + SOON_MS else ""
+        return await self._send((hint,), message, (lane_text(hint.lane), 1, hint.due_at, hint.task))
+
+    async def _push(self, hints: Sequence[Hint], now: Instant) -> bool:
         lanes = by_lane(hints)
         limit = now + SOON_MS
         soon: Counter[str] = Counter()
         for lane, theirs in lanes.items():
             soon[lane.queue] += sum(hint.due_at <= limit for hint in theirs)
-        message = message_of(self._origin, +soon)
-        if await self._run("push", self._most_per_lane, message, *written_lanes(lanes)) is None:
+        return await self._send(hints, message_of(self._origin, +soon), written_lanes(lanes))
+
+    async def _send(self, hints: Sequence[Hint], message: str, lanes: Sequence[str | int]) -> bool:
+        is_due = int(len(hints) == 1 and hints[0].is_due)
+        args = (self._now(), self._most_per_lane, message, is_due, *lanes)
+        answer = await self._line.run(Call("push", self._pushed_keys, args))
+        if answer is None:
             self._keep(hints)
+        return answer == 1
 
     def _keep(self, hints: Sequence[Hint]) -> None:
         """Keep what could not be sent until Redis is back; what is too much for that will be found by a refill."""
@@ -133,11 +182,13 @@ class RedisQueue(Swept):
     async def _pop(self, ability: str, request: ClaimRequest, *definition: str) -> list[Any] | None:
         keys = self._keys
         lanes = (keys.due, keys.waiting, keys.more, keys.paused, keys.lanes)
-        names = (keys.generation, keys.skew, *lanes, ability, keys.verdicts(ability))
+        verdicts = keys.verdicts(ability)
+        names = (keys.generation, keys.skew, *lanes, ability, verdicts, keys.idle)
+        idle = f"{self._origin} {request.session} {verdicts}" if request.waits and self._is_heard else ""
         tenant = "" if request.tenant is None else word(request.tenant)
         shares: list[str | int] = []
         for share in request.shares:
             shares += (word(share.tenant), share.level, share.step)
-        args = (self._now(), request.limit, ABILITY_MS, tenant, len(request.shares), *shares, *definition)
+        args = (self._now(), request.limit, ABILITY_MS, tenant, idle, len(request.shares), *shares, *definition)
         answer: list[Any] | None = await self._line.run(Call("pop", names, args))
         return answer

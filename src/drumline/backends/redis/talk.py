@@ -17,6 +17,9 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 NOTHING_YET: Final = object()
 
+Heard = Callable[[str, str], None]
+"""Called with a channel and a message."""
+
 
 class Speech(asyncio.Protocol):
     """A connection whose transport speaks with this object. `said` and `lost` are for those who know what to do."""
@@ -53,6 +56,7 @@ class Speech(asyncio.Protocol):
 
     async def hang_up(self, pool: ConnectionPool) -> None:
         """Close the connection and give it back to its pool, which opens it again when it is needed."""
+        self._transport.abort()  # a farewell by TLS would still be on its way when the event loop is closed
         await self._connection.disconnect(nowait=True)
         await pool.release(self._connection)
 
@@ -109,7 +113,7 @@ class Talk(Speech):
 class Ear(Speech):
     """A subscription: `heard` is called with each message, in the same step in which it arrives."""
 
-    def __init__(self, connection: AbstractConnection, heard: Callable[[str], None]) -> None:
+    def __init__(self, connection: AbstractConnection, heard: Heard) -> None:
         super().__init__(connection)
         self._heard = heard
         self.words = 0
@@ -123,7 +127,7 @@ class Ear(Speech):
         if isinstance(answer, RedisError):
             self.lost(answer)
         elif isinstance(answer, list) and answer[0] == "message":
-            self._heard(answer[2])
+            self._heard(answer[1], answer[2])
 
     def lost(self, error: Exception) -> None:
         """Tell that it is over."""

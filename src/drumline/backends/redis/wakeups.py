@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from itertools import cycle
 from typing import Final
 
@@ -10,9 +11,12 @@ from hiredis import pack_command
 from redis.asyncio import Redis
 
 from drumline.backends.redis.address import Address
+from drumline.backends.redis.keys import parse_lane
 from drumline.backends.redis.line import CONNECT_SECONDS, FAILURES
-from drumline.backends.redis.talk import Ear, opened
-from drumline.ports.queue import Woken
+from drumline.backends.redis.talk import Ear, Heard, opened
+from drumline.core.clock import Instant
+from drumline.core.ids import SessionId, TaskId
+from drumline.ports.store import Hint
 
 RECONNECT_AFTER: Final = 0.5
 SILENCE: Final = 10.0
@@ -21,8 +25,8 @@ SILENCE: Final = 10.0
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-async def listen(address: Address, channel: str, origin: str, woken: Woken) -> None:
-    """Call `woken` for the messages of others, through every loss of the connection, until cancelled.
+async def listen(address: Address, channels: Sequence[str], heard: Heard) -> None:
+    """Call `heard` for each message, through every loss of the connection, until cancelled.
 
     What is said meanwhile is not heard: those who wait look by themselves each second.
     """
@@ -30,7 +34,7 @@ async def listen(address: Address, channel: str, origin: str, woken: Woken) -> N
     try:
         for client in cycle(clients):
             try:
-                await _listen_once(client, channel, origin, woken)
+                await _listen_once(client, channels, heard)
             except FAILURES as error:
                 log.debug("redis.deaf", error=repr(error))
             await asyncio.sleep(RECONNECT_AFTER)
@@ -39,19 +43,12 @@ async def listen(address: Address, channel: str, origin: str, woken: Woken) -> N
             await client.aclose()
 
 
-async def _listen_once(client: Redis, channel: str, origin: str, woken: Woken) -> None:
+async def _listen_once(client: Redis, channels: Sequence[str], heard: Heard) -> None:
     """Listen until the connection is lost, which is raised."""
-
-    def heard(message: str) -> None:
-        sender, counts = parse(message)
-        if sender != origin:  # those who wait in this process were woken already
-            for queue, count in counts.items():
-                woken(queue, count)
-
     async with asyncio.timeout(CONNECT_SECONDS * 2):
         ear = Ear(await opened(client.connection_pool), heard)
     try:
-        ear.say(pack_command(("SUBSCRIBE", channel)))  # type: ignore[arg-type]
+        ear.say(pack_command(("SUBSCRIBE", *channels)))  # type: ignore[arg-type]
         patience = CONNECT_SECONDS
         while True:
             words = ear.words
@@ -78,3 +75,9 @@ def parse(message: str) -> tuple[str, dict[str, int]]:
     """Return who sent a wake-up, and the number of new tasks by queue."""
     origin, *words = message.split(" ")
     return origin, {queue: int(count) for queue, _, count in (each.rpartition("=") for each in words)}
+
+
+def parse_handed(message: str) -> tuple[SessionId, Hint]:
+    """Return the session that a task is handed to, and the hint at it."""
+    session, due_at, task, lane = message.split(" ", 3)
+    return SessionId(int(session)), Hint(TaskId(task), parse_lane(lane), Instant(int(due_at)))

@@ -6,6 +6,7 @@
 -- has tasks that are not here, all due after its cut: when it has run dry its head is a placeholder at the cut, so
 -- that whoever gets there asks the store.
 local POINT_MS = 60000 -- what a point of priority is worth
+local IDLE_MS = 65000 -- longer than a session waits before it asks again
 local NEVER = 1e15 -- later than anything can be due
 local ARGUMENTS = 4000 -- what one command is given at most; Lua's stack takes 8000
 
