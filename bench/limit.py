@@ -2,7 +2,7 @@
 
 Two processes claim and settle; with `flow`, a third submits meanwhile. All have opened their connections before the
 clock starts, as those of the engine have. What the engine reaches of this is what its validation, batching, execution,
-logs, reports and the scheduler's duties cost. The limit of a lone task is two durable commits and two words with Redis,
+logs, reports and the scheduler's duties cost. The limit of a lone task is two durable commits and a push between them,
 one after the other, by one process that need not wake anybody.
 """
 
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from bench.scale.meter import percentiles
 from drumline.core.clock import SystemClock
-from drumline.core.ids import IdSource, SessionId
+from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
@@ -117,12 +117,12 @@ async def _submitter(engine: Engine, ids: IdSource, count: int) -> None:
         await _submit_batch(engine, ids, SUBMIT)
 
 
-async def _submit_batch(engine: Engine, ids: IdSource, count: int) -> None:
+async def _submit_batch(engine: Engine, ids: IdSource, count: int) -> list[Hint]:
     tasks = [NewTask(id=ids.next(), lane=LANE, payload=b'{"sent_ns":0}') for _ in range(count)]
     answers = await engine.store.submit(tasks)
-    await engine.queue.push(
-        [Hint(answer.id, LANE, answer.due_at) for answer in answers if isinstance(answer, Submitted)]
-    )
+    hints = [Hint(answer.id, LANE, answer.due_at) for answer in answers if isinstance(answer, Submitted)]
+    await engine.queue.push(hints)
+    return hints
 
 
 async def _claim_and_settle(settings: Settings, count: int, done: Any, ready: Any, go: Any) -> None:
@@ -166,9 +166,7 @@ async def _claimer(engine: Engine, session: SessionId, count: int, done: Any) ->
 
 
 async def _claim(engine: Engine, session: SessionId, random: Random) -> Sequence[ClaimedTask]:
-    request = ClaimRequest(
-        session=session, nonce=random.getrandbits(63), limit=CLAIM, queues=(), names=("noop",), tenant=None
-    )
+    request = _request(session, random)
     popped = await engine.queue.pop(request)
     if popped is not None and not popped.tasks and not popped.asks_store:
         return ()
@@ -176,6 +174,11 @@ async def _claim(engine: Engine, session: SessionId, random: Random) -> Sequence
         request = replace(request, hints=popped.tasks)
     (claim,) = await engine.store.claim([request])
     return claim.tasks
+
+
+def _request(session: SessionId, random: Random, *, hints: tuple[TaskId, ...] | None = None) -> ClaimRequest:
+    nonce = random.getrandbits(63)
+    return ClaimRequest(session=session, nonce=nonce, limit=CLAIM, queues=(), names=("noop",), tenant=None, hints=hints)
 
 
 async def _settle(engine: Engine, tasks: Sequence[ClaimedTask]) -> None:
@@ -191,9 +194,10 @@ async def _start_lone_tasks(settings: Settings, kept: list[float]) -> None:
     for turn in range(int(RATE * START_SECONDS)):
         await asyncio.sleep(max(0.0, began + turn / RATE - time.perf_counter()))
         sent = time.perf_counter()
-        await _submit_batch(engine, ids, 1)
-        tasks = await _claim(engine, session, random)
+        (hint,) = await _submit_batch(engine, ids, 1)
+        (claim,) = await engine.store.claim([_request(session, random, hints=(hint.task,))])
         if turn >= WARM_UP:
             kept.append((time.perf_counter() - sent) * 1000)
-        await _settle(engine, tasks)
+        await _settle(engine, claim.tasks)
+        await engine.queue.drop([hint.task])
     await engine.close()
