@@ -52,8 +52,8 @@ bench-quick: $(VENV)/.installed-test services  ## Measure Drumline in a few minu
 docs: $(VENV)/.installed-run  ## Write the generated reference pages anew.
 	$(BIN)/python scripts/generate_docs.py
 
-audit: $(VENV)/.installed-check  ## Look for known holes in what the locked dependencies bring (asks the network).
-	$(BIN)/uv tool run pip-audit@2.9.0 --disable-pip --require-hashes --requirement requirements/check.txt
+audit: $(VENV)/.installed-check  ## Look for known holes in what the locked dependencies bring (asks the network; what cannot be asked fails).
+	$(BIN)/uv tool run pip-audit@2.9.0 --strict --disable-pip --require-hashes --requirement requirements/check.txt
 
 image:  ## Build the container image drumline:dev (needs Docker).
 	docker build --tag drumline:dev .

@@ -45,6 +45,17 @@ def test_a_wrong_parameter_is_named() -> None:
         Statement("x", "SELECT :a, :b").arguments({"a": 1, "c": 2, "d": 3})
 
 
+def test_a_statement_can_be_like_another_with_another_part() -> None:
+    due, shared = SQL["claim_due"].text, SQL["claim_shared"].text
+
+    assert shared.startswith("/* drumline claim_shared */ WITH clock AS MATERIALIZED (")
+    assert "PARTITION BY f.tenant" in shared
+    assert (
+        due.split("share AS MATERIALIZED")[0].split("*/")[1] == shared.split("share AS MATERIALIZED")[0].split("*/")[1]
+    )
+    assert due.split("locked AS MATERIALIZED")[1].count("$") == shared.split("locked AS MATERIALIZED")[1].count("$")
+
+
 def test_every_act_has_a_number_of_its_own() -> None:
     numbers = [SUBMIT, *NUMBER_OF.values()]
 

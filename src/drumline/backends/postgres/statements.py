@@ -8,6 +8,7 @@ from drumline.backends.sql_files import SqlFiles
 
 _COMMENT = re.compile(r"--[^\n]*")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
+_LIKE = re.compile(r"^-- like (\w+), with another (\w+)\n", re.MULTILINE)
 
 
 class Statement:
@@ -33,13 +34,26 @@ class Statements:
     """Every statement, by name."""
 
     def __init__(self, files: SqlFiles) -> None:
-        self._statements = {name: Statement(name, files[name]) for name in files}
+        self._statements = {name: Statement(name, _whole(name, files)) for name in files}
 
     def __getitem__(self, name: str) -> Statement:
         return self._statements[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._statements)
+
+
+def _whole(name: str, files: SqlFiles) -> str:
+    """Return a statement; one that says `-- like another, with another part` has only that part of the WITH itself."""
+    source = files[name]
+    like = _LIKE.search(source)
+    if like is None:
+        return source
+    part = re.compile(rf"^{like[2]} AS .*?^\)", re.MULTILINE | re.DOTALL)
+    whole, count = part.subn(lambda _: source[like.end() :].strip(), files[like[1]])
+    if count != 1:
+        raise ValueError(f"{name}.sql replaces {like[2]} in {like[1]}.sql, where it is {count} times")
+    return whole
 
 
 SQL: Final = Statements(SqlFiles("drumline.backends.postgres"))

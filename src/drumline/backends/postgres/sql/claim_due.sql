@@ -38,7 +38,7 @@ slot AS MATERIALIZED (
 ),
 
 open_lane AS MATERIALIZED (
-    SELECT lane.id, lane.priority FROM drumline.lane
+    SELECT lane.id, lane.priority, lane.tenant FROM drumline.lane
     WHERE
         lane.name = any(:names::text [])
         AND (cardinality(:queues::text []) = 0 OR lane.queue = any(:queues))
@@ -58,7 +58,7 @@ open_lane AS MATERIALIZED (
 
 lane_from AS MATERIALIZED (
     SELECT
-        o.id, o.priority, coalesce(c.due_at, -1) AS due_at,
+        o.id, o.priority, o.tenant, coalesce(c.due_at, -1) AS due_at,
         coalesce(c.task, '00000000-0000-0000-0000-000000000000') AS task
     FROM open_lane AS o
     LEFT JOIN
