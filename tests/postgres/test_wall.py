@@ -220,6 +220,18 @@ async def test_nobody_acts_on_anothers_tasks_and_jobs(store: PostgresStore) -> N
     assert isinstance(cancelled, Changed)
 
 
+async def test_the_owner_of_the_tables_is_not_concerned(limited_url: str) -> None:
+    store = await PostgresStore.open(limited_url)
+    await store.migrate()
+    await store.close()
+    owner = await asyncpg.connect(limited_url)
+
+    for table in await tables(owner):
+        rows = await owner.fetch(f"EXPLAIN (COSTS OFF) SELECT * FROM drumline.{table}")
+        assert [line for (line,) in rows] == [f"Seq Scan on {table}"], "what is hot has the plans that it always had"
+    await owner.close()
+
+
 async def test_where_no_role_may_be_created_all_works_and_it_is_said(
     limited_url: str, postgres_server_url: str
 ) -> None:
