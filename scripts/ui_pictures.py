@@ -21,8 +21,8 @@ from tests.ui.places import SCREENS, pages_of  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 WIDTHS = {"wide": (1440, 900), "narrow": (360, 780)}
-SETTLE_SECONDS = 240.0
-"""How long the demo runs before it is looked at: charts need some minutes to have a shape."""
+SETTLE_SECONDS = 960.0
+"""How long the demo runs before it is looked at: by then the charts of the last 15 minutes are full."""
 
 
 class Elsewhere(Server):

@@ -12,7 +12,6 @@ import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
 import { Time } from "@/parts/Time";
 import { span } from "@/parts/time";
-import { depthOf } from "./depth";
 import { healthOf } from "./health";
 import { LateSchedules } from "./LateSchedules";
 import css from "./Overview.module.css";
@@ -74,7 +73,7 @@ export function Overview() {
       ) : stats.isError ? (
         <Trouble error={stats.error} onRetry={() => void stats.refetch()} />
       ) : (
-        <Charts stats={stats.data} open={queues.data ? openOf(queues.data.items) : null} />
+        <Charts stats={stats.data} />
       )}
       <div className={css.panels}>
         {queues.isError ? (
@@ -84,13 +83,14 @@ export function Overview() {
         )}
         <TopFailures />
         <LateSchedules />
+        {workers.isError ? (
+          <Trouble error={workers.error} onRetry={() => void workers.refetch()} />
+        ) : (
+          workers.data && <Fleet workers={workers.data.items} />
+        )}
       </div>
     </div>
   );
-}
-
-function openOf(queues: QueueBody[]): number {
-  return queues.reduce((total, queue) => total + queue.queued + queue.pending + queue.processing, 0);
 }
 
 interface NumbersProps {
@@ -114,7 +114,7 @@ function Numbers({ queues, workers, stats, last }: NumbersProps) {
       <Figure to={{ status: "failed" }} label={`failed in ${last}`} value={count("failed")} />
       <li>
         <Link to="/workers">
-          <strong>{workers.length}</strong> worker{workers.length === 1 ? "" : "s"}, {held} of {slots} slots busy
+          <strong>{workers.length}</strong> worker{workers.length === 1 ? "" : "s"}, {held} of {slots} busy
         </Link>
       </li>
     </ul>
@@ -131,7 +131,7 @@ function Figure({ to, label, value }: { to: { status: string }; label: string; v
   );
 }
 
-function Charts({ stats, open }: { stats: StatsBody; open: number | null }) {
+function Charts({ stats }: { stats: StatsBody }) {
   const times = stats.points.map((point) => point.at);
   // The last bucket is still being filled: what is in it came in less time.
   const filled = (Date.parse(stats.until) - Date.parse(times.at(-1) ?? stats.until)) / 1000;
@@ -141,18 +141,14 @@ function Charts({ stats, open }: { stats: StatsBody; open: number | null }) {
   return (
     <div className={css.charts}>
       <Chart
-        title="Ended per second"
+        title="Tasks per second"
         times={times}
-        stacked
         format={rateText}
-        lines={[
-          {
-            name: "completed",
-            tone: "completed",
-            values: stats.points.map((point, place) => rate(point.completed, place)),
-          },
-          { name: "failed", tone: "failed", values: stats.points.map((point, place) => rate(point.failed, place)) },
-        ]}
+        lines={(["submitted", "completed", "failed"] as const).map((name) => ({
+          name,
+          tone: name === "submitted" ? "queued" : name,
+          values: stats.points.map((point, place) => rate(point[name], place)),
+        }))}
       />
       <Chart
         title="Share that failed"
@@ -167,32 +163,6 @@ function Charts({ stats, open }: { stats: StatsBody; open: number | null }) {
             ),
           },
         ]}
-      />
-      <Chart
-        title="Came and went, per second"
-        times={times}
-        format={rateText}
-        lines={[
-          {
-            name: "submitted",
-            tone: "queued",
-            values: stats.points.map((point, place) => rate(point.submitted, place)),
-          },
-          {
-            name: "ended",
-            tone: "completed",
-            values: stats.points.map((point, place) =>
-              rate(point.completed + point.failed + point.cancelled + point.skipped, place),
-            ),
-          },
-        ]}
-      />
-      <Chart
-        title="Open tasks"
-        times={times}
-        stacked
-        format={(value) => Math.round(value).toLocaleString("en")}
-        lines={[{ name: "waiting, running or due later", tone: "queued", values: depthOf(stats.points, open) }]}
       />
       <Chart
         title="Waiting time"
@@ -246,6 +216,37 @@ function Waiting({ queues }: { queues: QueueBody[] }) {
                   <Mark tone="good">Open</Mark>
                 )}
               </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+/** The busiest workers. */
+function Fleet({ workers }: { workers: WorkerBody[] }) {
+  const shown = [...workers].sort((a, b) => b.held / b.capacity - a.held / a.capacity).slice(0, 6);
+  return (
+    <Panel title="Workers" aside={<Link to="/workers">All workers</Link>} flush>
+      {shown.length === 0 ? (
+        <p className={css.none}>No worker is running.</p>
+      ) : (
+        <Table head={["Worker", "Slots busy", "Heard from", "State"]}>
+          {shown.map((worker) => (
+            <tr key={worker.id}>
+              <th scope="row">
+                <Link to="/tasks" search={{ worker: worker.id }}>
+                  {worker.label || `${worker.host}:${worker.pid}`}
+                </Link>
+              </th>
+              <td>
+                {worker.held} of {worker.capacity}
+              </td>
+              <td>
+                <Time at={worker.beat_at} as="relative" />
+              </td>
+              <td>{worker.should_drain ? <Mark tone="warn">Draining</Mark> : <Mark tone="good">At work</Mark>}</td>
             </tr>
           ))}
         </Table>
