@@ -134,3 +134,16 @@ def test_an_empty_queue_saves_nothing_up() -> None:
             turns.took(queue, count, count if queue == "a" else 0)
 
     assert dict(turns.share(4)) == {"a": 1, "b": 3}
+
+
+async def test_reports_are_sent_in_batches_of_the_size_that_is_set(house: House) -> None:
+    gate, begun = gated(house)
+    tasks = [await house.submit("wait") for _ in range(6)]
+
+    async with house.worker(capacity=6, report_batch=2):
+        await until(lambda: len(begun) == 6)
+        gate.set()
+        for task in tasks:
+            assert (await house.ended(task)).state is State.COMPLETED
+
+    assert max(map(len, house.line.settled)) == 2

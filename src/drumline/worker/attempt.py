@@ -50,7 +50,7 @@ class Desk:
         self.holdings = Holdings(settings.capacity)
         self.logs = LogBook(gateway, self.link, every=settings.log_every, largest=settings.limits.log)
         self.progress = ProgressBook(gateway, every=settings.progress_every)
-        self.reports = Reports(gateway, self.link, metrics)
+        self.reports = Reports(gateway, self.link, metrics, largest=settings.report_batch)
 
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -15,7 +15,6 @@ from drumline.sdk.batcher import Batcher, Then, Weights
 from drumline.worker.link import Link
 
 SETTLE_SECONDS: Final = 30.0
-LARGEST_BATCH: Final = 500
 
 _log = logging.getLogger("drumline.worker")
 
@@ -23,7 +22,7 @@ _log = logging.getLogger("drumline.worker")
 class Reports:
     """The way back: an attempt is over for the worker when its report is acknowledged."""
 
-    def __init__(self, gateway: Gateway, link: Link, metrics: Metrics) -> None:
+    def __init__(self, gateway: Gateway, link: Link, metrics: Metrics, *, largest: int) -> None:
         self._attempts = metrics.attempts
         self._attempts.begin(("succeeded",), ("failed",), ("released",))
         self._gateway = gateway
@@ -31,7 +30,7 @@ class Reports:
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
             self._flush,
             name="reports",
-            largest=LARGEST_BATCH,
+            largest=largest,
             most_waiting=1_000_000,
             weights=Weights(weight_of),
         )
