@@ -251,8 +251,10 @@ def test_cancel_asks_first_and_ends_what_waits(online: Drumline, submitted: Any,
     tried = online("jobs", "cancel", job, "--dry-run")
     done = online("jobs", "cancel", job, "--yes", "--reason", "wrong day")
     watched = online("jobs", "watch", job, "--exit-status")
+    again = online("jobs", "cancel", job)
 
     assert asked.code == ExitCode.USAGE
+    assert (again.code, again.err) == (0, "")  # nothing to lose, so nothing to ask
     assert "Cancel job later, of which 2 tasks have not ended?" in asked.err
     assert "nothing was changed" in tried.err
     assert done.out.split()[:2] == [job, "CANCELLED"]

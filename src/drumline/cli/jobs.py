@@ -106,8 +106,8 @@ def cancel(
     if dry_run:
         _print_as_they_stand(client, ids, "would be cancelled", as_json=as_json)
         return
-    if not yes:
-        confirm(_question(client, ids), yes=False)
+    if not yes and (question := _question(client, ids)):
+        confirm(question, yes=False)
     body = {"force": force, "reason": reason}
     _do_each(ids, lambda one: client.post(f"/jobs/{one}/cancel", body), as_json=as_json)
 
@@ -137,12 +137,15 @@ def _checked_status(text: str) -> str:
     return status
 
 
-def _question(client: "Client", ids: list[str]) -> str:
+def _question(client: "Client", ids: list[str]) -> str | None:
+    """Return what to ask before jobs are cancelled; nothing if all have ended, which the server says better."""
     jobs = [client.get(f"/jobs/{one}") for one in ids]
     left = sum(
         job["counts"]["total"] - sum(job["counts"][end] for end in ("completed", "failed", "cancelled", "skipped"))
         for job in jobs
     )
+    if not left:
+        return None
     what = f"job {jobs[0]['name']}" if len(jobs) == 1 else f"{len(jobs)} jobs"
     return f"Cancel {what}, of which {left:,} task{'s have' if left != 1 else ' has'} not ended?"
 
