@@ -11,7 +11,7 @@ import structlog
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.connection import Connection
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Database, Line
-from drumline.core.errors import NotFound
+from drumline.core.errors import NotFound, Unavailable
 from drumline.core.task import accept
 from drumline.ports.changed import Changed
 from tests.factories import new_id, open_session, request, submit
@@ -261,4 +261,26 @@ async def test_where_no_role_may_be_created_all_works_and_it_is_said(
     assert own is not None
     assert strange is None
     assert [entry["event"] for entry in logs] == ["wall.built"]
+    await store.close()
+
+
+async def test_a_wall_that_is_taken_away_is_missed_and_said(limited_url: str, postgres_server_url: str) -> None:
+    server = await asyncpg.connect(postgres_server_url)
+    await server.execute(f"CREATE ROLE drumline_tenant_{LIMITED} NOLOGIN; GRANT drumline_tenant_{LIMITED} TO {LIMITED}")
+    store = await PostgresStore.open(limited_url)
+    await store.migrate()
+    task = await submit(store)
+    assert await store.get([task], tenant="acme") == [None]
+    await server.execute(f"REVOKE drumline_tenant_{LIMITED} FROM {LIMITED}")
+    await server.close()
+
+    with structlog.testing.capture_logs() as logs:
+        with pytest.raises(Unavailable, match="second wall"):
+            await store.queues(tenant="default")  # on a line that has no connection yet
+        (queue,) = await store.queues(tenant="default")
+
+    assert queue.queued == 1
+    assert [(entry["event"], entry["reason"]) for entry in logs] == [
+        ("wall.missing", f"the user {LIMITED} may not act as drumline_tenant_{LIMITED}")
+    ]
     await store.close()

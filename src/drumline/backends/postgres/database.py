@@ -243,9 +243,14 @@ class Database:
 
     async def _open(self, line: Line, tenant: str | None) -> Connection:
         settings = self._settings(line) if await self.is_direct() else None
-        if settings is not None and tenant is not None:
-            settings["role"] = self._wall.role
-        return await connect(self._url, settings=settings, seconds=self._budget.connect)
+        if settings is None or tenant is None:
+            return await connect(self._url, settings=settings, seconds=self._budget.connect)
+        settings["role"] = self._wall.role
+        try:
+            return await connect(self._url, settings=settings, seconds=self._budget.connect)
+        except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidParameterValueError) as error:
+            self._wall.lose()
+            raise Unavailable(f"the second wall around tenants is gone: {error}") from error
 
     def _seconds(self, line: Line) -> float:
         match line:

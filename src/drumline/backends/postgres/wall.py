@@ -41,6 +41,11 @@ class Wall:
             log.warning("wall.missing", reason=missing, advice=ADVICE)
         self._missing = missing
 
+    def lose(self) -> None:
+        """Note that nobody may act as the role any more: whoever asks next looks what has become of it."""
+        self.role = ""
+        self._looked_at = float("-inf")
+
     def is_behind(self, connection: Connection, tenant: str) -> bool:
         """Tell whether a connection that acts as the role is this tenant's."""
         return self._tenants.get(connection) == tenant
