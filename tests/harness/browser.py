@@ -39,6 +39,7 @@ MOST_TABS = 200
 """How often Tab is pressed to get somewhere; whoever needs more gives up."""
 PATIENCE = 60_000
 """Milliseconds that a page is given to show something; where less is promised, the test says so."""
+expect.set_options(timeout=PATIENCE)
 
 
 def missing() -> str | None:

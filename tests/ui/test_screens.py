@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
-from playwright.async_api import Route
+from playwright.async_api import Route, expect
 
 from tests.black_box.server import Server
 from tests.harness.browser import Visitor
@@ -61,13 +61,15 @@ async def test_every_screen_fits_a_phone(visitor: Visit, busy: Busy) -> None:
 
 async def test_every_screen_names_the_window(visitor: Visit, busy: Busy) -> None:
     someone = await visitor(busy.server)
-    names = []
+    names = [""]
     for link in await someone.page.get_by_role("navigation", name="Screens").get_by_role("link").all():
         await link.click()
+        # The screen before stays until the next has come.
+        await expect(someone.page).not_to_have_title(names[-1])
         await someone.settled()
         names.append(await someone.page.title())
 
-    assert all(name.endswith(" · Drumline") for name in names)
+    assert all(name.endswith(" · Drumline") for name in names[1:])
     assert len(set(names)) == len(names)
 
 
