@@ -35,7 +35,8 @@ export function Rows<Item>(props: Props<Item>) {
     getScrollElement: () => box.current,
     estimateSize: () => 36,
     overscan: 12,
-    getItemKey: (place) => keyOf(items[place] as Item),
+    // Rows are all of one height: places tell them apart. Keys of their own would be looked up for every row there is,
+    // at each step.
   });
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
@@ -76,7 +77,7 @@ export function Rows<Item>(props: Props<Item>) {
             const key = keyOf(item);
             return (
               <div
-                key={row.key}
+                key={key}
                 role="row"
                 aria-rowindex={row.index + 2}
                 aria-selected={selected?.has(key)}
