@@ -1,20 +1,21 @@
 -- gather stats: count what the rows behind a position say, by lane, in buckets of each width.
 --   :bounds   the upper bounds of the classes of durations
 --   :steps    the widths of the buckets, each a multiple of the first
---   :acts     what is counted, as :measures in the same places
+--   :acts     what is counted, as :measures in the same places; what leaves a task running (2) only asked for it
 -- Tasks are counted before anything is made of them: hundreds of thousands come to a few rows. Rows that say the lanes
 -- of their tasks, and how long those took if they ended, say all that is needed; of others the attempts say the rest.
 -- GIVES what was counted, by queue and name, whatever the bucket: with the sum of the durations in milliseconds.
 WITH told AS MATERIALIZED (
     SELECT o.at - o.at % (:steps::int4 [])[1] AS at, o.lane, e.task, e.act, e.epoch
     FROM drumline.outbox AS o
-    CROSS JOIN LATERAL unnest(o.tasks, o.acts, o.epochs) AS e (task, act, epoch)
+    CROSS JOIN LATERAL unnest(o.tasks, o.acts, o.states, o.epochs) AS e (task, act, state, epoch)
     WHERE
         o.position > :after::int8
         AND o.position <= :until::int8
         AND o.acts && :acts::int2 []
         AND (coalesce(o.lane, o.lanes[1]) IS NULL OR (o.runs IS NULL AND o.acts[1] <> :submit::int2))
         AND e.act = any(:acts)
+        AND e.state <> 2
 ),
 
 -- Lists side by side as columns of a SELECT: as a table they would be written down first.
