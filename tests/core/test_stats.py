@@ -3,7 +3,7 @@
 import pytest
 
 from drumline.core.clock import Instant
-from drumline.core.stats import BOUNDS, MINUTE, Measure, Stat, quantile, series
+from drumline.core.stats import BOUNDS, MINUTE, Level, Measure, Stat, quantile, series
 
 
 def test_a_quantile_lies_within_the_class_of_its_duration() -> None:
@@ -36,3 +36,11 @@ def test_empty_buckets_are_shown() -> None:
     points = series(stats, since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
 
     assert [(point.at, point.completed) for point in points] == [(0, 0), (MINUTE, 3), (2 * MINUTE, 0)]
+
+
+def test_a_level_is_the_mean_of_its_samples_and_unknown_without_any() -> None:
+    levels = [Level(at=Instant(0), total=7, samples=2), Level(at=Instant(2 * MINUTE), total=0, samples=3)]
+
+    points = series([], levels, since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
+
+    assert [point.depth for point in points] == [3.5, None, 0]

@@ -117,6 +117,8 @@ REAPING: dict[str, dict[str, Any]] = {
     "forget_claims": {},
 }
 
+SAMPLING: dict[str, dict[str, Any]] = {"sample_depth": {"steps": [60_000, 600_000], "apart": 15_000, "now": None}}
+
 
 @pytest.fixture
 async def connection(still_url: str) -> AsyncIterator[Connection]:
@@ -138,7 +140,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 async def plan_of(connection: Connection, name: str, how: str) -> list[dict[str, Any]]:
-    values = [literal(value) for value in SQL[name].arguments((HOT | REAPING)[name])]
+    values = [literal(value) for value in SQL[name].arguments((HOT | REAPING | SAMPLING)[name])]
     given = f"({', '.join(values)})" if values else ""
     (row,) = await connection.fetch(f"EXPLAIN ({how}, FORMAT JSON) EXECUTE hot_{name}{given}")
     return list(nodes(json.loads(row[0])[0]["Plan"]))
@@ -274,6 +276,27 @@ async def test_reaping_reads_nothing_of_what_waits(
         live = [node for node in found if node.get("Relation Name") == "task_live"]
         read = [(node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in live]
         assert max(read) <= 10, f"{name} reads {max(read)} rows"
+
+
+@pytest.mark.parametrize("prepare", [untouched, analyzed])
+async def test_what_waits_is_counted_by_reading_it_once_and_not_at_all_if_somebody_just_has(
+    connection: Connection, prepare: Callable[[Connection], Awaitable[None]]
+) -> None:
+    for setting, value in BROAD.items():
+        await connection.execute(f"SET {setting} = '{value}'")
+    await connection.execute(FILL)
+    await prepare(connection)
+    await connection.execute(f"PREPARE hot_sample_depth AS {SQL['sample_depth'].text}")
+
+    async def reads() -> float:
+        found = await plan_of(connection, "sample_depth", "ANALYZE, TIMING OFF")
+        live = [node for node in found if node.get("Relation Name") == "task_live"]
+        return sum(
+            (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in live
+        )
+
+    assert await reads() == await connection.fetchval("SELECT count(*) FROM drumline.task_live")
+    assert await reads() == 0
 
 
 @pytest.mark.parametrize("prepare", [untouched, analyzed, pinned])

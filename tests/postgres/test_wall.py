@@ -60,6 +60,7 @@ INSERT INTO drumline.api_key (id, created_at, digest, tenant, spec) VALUES ('{id
 INSERT INTO drumline.audit VALUES ('{id}', NULL, 1, '{tenant}', '', '');
 INSERT INTO drumline.audit_head VALUES ('{tenant}', 1, '');
 INSERT INTO drumline.stat SELECT 1, 1, 60, id, 0, 0 FROM {lane};
+INSERT INTO drumline.depth SELECT 1, 1, 1, 60, id FROM {lane};
 INSERT INTO drumline.progress VALUES ('{id}', 1, 1, 1, 1, '');
 INSERT INTO drumline.flow_limit (tenant, name, created_at) VALUES ('{tenant}', 'n', 1);
 INSERT INTO drumline.limit_key (tenant, key) VALUES ('{tenant}', 'k');

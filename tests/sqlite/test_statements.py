@@ -52,6 +52,7 @@ def connection() -> sqlite3.Connection:
         "stands",
         "ended_before",
         "still_ended",
+        "count_waiting",
     ],
 )
 def test_hot_statements_never_scan_a_table_of_tasks(connection: sqlite3.Connection, name: str) -> None:

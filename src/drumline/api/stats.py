@@ -1,8 +1,8 @@
 """Figures over time, for charts."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, Operation, Reply, Tag
 from drumline.api.shapes import Moment
@@ -34,6 +34,9 @@ class PointBody(Struct, frozen=True, kw_only=True):
     wait_p95: float | None
     run_p50: float | None
     run_p95: float | None
+    depth: Annotated[
+        float | None, Meta(description="How many tasks were due and waited to be run, on average; null if unknown.")
+    ]
 
 
 class StatsBody(Struct, frozen=True, kw_only=True):
@@ -46,7 +49,7 @@ class StatsBody(Struct, frozen=True, kw_only=True):
 
 
 async def stats(call: Call[None, StatsQuery]) -> Reply:
-    """Return figures over time: what came, ended and failed, how long it waited and ran."""
+    """Return figures over time: what came, ended and failed, how much waited, how long it waited and ran."""
     last = parse_duration(call.query.last, field="last")
     chart = await call.engine.figures.chart(last=last, tenant=call.tenant, queue=call.query.queue, name=call.query.name)
     body = StatsBody(
@@ -71,13 +74,14 @@ def _point(point: Series) -> PointBody:
         wait_p95=point.wait_p95,
         run_p50=point.run_p50,
         run_p95=point.run_p95,
+        depth=point.depth,
     )
 
 
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/stats", handler=stats, tag=Tag.HEALTH,
-        summary="Figures over time: throughput, failures, waiting and running times", query=StatsQuery,
+        summary="Figures over time: throughput, failures, depth, waiting and running times", query=StatsQuery,
         answer=StatsBody,
     ),
 )  # fmt: skip

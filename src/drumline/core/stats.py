@@ -1,6 +1,7 @@
 """Figures over time: how much came, ended and failed, how long it waited and ran, by minute and by ten minutes.
 
-They are counted from the log of what changed, so that no list of tasks is ever counted for a chart.
+They are counted from the log of what changed, so that no list of tasks is ever counted for a chart. How many tasks wait
+is a level and no flow: adding up what comes and goes would drift. It is sampled now and then, and its mean is kept.
 """
 
 from enum import IntEnum
@@ -63,6 +64,15 @@ class Gathered(Struct, frozen=True):
     figures: tuple[Figure, ...] = ()
 
 
+class Level(Struct, frozen=True, kw_only=True):
+    """How many tasks waited in one bucket of time, summed over the samples that were taken in it."""
+
+    at: Instant
+    total: int
+    samples: int
+    """At least one: a bucket without samples has no level."""
+
+
 class Series(Struct, frozen=True, kw_only=True):
     """Figures of one bucket of time, for people."""
 
@@ -78,20 +88,25 @@ class Series(Struct, frozen=True, kw_only=True):
     wait_p95: float | None = None
     run_p50: float | None = None
     run_p95: float | None = None
+    depth: float | None = None
+    """How many tasks were due and waited to be run, on average; nothing where no sample was taken."""
 
 
-def series(stats: list[Stat], *, since: Instant, until: Instant, step: int) -> list[Series]:
+def series(
+    stats: list[Stat], levels: list[Level] | None = None, *, since: Instant, until: Instant, step: int
+) -> list[Series]:
     """Return the figures of every bucket from one time to another, the empty ones included."""
+    depths = {level.at: level.total / level.samples for level in levels or ()}
     buckets: dict[int, dict[tuple[Measure, int], int]] = {}
     for stat in stats:
         place = stat.at - stat.at % step
         counts = buckets.setdefault(place, {})
         counts[stat.measure, stat.duration] = counts.get((stat.measure, stat.duration), 0) + stat.count
     first = since - since % step
-    return [_one(Instant(at), buckets.get(at, {})) for at in range(first, until, step)]
+    return [_one(Instant(at), buckets.get(at, {}), depths.get(Instant(at))) for at in range(first, until, step)]
 
 
-def _one(at: Instant, counts: dict[tuple[Measure, int], int]) -> Series:
+def _one(at: Instant, counts: dict[tuple[Measure, int], int], depth: float | None) -> Series:
     def of(measure: Measure) -> int:
         return counts.get((measure, 0), 0)
 
@@ -109,6 +124,7 @@ def _one(at: Instant, counts: dict[tuple[Measure, int], int]) -> Series:
         wait_p95=quantile(waits, 0.95),
         run_p50=quantile(runs, 0.50),
         run_p95=quantile(runs, 0.95),
+        depth=depth,
     )
 
 

@@ -50,5 +50,8 @@ class Figures:
         stats = await self._store.read_stats(
             since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name
         )
-        points = tuple(series(stats, since=first, until=Instant(until + 1), step=step))
+        levels = await self._store.read_depth(
+            since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name
+        )
+        points = tuple(series(stats, levels, since=first, until=Instant(until + 1), step=step))
         return Chart(since=first, until=until, step=step, points=points)

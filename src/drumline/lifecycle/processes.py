@@ -28,6 +28,7 @@ from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.watching import watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.bulk import BulkDuty
+from drumline.scheduler.depth import DepthSampler
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.fire import Firer
 from drumline.scheduler.pauses import PauseKeeper
@@ -191,6 +192,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store, metrics=engine.metrics),
+        DepthSampler(engine.store, clock=SystemClock()),
         Stocktaker(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
         PauseKeeper(engine.store, engine.control, queues=lambda: engine.tuning.paused_queues),

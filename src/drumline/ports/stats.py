@@ -1,9 +1,12 @@
-"""Figures over time, as the store keeps them: counted once from the log of what changed, never from the tasks."""
+"""Figures over time, as the store keeps them: counted once from the log of what changed, never from the tasks.
+
+Only how many tasks wait is looked at now and then: see `sample_depth`.
+"""
 
 from typing import Protocol
 
 from drumline.core.clock import Instant
-from drumline.core.stats import Gathered, Stat
+from drumline.core.stats import Gathered, Level, Stat
 
 
 class Stats(Protocol):
@@ -28,6 +31,27 @@ class Stats(Protocol):
         name: str | None = None,
     ) -> list[Stat]:
         """Return the figures of a stretch of time in one of the widths `core.stats.STEPS`."""
+        ...
+
+    async def sample_depth(self, *, apart_ms: int) -> bool:
+        """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`.
+
+        Tell whether it was done. Whoever does it at the same time, or again after a lost answer, adds one more sample
+        of the same level, which its mean does not mind. All tasks that wait are looked at: do it seldom.
+        """
+        ...
+
+    async def read_depth(
+        self,
+        *,
+        since: Instant,
+        until: Instant,
+        step: int,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+    ) -> list[Level]:
+        """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
         ...
 
     async def prune_stats(self, *, step: int, before: Instant) -> int:

@@ -925,6 +925,8 @@ export type PointBody = {
   wait_p95: number | null;
   run_p50: number | null;
   run_p95: number | null;
+  /** How many tasks were due and waited to be run, on average; null if unknown. */
+  depth: number | null;
 };
 
 /** When a rule fires next, in both zones. */

@@ -1,4 +1,4 @@
-import { useId, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { usePreferences } from "@/preferences";
 import { Button } from "./Button";
 import css from "./Chart.module.css";
@@ -18,12 +18,14 @@ interface Props {
   /** Whether the lines lie on top of one another. */
   stacked?: boolean;
   format: (value: number) => string;
+  /** What leads on from here. */
+  aside?: ReactNode;
 }
 
 const [WIDTH, HEIGHT, BOTTOM] = [600, 150, 4];
 
 /** A chart over time. The pointer reads it, and a table says the same. */
-export function Chart({ title, times, lines, stacked = false, format }: Props) {
+export function Chart({ title, times, lines, stacked = false, format, aside }: Props) {
   const { zone } = usePreferences();
   const [at, setAt] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
@@ -37,6 +39,7 @@ export function Chart({ title, times, lines, stacked = false, format }: Props) {
     <figure className={css.chart} aria-labelledby={id}>
       <figcaption className={css.head}>
         <h2 id={id}>{title}</h2>
+        {aside && <span className={css.aside}>{aside}</span>}
         <Button tone="quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
           {isTable ? "Chart" : "Table"}
         </Button>

@@ -8,7 +8,7 @@ from drumline.backends.postgres.connection import Record
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Measure, Stat
+from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -80,9 +80,42 @@ class Stats(Access):
             for at, measure, duration, count in rows
         ]
 
+    async def sample_depth(self, *, apart_ms: int) -> bool:
+        """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`."""
+        rows = await self._database.fetch(
+            Line.BROAD, "sample_depth", repeat=True, steps=list(STEPS), apart=apart_ms, now=self._now()
+        )
+        return bool(rows)
+
+    async def read_depth(
+        self,
+        *,
+        since: Instant,
+        until: Instant,
+        step: int,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+    ) -> list[Level]:
+        """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
+        rows = await self._database.fetch(
+            Line.DESK,
+            "read_depth",
+            repeat=True,
+            within=tenant,
+            since=since,
+            until=until,
+            step=step,
+            tenant=tenant,
+            queue=queue,
+            name=name,
+        )
+        return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
+
     async def prune_stats(self, *, step: int, before: Instant) -> int:
         """Delete the figures of one width from before a time; return how many."""
-        return len(await self._database.fetch(Line.BROAD, "prune_stats", repeat=True, step=step, before=before))
+        ((count,),) = await self._database.fetch(Line.BROAD, "prune_stats", repeat=True, step=step, before=before)
+        return int(count)
 
 
 def _figure(row: Record) -> Figure:

@@ -10,7 +10,7 @@ from drumline.backends.sqlite.statements import SQL
 from drumline.backends.sqlite.submitting import SUBMITTED
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Measure, Stat
+from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -91,9 +91,49 @@ class Stats(Access):
             for at, measure, duration, count in rows
         ]
 
+    async def sample_depth(self, *, apart_ms: int) -> bool:
+        """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`."""
+        now = self._now()
+        waiting = await self._database.read(lambda connection: _waiting(connection, now, apart_ms))
+        if waiting is None:
+            return False
+        batch = batch_of(
+            [(step, now - now % step, lane, count) for step in STEPS for lane, count in [(0, 1), *waiting]]
+        )
+        await self._change("add_depth", {"batch": batch, "now": now})
+        return True
+
+    async def read_depth(
+        self,
+        *,
+        since: Instant,
+        until: Instant,
+        step: int,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+    ) -> list[Level]:
+        """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
+        which = {"since": since, "until": until, "step": step, "tenant": tenant, "queue": queue, "name": name}
+        rows = await self._database.read(lambda connection: connection.execute(SQL["read_depth"], which).fetchall())
+        return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
+
     async def prune_stats(self, *, step: int, before: Instant) -> int:
         """Delete the figures of one width from before a time; return how many."""
-        return await self._change("prune_stats", {"step": step, "before": before})
+        which = {"step": step, "before": before}
+        return await self._database.write(
+            lambda connection: (
+                connection.execute(SQL["prune_stats"], which).rowcount
+                + connection.execute(SQL["prune_depth"], which).rowcount
+            )
+        )
+
+
+def _waiting(connection: sqlite3.Connection, now: int, apart_ms: int) -> list[tuple[int, int]] | None:
+    """Return how many tasks wait in lanes; None if somebody has just looked."""
+    recent = {"now": now, "apart": apart_ms, "step": STEPS[0]}
+    (is_sampled,) = connection.execute(SQL["depth_sampled"], recent).fetchone()
+    return None if is_sampled else [(lane, count) for lane, count in rows_of(connection, "count_waiting", {"now": now})]
 
 
 def _counted(connection: sqlite3.Connection, after: int, limit: int) -> tuple[int, int, Counts]:

@@ -143,12 +143,23 @@ function Charts({ stats }: { stats: StatsBody }) {
       <Chart
         title="Tasks per second"
         times={times}
-        format={rateText}
+        format={numberText}
         lines={(["submitted", "completed", "failed"] as const).map((name) => ({
           name,
           tone: name === "submitted" ? "queued" : name,
           values: stats.points.map((point, place) => rate(point[name], place)),
         }))}
+      />
+      <Chart
+        title="Tasks waiting"
+        times={times}
+        format={numberText}
+        aside={
+          <Link to="/tasks" search={{ status: "queued" }}>
+            Waiting now
+          </Link>
+        }
+        lines={[{ name: "due, not yet running", tone: "queued", values: stats.points.map((point) => point.depth) }]}
       />
       <Chart
         title="Share that failed"
@@ -186,7 +197,7 @@ function Charts({ stats }: { stats: StatsBody }) {
   );
 }
 
-function rateText(value: number): string {
+function numberText(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString("en");
   return Number.isInteger(value) ? String(value) : value.toFixed(value < 1 ? 2 : 1);
 }
