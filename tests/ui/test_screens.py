@@ -50,6 +50,18 @@ async def test_every_screen_with_content_has_no_barriers_in_either_theme(visitor
     await on_each([await visitor(busy.server) for _ in range(2)], [*SCREENS, *busy.pages], look)
 
 
+async def test_the_overview_charts_how_many_tasks_wait_and_leads_to_them(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/overview")
+    chart = someone.page.get_by_role("figure", name="Tasks waiting")
+
+    await chart.get_by_role("button", name="Table").click()
+    await expect(chart.get_by_role("cell", name=re.compile(r"^[\d,.]+$")).first).to_be_visible()
+    await chart.get_by_role("link", name="Waiting now").click()
+
+    await expect(someone.page).to_have_url(re.compile(r"/tasks\?.*status=queued"))
+
+
 async def test_every_screen_fits_a_phone(visitor: Visit, busy: Busy) -> None:
     async def look(someone: Visitor, place: str) -> None:
         assert await someone.overflow() == [], place

@@ -34,7 +34,7 @@ export function Chart({ title, times, lines, stacked = false, format, aside }: P
   const top = nice(Math.max(0, ...sums.flat().map((value) => value ?? 0)));
   const x = (place: number) => (times.length < 2 ? WIDTH : (place / (times.length - 1)) * WIDTH);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
-  const shown = at ?? times.length - 1;
+  const shown = at ?? latestOf(times, lines);
   return (
     <figure className={css.chart} aria-labelledby={id}>
       <figcaption className={css.head}>
@@ -110,6 +110,13 @@ export function Chart({ title, times, lines, stacked = false, format, aside }: P
 function marksOf(times: string[]): string[] {
   if (times.length < 5) return times;
   return [0, 0.25, 0.5, 0.75, 1].map((share) => times[Math.round(share * (times.length - 1))] ?? "");
+}
+
+/** The last bucket, or the one before while nothing is known of the last, which is still being filled. */
+function latestOf(times: string[], lines: Line[]): number {
+  const last = times.length - 1;
+  const isKnown = lines.some((line) => (line.values[last] ?? null) !== null);
+  return isKnown ? last : Math.max(0, last - 1);
 }
 
 function isLong(times: string[]): boolean {
