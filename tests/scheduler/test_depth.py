@@ -1,5 +1,7 @@
 """Sampling how many tasks wait: one scheduler for all, and never for more than a share of the time."""
 
+import pytest
+
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.scheduler.depth import LONGEST_PAUSE, DepthSampler
@@ -40,6 +42,15 @@ async def test_the_longer_it_takes_the_less_often_it_is_done(engine: Engine, clo
     await slow.pass_once()  # by then somebody has just looked: that was quick, but a sample still takes long
     assert slow.every == 50
 
-    clock.advance(LONGEST_PAUSE)
-    await slow.pass_once()
-    assert slow.every <= LONGEST_PAUSE
+
+async def test_what_takes_too_long_is_seldom_tried(clock: ManualClock) -> None:
+    class StuckStore:
+        async def sample_depth(self, *, apart_ms: int) -> bool:
+            clock.advance(apart_ms)
+            raise TimeoutError
+
+    stuck = DepthSampler(StuckStore(), clock=clock)  # type: ignore[arg-type]
+    with pytest.raises(TimeoutError):
+        await stuck.pass_once()
+
+    assert stuck.every == LONGEST_PAUSE

@@ -34,9 +34,12 @@ class DepthSampler:
     async def pass_once(self) -> bool:
         """Take a sample, unless another scheduler just has; tell whether."""
         began = self._clock.monotonic()
-        async with asyncio.timeout(STATEMENT_SECONDS):
-            is_done = await self._store.sample_depth(apart_ms=int(self.every * APART * 1000))
-        if is_done:  # else it says nothing of how long a sample takes
-            took = self._clock.monotonic() - began
-            self.every = min(max(self._usually_every, took * SHARE), LONGEST_PAUSE)
-        return is_done
+        is_spared = False
+        try:
+            async with asyncio.timeout(STATEMENT_SECONDS):
+                is_spared = not await self._store.sample_depth(apart_ms=int(self.every * APART * 1000))
+        finally:  # what failed may have taken longest
+            if not is_spared:
+                took = self._clock.monotonic() - began
+                self.every = min(max(self._usually_every, took * SHARE), LONGEST_PAUSE)
+        return not is_spared
