@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
@@ -20,7 +21,7 @@ async def depths(store: Store, **which: str) -> list[float | None]:
     return shown[first:]
 
 
-async def wait(store: Store, count: int, **fields: object) -> None:
+async def wait(store: Store, count: int, **fields: Any) -> None:
     await store.submit([accept(request(**fields), id=new_id()) for _ in range(count)])
 
 

@@ -288,7 +288,7 @@ async def test_what_waits_is_counted_by_reading_it_once_and_not_at_all_if_somebo
     await prepare(connection)
     await connection.execute(f"PREPARE hot_sample_depth AS {SQL['sample_depth'].text}")
 
-    async def reads() -> float:
+    async def reads() -> Any:
         found = await plan_of(connection, "sample_depth", "ANALYZE, TIMING OFF")
         live = [node for node in found if node.get("Relation Name") == "task_live"]
         return sum(
