@@ -1,7 +1,7 @@
 """Sample depth: note now and then how many tasks wait, for the charts.
 
 Counting all that wait looks at each of them, so one scheduler does it for all, three times a minute, and the longer it
-takes the less often: a hundredth of the time goes into it at most. While no scheduler runs there are no samples, and
+takes the less often: a twentieth of the time goes into it at most. While no scheduler runs there are no samples, and
 the charts show a gap.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from drumline.core.clock import Clock
 from drumline.ports.stats import Stats
 
-SHARE: Final = 100
+SHARE: Final = 20
 """How many times longer than it took the next one is put off."""
 LONGEST_PAUSE: Final = 300.0
 """So that in ten minutes, the wider of the buckets, there is always a sample."""
