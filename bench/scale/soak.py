@@ -76,7 +76,7 @@ async def _soak(scale: Scale, system: System, crew: Crew) -> dict[str, Any]:
 
 
 class Producer:
-    """Submits at a steady rate; if it cannot keep up, it does not make up for it."""
+    """Submits at a steady rate, and makes up for what a slow second held back."""
 
     def __init__(self, engine: Engine, rate: float) -> None:
         self._engine = engine
@@ -91,11 +91,12 @@ class Producer:
         while not self.is_over:
             await asyncio.sleep(TICK)
             now = time.monotonic()
-            owed = min(owed + (now - last) * self._rate, BATCH)
+            owed = min(owed + (now - last) * self._rate, MOST_WAITING)
             last = now
             count = int(owed)
             owed -= count
-            await self._engine.submissions.submit_many(self._requests[:count])
+            sizes = [min(BATCH, count - begun) for begun in range(0, count, BATCH)]
+            await asyncio.gather(*[self._engine.submissions.submit_many(self._requests[:size]) for size in sizes])
             self.submitted += count
 
 

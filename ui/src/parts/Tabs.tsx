@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import css from "./Tabs.module.css";
 
 export interface Tab {
@@ -14,10 +14,21 @@ interface Props {
   onChange: (id: string) => void;
 }
 
-/** A row of choices, one of them taken; arrow keys move. */
+/** A row of choices, one of them taken and in sight; arrow keys move. */
 export function Tabs({ label, tabs, current, onChange }: Props) {
+  const row = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice is another place to show
+  useEffect(() => {
+    const taken = row.current?.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (!row.current || !taken) return;
+    const [around, within] = [row.current.getBoundingClientRect(), taken.getBoundingClientRect()];
+    // The row alone is moved: scrollIntoView would move the page as well.
+    if (within.right > around.right || within.left < around.left)
+      row.current.scrollLeft += within.left - around.left - (around.width - within.width) / 2;
+  }, [current]);
   return (
     <div
+      ref={row}
       className={css.tabs}
       role="tablist"
       aria-label={label}
