@@ -20,6 +20,8 @@ from tests.postgres.conftest import LIMITED
 OUTSIDE = {
     # Who is who: asked for whoever knocks, many at a time.
     "find_keys", "find_tenants",
+    # How often each key knocked: written for all keys together, every few seconds.
+    "note_uses",
     # Find ids: what stands behind them is then looked up within.
     "find_by_job", "find_by_key", "find_by_state", "find_by_tag", "find_by_worker", "find_in_lanes", "find_tasks",
     "find_dead_letters", "find_dead_letters_of_causes", "find_dead_letters_of_job",
