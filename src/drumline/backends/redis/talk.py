@@ -6,6 +6,7 @@ task is waited for all that time. So once a connection stands, its transport is 
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ Heard = Callable[[str, str], None]
 """Called with a channel and a message."""
 
 
-class Speech(asyncio.Protocol):
+class Speech(asyncio.Protocol, ABC):
     """A connection whose transport speaks with this object. `said` and `lost` are for those who know what to do."""
 
     def __init__(self, connection: AbstractConnection) -> None:
@@ -46,13 +47,13 @@ class Speech(asyncio.Protocol):
         """Send words."""
         self._transport.write(words)
 
+    @abstractmethod
     def said(self, answer: Any) -> None:
         """Take one answer, or one message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lost(self, error: Exception) -> None:
         """Take note that there will be no more answers."""
-        raise NotImplementedError
 
     async def hang_up(self, pool: ConnectionPool) -> None:
         """Close the connection and give it back to its pool, which opens it again when it is needed."""
