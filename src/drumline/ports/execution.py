@@ -1,0 +1,124 @@
+"""What workers do with tasks: claim them, run them, and tell how that ended."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Raw, Struct
+
+from drumline.core.clock import Instant
+from drumline.core.dead_letter import Cause
+from drumline.core.errors import Fenced
+from drumline.core.ids import JobId, SessionId, TaskId
+from drumline.core.lease import Lease
+from drumline.core.outcome import ErrorInfo
+from drumline.core.progress import ProgressNote
+from drumline.core.shares import Share
+from drumline.core.state import Act, State
+from drumline.core.task import ClaimedTask, TaskOptions
+from drumline.ports.hint import NO_EFFECTS, Effects, Hint
+from drumline.ports.outputs import Artifact, LogChunk
+
+
+class ClaimRequest(Struct, frozen=True, kw_only=True):
+    """A session asks for up to `limit` tasks.
+
+    `nonce` is random and new for each claim; a claim whose answer was lost is repeated with the same nonce and
+    `again` set, and gets the same tasks. `hints` narrows the choice to these tasks; without hints the store
+    chooses by itself, and among tenants by their `shares`.
+    """
+
+    session: SessionId
+    nonce: int
+    limit: int
+    queues: tuple[str, ...]
+    names: tuple[str, ...]
+    tenant: str | None = None
+    hints: tuple[TaskId, ...] | None = None
+    again: bool = False
+    shares: tuple[Share, ...] = ()
+    waits: bool = False
+    """Whether the session will wait if there is nothing: the queue may then hand it the next task."""
+    limited: bool = False
+    """Ask for tasks under flow limits, and for no others; without it, for those that are under none."""
+
+
+class Claim(Struct, frozen=True):
+    """The answer to a claim: tasks, best first, and when the next one will be due if none is."""
+
+    tasks: tuple[ClaimedTask, ...]
+    next_due: Instant | None = None
+    left: tuple[Lease, ...] = ()
+    """What was leased besides and would have made the answer too large: whoever claimed has to release it."""
+
+
+class Standing(Struct, frozen=True):
+    """What the engine needs to decide about a failed attempt."""
+
+    failures: int
+    """How many attempts had failed before this one."""
+    options: TaskOptions
+
+
+class Settlement(Struct, frozen=True, kw_only=True, gc=False):
+    """How an attempt ended, decided: `act` is one of `core.state.SETTLING`."""
+
+    lease: Lease
+    act: Act
+    delay_ms: int = 0
+    """For `back_off` and `snooze`: how far from now the task is due again."""
+    result: Raw | None = None
+    error: ErrorInfo | None = None
+    job: JobId | None = None
+    """The job that the task belongs to, if whoever settles it knows: then it need not be looked for."""
+    cause: Cause | None = None
+    """For `fail`: what the dead letter says; made from the error if nobody has decided it."""
+
+
+class Settled(Struct, frozen=True, gc=False):
+    """A settlement that holds: the task's state after it, the hint if it was queued again, and what it led to."""
+
+    state: State
+    hint: Hint | None = None
+    effects: Effects = NO_EFFECTS
+
+
+class Executing(Protocol):
+    """What workers do with tasks."""
+
+    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
+        """Give each request due tasks that it can run, best score first, and lease them to its session.
+
+        Where several tenants have due tasks, those of whoever stands lowest come first (`core.shares`), each tenant's
+        own by their score. A task is leased to one session at a time: its state becomes running, its epoch rises, its
+        attempt number rises. A session that is not open gets nothing. Paused queues, other workers' names, and lanes
+        under flow limits are passed over.
+
+        A `limited` request is given tasks under flow limits instead, each with a slot in every limit that it is under.
+        No limit ever has more valid leases than it allows, nor more starts in any stretch of its period.
+        """
+        ...
+
+    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+        """Return where each leased task stands; None for a lease that is not current."""
+        ...
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Record how attempts ended.
+
+        Accepted only from the task's current lease, so a late worker can never overwrite a newer attempt. The
+        same settlement repeated gets the first answer again. An act that would queue a task whose cancellation
+        was asked for ends it as cancelled. `release` and `snooze` give the attempt number back.
+        """
+        ...
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep pieces of logs; a piece that is there already is kept once."""
+        ...
+
+    async def put_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Note how far attempts are, each lease once; of one that is not current nothing is kept."""
+        ...
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file under its task and name; a later one replaces it."""
+        ...

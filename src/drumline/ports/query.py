@@ -1,0 +1,90 @@
+"""Looking at tasks and queues as they stand."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from drumline.core.attempt import AttemptView
+from drumline.core.clock import Instant
+from drumline.core.ids import JobId, SessionId, TaskId
+from drumline.core.progress import Progress
+from drumline.core.state import Status
+from drumline.core.task import TaskView
+from drumline.ports.outputs import Artifact, ArtifactView, LogPage
+
+
+class TaskFilter(Struct, frozen=True, kw_only=True):
+    """Which tasks to list; what is None does not narrow."""
+
+    tenant: str | None = None
+    statuses: frozenset[Status] = frozenset()
+    queue: str | None = None
+    name: str | None = None
+    tag: str | None = None
+    idempotency_key: str | None = None
+    worker: SessionId | None = None
+    job: JobId | None = None
+
+
+class QueueView(Struct, frozen=True, kw_only=True):
+    """A queue as it stands."""
+
+    tenant: str
+    name: str
+    pending: int
+    queued: int
+    processing: int
+    oldest_due_at: Instant | None
+    is_paused: bool
+    reason: str | None = None
+
+
+class Querying(Protocol):
+    """Looking. Never changes anything. A `tenant` of None sees every tenant's; another's things are not there."""
+
+    async def now(self) -> Instant:
+        """Return the store's time."""
+        ...
+
+    async def get(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
+    ) -> list[TaskView | None]:
+        """Return tasks as they stand; None for those that do not exist (for this tenant)."""
+        ...
+
+    async def list_tasks(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+    ) -> list[TaskView]:
+        """Return tasks, newest first, starting below `before`."""
+        ...
+
+    async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
+        """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
+        ...
+
+    async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
+        """Return a task's executions, oldest first, the running one included."""
+        ...
+
+    async def read_log(
+        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
+    ) -> LogPage:
+        """Return what was logged after a cursor, of one attempt or of all."""
+        ...
+
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
+        """Return what files a task made."""
+        ...
+
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
+        """Return one file."""
+        ...
+
+    async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
+        """Return the queues that have tasks or are paused."""
+        ...
+
+    async def count_ahead(self, task: TaskView, *, limit: int) -> int:
+        """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
+        ...

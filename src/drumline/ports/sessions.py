@@ -1,0 +1,66 @@
+"""The registry of workers, and what becomes of the tasks of those that died."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.ports.hint import NO_EFFECTS, Effects, Hint
+
+
+class Reaped(Struct, frozen=True, kw_only=True):
+    """What a reap did: sessions closed, tasks queued again, tasks failed as poison, ghosts given back."""
+
+    sessions: tuple[SessionId, ...] = ()
+    requeued: tuple[Hint, ...] = ()
+    poisoned: tuple[TaskId, ...] = ()
+    ghosts: int = 0
+    effects: Effects = NO_EFFECTS
+
+
+class Sessions(Protocol):
+    """The registry of workers."""
+
+    async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
+        """Register a worker under an id that was never used before."""
+        ...
+
+    async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
+        """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
+        ...
+
+    async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
+        """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
+        ...
+
+    async def drain_session(self, session: SessionId) -> None:
+        """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
+        ...
+
+    async def close_session(self, session: SessionId) -> None:
+        """Note that a worker has left in order."""
+        ...
+
+    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
+        """Return the open sessions, and with `closed` those that ended lately too; of a tenant, those that serve it."""
+        ...
+
+    async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
+        """Return what each of these sessions can run; None for one that is not open."""
+        ...
+
+    async def beat_numbers(self) -> dict[SessionId, int]:
+        """Return the beat number of every open session."""
+        ...
+
+    async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
+        """Close the sessions whose beat number is still the one given, and free what no live session holds.
+
+        Running tasks of sessions that died are queued again with one crash more, or failed as poison when that
+        makes `poison_after`. Tasks that a session closed in order without settling, and tasks that an open session
+        was given but did not list in its last beat although it has beaten twice since, are released without
+        counting: their claim's answer was lost.
+        """
+        ...
