@@ -3,7 +3,9 @@
 import pytest
 
 from drumline.core.clock import Instant
-from drumline.core.stats import BOUNDS, MINUTE, Level, Measure, Stat, quantile, series
+from drumline.core.stats import BOUNDS, MINUTE, Level, Measure, Stat, Stretch, quantile, series
+
+THREE_MINUTES = Stretch(since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
 
 
 def test_a_quantile_lies_within_the_class_of_its_duration() -> None:
@@ -33,7 +35,7 @@ def test_what_took_longer_than_every_bound_has_a_quantile_too(share: float) -> N
 def test_empty_buckets_are_shown() -> None:
     stats = [Stat(at=Instant(MINUTE), measure=Measure.COMPLETED, count=3)]
 
-    points = series(stats, since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
+    points = series(THREE_MINUTES, stats, [])
 
     assert [(point.at, point.completed) for point in points] == [(0, 0), (MINUTE, 3), (2 * MINUTE, 0)]
 
@@ -41,6 +43,6 @@ def test_empty_buckets_are_shown() -> None:
 def test_a_level_is_the_mean_of_its_samples_and_unknown_without_any() -> None:
     levels = [Level(at=Instant(0), total=7, samples=2), Level(at=Instant(2 * MINUTE), total=0, samples=3)]
 
-    points = series([], levels, since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
+    points = series(THREE_MINUTES, [], levels)
 
     assert [point.depth for point in points] == [3.5, None, 0]

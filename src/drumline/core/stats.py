@@ -35,6 +35,21 @@ class Measure(IntEnum):
     """How long an execution took, by class of duration."""
 
 
+class Stretch(Struct, frozen=True, kw_only=True):
+    """Which figures: from one time to before another, in buckets of one width, and of which tasks.
+
+    What is None does not narrow.
+    """
+
+    since: Instant
+    until: Instant
+    step: int
+    """One of `STEPS`."""
+    tenant: str | None = None
+    queue: str | None = None
+    name: str | None = None
+
+
 class Stat(Struct, frozen=True, kw_only=True):
     """One figure: how often something happened in one bucket of time."""
 
@@ -92,18 +107,17 @@ class Series(Struct, frozen=True, kw_only=True):
     """How many tasks were due and waited to be run, on average; nothing where no sample was taken."""
 
 
-def series(
-    stats: list[Stat], levels: list[Level] | None = None, *, since: Instant, until: Instant, step: int
-) -> list[Series]:
-    """Return the figures of every bucket from one time to another, the empty ones included."""
-    depths = {level.at: level.total / level.samples for level in levels or ()}
+def series(stretch: Stretch, stats: list[Stat], levels: list[Level]) -> list[Series]:
+    """Return the figures of every bucket of a stretch of time, the empty ones included."""
+    step = stretch.step
+    depths = {level.at: level.total / level.samples for level in levels}
     buckets: dict[int, dict[tuple[Measure, int], int]] = {}
     for stat in stats:
         place = stat.at - stat.at % step
         counts = buckets.setdefault(place, {})
         counts[stat.measure, stat.duration] = counts.get((stat.measure, stat.duration), 0) + stat.count
-    first = since - since % step
-    return [_one(Instant(at), buckets.get(at, {}), depths.get(Instant(at))) for at in range(first, until, step)]
+    first = stretch.since - stretch.since % step
+    return [_one(Instant(at), buckets.get(at, {}), depths.get(Instant(at))) for at in range(first, stretch.until, step)]
 
 
 def _one(at: Instant, counts: dict[tuple[Measure, int], int], depth: float | None) -> Series:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from drumline.core.clock import Instant
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
-from drumline.core.stats import STEPS, Series, series
+from drumline.core.stats import STEPS, Series, Stretch, series
 from drumline.ports.stats import Stats
 from drumline.ports.store import Querying
 
@@ -47,11 +47,7 @@ class Figures:
         until = await self._store.now()
         since = Instant(until - millis(last))
         first = Instant(since - since % step)
-        stats = await self._store.read_stats(
-            since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name
-        )
-        levels = await self._store.read_depth(
-            since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name
-        )
-        points = tuple(series(stats, levels, since=first, until=Instant(until + 1), step=step))
-        return Chart(since=first, until=until, step=step, points=points)
+        stretch = Stretch(since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name)
+        stats = await self._store.read_stats(stretch)
+        levels = await self._store.read_depth(stretch)
+        return Chart(since=first, until=until, step=step, points=tuple(series(stretch, stats, levels)))

@@ -6,7 +6,7 @@ Only how many tasks wait is looked at now and then: see `sample_depth`.
 from typing import Protocol
 
 from drumline.core.clock import Instant
-from drumline.core.stats import Gathered, Level, Stat
+from drumline.core.stats import Gathered, Level, Stat, Stretch
 
 
 class Stats(Protocol):
@@ -20,17 +20,8 @@ class Stats(Protocol):
         """
         ...
 
-    async def read_stats(
-        self,
-        *,
-        since: Instant,
-        until: Instant,
-        step: int,
-        tenant: str | None = None,
-        queue: str | None = None,
-        name: str | None = None,
-    ) -> list[Stat]:
-        """Return the figures of a stretch of time in one of the widths `core.stats.STEPS`."""
+    async def read_stats(self, stretch: Stretch) -> list[Stat]:
+        """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
         ...
 
     async def sample_depth(self, *, apart_ms: int) -> bool:
@@ -41,16 +32,7 @@ class Stats(Protocol):
         """
         ...
 
-    async def read_depth(
-        self,
-        *,
-        since: Instant,
-        until: Instant,
-        step: int,
-        tenant: str | None = None,
-        queue: str | None = None,
-        name: str | None = None,
-    ) -> list[Level]:
+    async def read_depth(self, stretch: Stretch) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
         ...
 

@@ -2,13 +2,15 @@
 
 from typing import Final
 
+from msgspec import structs
+
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
 from drumline.backends.postgres.connection import Record
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat
+from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat, Stretch
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -52,28 +54,10 @@ class Stats(Access):
 
         return await self._database.transact(Line.EVENTS, count, repeat=True)
 
-    async def read_stats(
-        self,
-        *,
-        since: Instant,
-        until: Instant,
-        step: int,
-        tenant: str | None = None,
-        queue: str | None = None,
-        name: str | None = None,
-    ) -> list[Stat]:
-        """Return the figures of a stretch of time in one of the widths `core.stats.STEPS`."""
+    async def read_stats(self, stretch: Stretch) -> list[Stat]:
+        """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
         rows = await self._database.fetch(
-            Line.DESK,
-            "read_stats",
-            repeat=True,
-            within=tenant,
-            since=since,
-            until=until,
-            step=step,
-            tenant=tenant,
-            queue=queue,
-            name=name,
+            Line.DESK, "read_stats", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
         )
         return [
             Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
@@ -87,28 +71,10 @@ class Stats(Access):
         )
         return bool(rows)
 
-    async def read_depth(
-        self,
-        *,
-        since: Instant,
-        until: Instant,
-        step: int,
-        tenant: str | None = None,
-        queue: str | None = None,
-        name: str | None = None,
-    ) -> list[Level]:
+    async def read_depth(self, stretch: Stretch) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
         rows = await self._database.fetch(
-            Line.DESK,
-            "read_depth",
-            repeat=True,
-            within=tenant,
-            since=since,
-            until=until,
-            step=step,
-            tenant=tenant,
-            queue=queue,
-            name=name,
+            Line.DESK, "read_depth", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
         )
         return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
 

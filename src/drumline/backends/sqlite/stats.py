@@ -5,12 +5,14 @@ from bisect import bisect_right
 from collections import Counter
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
 from drumline.backends.sqlite.access import Access, batch_of, rows_of
 from drumline.backends.sqlite.statements import SQL
 from drumline.backends.sqlite.submitting import SUBMITTED
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat
+from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat, Stretch
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -73,18 +75,9 @@ class Stats(Access):
             for place, count in often.items()
         )
 
-    async def read_stats(
-        self,
-        *,
-        since: Instant,
-        until: Instant,
-        step: int,
-        tenant: str | None = None,
-        queue: str | None = None,
-        name: str | None = None,
-    ) -> list[Stat]:
-        """Return the figures of a stretch of time in one of the widths `core.stats.STEPS`."""
-        which = {"since": since, "until": until, "step": step, "tenant": tenant, "queue": queue, "name": name}
+    async def read_stats(self, stretch: Stretch) -> list[Stat]:
+        """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
+        which = structs.asdict(stretch)
         rows = await self._database.read(lambda connection: connection.execute(SQL["read_stats"], which).fetchall())
         return [
             Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
@@ -103,18 +96,9 @@ class Stats(Access):
         await self._change("add_depth", {"batch": batch, "now": now})
         return True
 
-    async def read_depth(
-        self,
-        *,
-        since: Instant,
-        until: Instant,
-        step: int,
-        tenant: str | None = None,
-        queue: str | None = None,
-        name: str | None = None,
-    ) -> list[Level]:
+    async def read_depth(self, stretch: Stretch) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
-        which = {"since": since, "until": until, "step": step, "tenant": tenant, "queue": queue, "name": name}
+        which = structs.asdict(stretch)
         rows = await self._database.read(lambda connection: connection.execute(SQL["read_depth"], which).fetchall())
         return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
 
