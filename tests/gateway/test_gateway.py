@@ -15,7 +15,7 @@ from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.engine.configuration import Standing
 from drumline.engine.engine import Engine
-from drumline.ports.gateway import Gateway, Report
+from drumline.ports.gateway import Acknowledged, Gateway, Report
 from drumline.ports.store import Artifact, LogChunk
 from tests.factories import request
 from tests.gateway.conftest import KEY
@@ -31,7 +31,7 @@ async def take(gateway: Gateway) -> Lease:
     return task.lease
 
 
-async def settle(gateway: Gateway, lease: Lease, outcome: Outcome) -> State | Fenced:
+async def settle(gateway: Gateway, lease: Lease, outcome: Outcome) -> Acknowledged:
     (answer,) = await gateway.settle([Report(lease, outcome)])
     return answer
 

@@ -204,6 +204,36 @@ async def test_our_worker_passes_over_what_later_servers_will_say(
         assert (await gateway.runtime_config()).settings == {}
 
 
+class Renaming(httpx.AsyncBaseTransport):
+    """A server that has a state more than we do."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._inner.handle_async_request(request)
+        body = await answer.aread()
+        return httpx.Response(answer.status_code, content=body.replace(b'"state":"queued"', b'"state":"parked"'))
+
+
+async def test_a_state_that_only_a_later_server_knows_is_taken_and_said_once(
+    wire: httpx.AsyncBaseTransport, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with RemoteGateway("http://drumline", api_key=KEY, transport=Renaming(wire)) as gateway:
+        session = await gateway.open_session(SPEC)
+        await submit(engine, 3)
+        snoozed, released, done = [task.lease for task in await gateway.claim(session, limit=3, wait=0)]
+
+        taken = await gateway.settle(
+            [Report(snoozed, Snoozed(60.0)), Report(released, Released()), Report(done, Succeeded())]
+        )
+
+    assert taken == [None, None, State.COMPLETED]
+    assert [record.getMessage() for record in caplog.records if "state_unknown" in record.msg] == [
+        "report.state_unknown: 'parked': taken, but the server is of a later version"
+    ]
+
+
 async def test_our_worker_works_with_the_first_server(wire: httpx.AsyncBaseTransport, engine: Engine) -> None:
     async with RemoteGateway("http://drumline", api_key=KEY, transport=Earlier(wire)) as gateway:
         await work_with(gateway, engine)

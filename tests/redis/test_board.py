@@ -171,6 +171,14 @@ async def test_a_status_is_read_from_the_board_and_else_from_the_store(engine: E
     assert await client.get(f"drumline:task:{task}:status") == "QUEUED"  # whoever looks may look again
 
 
+async def test_a_status_that_a_later_version_has_written_is_asked_of_the_store(engine: Engine, client: Redis) -> None:
+    task = (await engine.submissions.submit(request())).id
+    await written(engine)
+    await client.set(f"drumline:task:{task}:status", "PARKED")
+
+    assert await engine.queries.status(task) is Status.QUEUED
+
+
 async def test_a_tenant_sees_only_its_own_on_the_board_too(engine: Engine) -> None:
     task = (await engine.submissions.submit(request(), tenant="acme")).id
     await written(engine)

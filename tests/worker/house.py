@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from drumline.core.clock import ManualClock
 from drumline.core.codec import decode, encode
-from drumline.core.errors import Fenced, Unavailable
+from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
@@ -19,7 +19,7 @@ from drumline.core.state import State
 from drumline.core.task import ClaimedTask, TaskRequest, TaskView
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
-from drumline.ports.gateway import NOTHING_HELD, Report
+from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.app import Drumline
 from drumline.worker.executors.catalogue import BuiltIn, assemble
@@ -69,7 +69,7 @@ class Line:
         self._check()
         return await self._gateway.beat(beat)
 
-    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+    async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
         self._check()
         self.settled.append(list(reports))
         return await self._gateway.settle(reports)

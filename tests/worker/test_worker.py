@@ -13,7 +13,7 @@ from drumline.core.session import BEAT_EVERY, SESSION_TTL
 from drumline.core.state import State
 from drumline.core.task import TaskRequest
 from drumline.engine.gateway import LocalGateway
-from drumline.ports.gateway import Report
+from drumline.ports.gateway import Acknowledged, Report
 from drumline.ports.store import Artifact
 from drumline.sdk.context import Context, inject
 from drumline.worker.beats import ANSWER_SECONDS
@@ -316,7 +316,7 @@ async def test_a_success_is_not_failed_for_an_answer_that_is_no_word_on_it(
     answers = [passing("a proxy said so, or a key was being changed"), passing("and again")]
     settle = house.line.settle
 
-    async def refuse_at_first(reports: Sequence[Report]) -> list[State | Fenced]:
+    async def refuse_at_first(reports: Sequence[Report]) -> Sequence[Acknowledged]:
         if answers:
             raise answers.pop()
         return await settle(reports)

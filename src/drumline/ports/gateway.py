@@ -19,6 +19,10 @@ from drumline.ports.store import Artifact, LogChunk
 NOTHING_HELD: Final[Mapping[str, int]] = MappingProxyType({})
 
 
+Acknowledged = State | Fenced | None
+"""How a report was taken: the task's state after it, `Fenced`, or None for a state that only a later version knows."""
+
+
 class Report(Struct, frozen=True, gc=False):
     """A worker's word on how an attempt ended."""
 
@@ -62,7 +66,7 @@ class Gateway(Protocol):
         """Say what is held, and learn what was lost or should stop."""
         ...
 
-    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+    async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
         """Report ends of attempts; the answer is the task's state, or `Fenced` for a lease that is not current."""
         ...
 

@@ -16,9 +16,8 @@ from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import Failed, Outcome, Released, Succeeded
 from drumline.core.secret_references import has_secrets
-from drumline.core.state import State
 from drumline.core.task import ClaimedTask
-from drumline.ports.gateway import Gateway
+from drumline.ports.gateway import Acknowledged, Gateway
 from drumline.ports.tracing import NO_TRACER, Kind, Tracer, messaging
 from drumline.sdk.arguments import ENCODER
 from drumline.worker.executors.executor import Call
@@ -265,7 +264,7 @@ class Attempt:
                     return failure("ArtifactNotStored", message, permanent=permanent).outcome
         return outcome
 
-    def _acknowledged(self, answer: State | Fenced | None, error: BaseException | None) -> None:
+    def _acknowledged(self, answer: Acknowledged, error: BaseException | None) -> None:
         self._desk.holdings.drop(self)
         if isinstance(error, asyncio.CancelledError):
             return

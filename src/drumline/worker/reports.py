@@ -9,8 +9,7 @@ from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
-from drumline.core.state import State
-from drumline.ports.gateway import Gateway, Report, weight_of
+from drumline.ports.gateway import Acknowledged, Gateway, Report, weight_of
 from drumline.sdk.batcher import Batcher, Then, Weights
 from drumline.worker.link import Link
 
@@ -27,7 +26,7 @@ class Reports:
         self._attempts.begin(("succeeded",), ("failed",), ("released",))
         self._gateway = gateway
         self._link = link
-        self._batcher: Batcher[Report, State | Fenced] = Batcher(
+        self._batcher: Batcher[Report, Acknowledged] = Batcher(
             self._flush,
             name="reports",
             largest=largest,
@@ -40,15 +39,15 @@ class Reports:
         """Send more or fewer reports together from now on."""
         self._batcher.resize(largest)
 
-    async def report(self, lease: Lease, outcome: Outcome) -> State | Fenced:
-        """Return the task's state after the outcome was recorded, or `Fenced` if the lease was not current."""
+    async def report(self, lease: Lease, outcome: Outcome) -> Acknowledged:
+        """Return how the outcome was taken; `Fenced` if the lease was not current."""
         return await self._batcher.join(Report(lease, outcome))
 
-    def send(self, lease: Lease, outcome: Outcome, then: Then[State | Fenced]) -> None:
+    def send(self, lease: Lease, outcome: Outcome, then: Then[Acknowledged]) -> None:
         """Report without waiting; `then` is told the answer, or why there is none."""
         self._batcher.send(Report(lease, outcome), then)
 
-    async def _flush(self, reports: list[Report]) -> Sequence[State | Fenced]:
+    async def _flush(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:
             answers = await self._settle(reports)
         except Unavailable:
@@ -61,11 +60,11 @@ class Reports:
             self._attempts.add(count, (outcome.__name__.lower(),))
         return answers
 
-    async def _settle(self, reports: list[Report]) -> Sequence[State | Fenced]:
+    async def _settle(self, reports: list[Report]) -> Sequence[Acknowledged]:
         # Repeating is safe: the same settlement gets the first answer again.
         return await self._link.ask(lambda: self._ask(reports), seconds=SETTLE_SECONDS)
 
-    async def _ask(self, reports: list[Report]) -> Sequence[State | Fenced]:
+    async def _ask(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:
             return await self._gateway.settle(reports)
         except Invalid:
@@ -75,7 +74,7 @@ class Reports:
             # attempt that has succeeded must not be failed for it.
             raise Unavailable(f"{type(error).__name__}: {error}") from error
 
-    async def _settle_refused(self, report: Report, error: Exception) -> State | Fenced:
+    async def _settle_refused(self, report: Report, error: Exception) -> Acknowledged:
         """Fail a task whose outcome the engine will not take, so that it does not stay running for ever."""
         _log.error("report.refused: task %s: %s", report.lease.task, error)
         info = ErrorInfo("OutcomeRefused", f"the engine did not take the outcome: {error}")

@@ -41,6 +41,8 @@ CATCH_UP_SECONDS: Final = 10.0
 DOUBT_MS: Final = LIVE_MS + 5_000
 """Longer than a status that may change is kept, by more than it takes to tell the doubt."""
 
+_STATUSES: Final = {status.value: status for status in Status}
+
 Entry = Note | JobNote | LetterNote | LogChunk | TaskId
 
 
@@ -124,7 +126,7 @@ class RedisBoard:
             return [None] * len(tasks)
         doubt, *found = answers
         is_in_doubt = doubt is not None or self._is_in_doubt
-        statuses = [None if word is None else Status(word) for word in found]
+        statuses = [_STATUSES.get(word) for word in found]  # a word of a later version is for the store to explain
         return [None if status is None or (is_in_doubt and not is_ended(status)) else status for status in statuses]
 
     async def close(self) -> None:

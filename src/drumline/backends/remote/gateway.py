@@ -1,5 +1,6 @@
 """The gateway over HTTP: every call may be repeated, so a lost answer costs a round trip and nothing else."""
 
+import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -30,9 +31,8 @@ from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec
-from drumline.core.state import State
 from drumline.core.task import ClaimedTask
-from drumline.ports.gateway import NOTHING_HELD, Report
+from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.problems import error_of
 
@@ -43,6 +43,8 @@ ANSWER_SECONDS: Final = 25.0
 MOST_CLAIMED: Final = 1000
 LONGEST_WAIT: Final = 30.0
 _SESSIONS: Final = "/api/v1/worker/sessions"
+
+_log = logging.getLogger("drumline.worker")
 
 
 class RemoteGateway:
@@ -70,6 +72,8 @@ class RemoteGateway:
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
         """The claims whose answers were lost: the next claim of the session asks for those first."""
+        self._later_words: set[str | None] = set()
+        """The states that we have no word for: servers may be of a later version than we are."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -142,11 +146,11 @@ class RemoteGateway:
         self.config_version = max(self.config_version, found.version)
         return RuntimeConfig(version=found.version, settings=found.settings)
 
-    async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
+    async def settle(self, reports: Sequence[Report]) -> list[Acknowledged]:
         """Report ends of attempts."""
         said = {"reports": [report_words(report.lease, report.outcome) for report in reports]}
         answer = await self._ask("POST", self._path(self._session, "settle"), SettledAnswer, said)
-        return [_settled(words) for words in answer.reports]
+        return [self._acknowledged(words) for words in answer.reports]
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
@@ -171,6 +175,18 @@ class RemoteGateway:
         """Leave in order."""
         self._unanswered.pop(session, None)
         await self._ask("DELETE", self._path(session), None)
+
+    def _acknowledged(self, words: SettledWords) -> Acknowledged:
+        if words.error is not None:
+            error = words.error.error()
+            if isinstance(error, Fenced):
+                return error
+            raise error
+        state = state_of(words.state)
+        if state is None and words.state not in self._later_words:
+            self._later_words.add(words.state)
+            _log.warning("report.state_unknown: %r: taken, but the server is of a later version", words.state)
+        return state
 
     def _path(self, session: SessionId, *parts: str) -> str:
         return "/".join((_SESSIONS, session_text(session), *(quote(part, safe="") for part in parts)))
@@ -205,12 +221,3 @@ class RemoteGateway:
         if reply.is_success:
             return reply.content
         raise error_of(reply.status_code, reply.content)
-
-
-def _settled(words: SettledWords) -> State | Fenced:
-    if words.error is None:
-        return state_of(words.state or "")
-    error = words.error.error()
-    if isinstance(error, Fenced):
-        return error
-    raise error

@@ -1,7 +1,7 @@
 """The worker protocol as the worker's side reads and writes it (docs/reference/worker-protocol.md)."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Raw, Struct, structs
 
@@ -108,6 +108,9 @@ class WorkerConfig(Struct, frozen=True):
     settings: dict[str, Any]
 
 
+_STATES: Final = {state.name.lower(): state for state in State}
+
+
 class SettledWords(Struct, frozen=True):
     """The answer to one report."""
 
@@ -143,9 +146,9 @@ def report_words(lease: Lease, outcome: Outcome) -> dict[str, Any]:
             return report | {"outcome": "stopped"}
 
 
-def state_of(word: str) -> State:
-    """Return the state behind its word."""
-    return State[word.upper()]
+def state_of(word: str | None) -> State | None:
+    """Return the state behind its word; None if only a later version has it."""
+    return _STATES.get(word or "")
 
 
 def progress_words(note: ProgressNote) -> dict[str, Any]:
