@@ -280,6 +280,26 @@ async def test_a_completed_job_cannot_be_cancelled(http: httpx.AsyncClient, ada:
 # -- look
 
 
+async def test_the_executions_of_a_jobs_tasks_are_listed_the_latest_first(http: httpx.AsyncClient, ada: Ada) -> None:
+    job = await submitted_job(http)
+    await run(ada, b"1")
+    await fail(ada)
+    path = f"/api/v1/jobs/{job['id']}/attempts"
+
+    everything = (await http.get(path)).json()
+    latest = (await http.get(path, params={"limit": 2})).json()
+
+    ran = [one for one in everything["items"] if one["started_at"]]
+    failed, completed = ran
+    assert (completed["key"], completed["outcome"], completed["reason"]) == ("a", "completed", None)
+    assert (failed["key"], failed["outcome"], failed["reason"]) == ("b", "failed", "boom")
+    assert failed["task_id"] == job["tasks"]["b"]
+    assert not everything["is_more"]
+    assert (latest["items"], latest["is_more"]) == (everything["items"][:2], len(everything["items"]) > 2)
+    assert (await http.get(f"/api/v1/jobs/{NOWHERE}/attempts")).status_code == 404
+    problem(await http.get(path, params={"limit": 1001}), 422, "invalid", "limit")
+
+
 async def test_the_graph_shows_edges_times_and_what_the_length_hung_on(http: httpx.AsyncClient, ada: Ada) -> None:
     job = await submitted_job(http)
     await run(ada, b"1", b"2", b'{"n": 3}', b"5")

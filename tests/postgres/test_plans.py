@@ -102,6 +102,7 @@ HOT: dict[str, dict[str, Any]] = {
     "lock_in_job": {"job": IDS[0]},
     "members": {"job": IDS[0]},
     "nodes": {"job": IDS[0]},
+    "job_attempts": {"job": IDS[0], "limit": 100},
     "results": {"jobs": IDS, "keys": ["a", "b"]},
     "running_in_jobs": {"ids": IDS},
     "deps": {"ids": IDS},
@@ -225,7 +226,7 @@ async def test_plans_made_on_empty_tables_are_right_for_large_ones(
 
 
 WITHIN = (
-    "get", "own_tasks", "attempts", "read_log", "artifact", "jobs", "nodes", "running_in_jobs", "deps",
+    "get", "own_tasks", "attempts", "read_log", "artifact", "jobs", "nodes", "job_attempts", "running_in_jobs", "deps",
     "get_dead_letters",
 )  # fmt: skip
 """What is asked all the time from within a tenant's wall."""

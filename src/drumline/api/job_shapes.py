@@ -6,13 +6,17 @@ from drumline.api.shapes import (
     BackoffBody,
     Moment,
     NotifyBody,
+    OutcomeWord,
     TaskIdText,
+    WorkerIdText,
     backoff_body,
     moment,
     notify_body,
 )
+from drumline.core.attempt import JobAttempt
 from drumline.core.clock import Instant, moment_of
 from drumline.core.graph import CriticalPath, critical_path
+from drumline.core.ids import session_text
 from drumline.core.job import JobCounts, JobStatus, JobView, NodeView, RunIf
 from drumline.core.state import Status
 
@@ -79,6 +83,27 @@ class NodeBody(Struct, frozen=True, kw_only=True):
     cause: str | None
     slack: float
     is_critical: bool
+
+
+class JobAttemptBody(Struct, frozen=True, kw_only=True):
+    """One execution of a task of a job; `reason` is what the error says that it ended with."""
+
+    key: str
+    task_id: TaskIdText
+    attempt: int
+    epoch: int
+    outcome: OutcomeWord
+    worker: WorkerIdText | None
+    started_at: Moment | None
+    finished_at: Moment | None
+    reason: str | None
+
+
+class JobAttemptList(Struct, frozen=True):
+    """Executions of a job's tasks, the latest first; `is_more` if there were others before them."""
+
+    items: tuple[JobAttemptBody, ...]
+    is_more: bool
 
 
 class EdgeBody(Struct, frozen=True):
@@ -176,6 +201,21 @@ def _node_body(node: NodeView, path: CriticalPath, *, is_critical: bool, now: In
         cause=node.cause,
         slack=_seconds(path.slack[node.key]),
         is_critical=is_critical,
+    )
+
+
+def job_attempt_body(attempt: JobAttempt) -> JobAttemptBody:
+    """Return an execution as JSON shows it."""
+    return JobAttemptBody(
+        key=attempt.key,
+        task_id=attempt.task,
+        attempt=attempt.attempt,
+        epoch=attempt.epoch,
+        outcome=attempt.outcome.word,
+        worker=None if attempt.worker is None else session_text(attempt.worker),
+        started_at=moment(attempt.started_at),
+        finished_at=moment(attempt.finished_at),
+        reason=attempt.reason,
     )
 
 

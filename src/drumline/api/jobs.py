@@ -7,7 +7,15 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.job_notes import LONGEST_REASON
-from drumline.api.job_shapes import GraphBody, JobBody, JobList, graph_body, job_body
+from drumline.api.job_shapes import (
+    GraphBody,
+    JobAttemptList,
+    JobBody,
+    JobList,
+    graph_body,
+    job_attempt_body,
+    job_body,
+)
 from drumline.api.narrowing import check_job
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import decode_body, members_of
@@ -61,6 +69,12 @@ class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     idempotency_key: str | None = None
     limit: Annotated[int, Meta(ge=1)] = 100
     cursor: str | None = None
+
+
+class JobAttemptsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many executions to list."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
 
 
 class CancelJobRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,6 +145,12 @@ async def graph(call: Call[None, NoQuery]) -> Reply:
     view = await call.engine.jobs.get(job, tenant=call.tenant)
     nodes = await call.engine.jobs.nodes(job, tenant=call.tenant)
     return Reply(encode(graph_body(view, nodes, now=call.engine.clock.now())))
+
+
+async def attempts(call: Call[None, JobAttemptsQuery]) -> Reply:
+    """Return the executions of a job's tasks: those that run, then the one that ended last."""
+    found, is_more = await call.engine.jobs.attempts(job_of(call), limit=call.query.limit, tenant=call.tenant)
+    return Reply(encode(JobAttemptList(tuple(job_attempt_body(attempt) for attempt in found), is_more)))
 
 
 async def cancel_job(call: Call[CancelJobRequest, CancelQuery]) -> Reply:
@@ -220,6 +240,10 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/jobs/{id}/graph", handler=graph, tag=Tag.JOBS,
         summary="Look at a job's tasks and how they hang together", answer=GraphBody,
+    ),
+    Operation(
+        method="GET", path="/api/v1/jobs/{id}/attempts", handler=attempts, tag=Tag.JOBS,
+        summary="List the executions of a job's tasks, the latest first", query=JobAttemptsQuery, answer=JobAttemptList,
     ),
     Operation(
         method="POST", path="/api/v1/jobs/{id}/cancel", handler=cancel_job, tag=Tag.JOBS, summary="Cancel a job",

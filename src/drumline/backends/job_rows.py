@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from drumline.core.attempt import AttemptOutcome, JobAttempt
 from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode
 from drumline.core.errors import Conflict
@@ -221,3 +222,13 @@ def _instant(at: int | None) -> Instant | None:
 
 def _moment(at: int | None) -> str | None:
     return None if at is None else moment_of(Instant(at))
+
+
+def job_attempt(row: Iterable[Any]) -> JobAttempt:
+    """Return an execution of a task of a job from its row."""
+    key, task, epoch, attempt, outcome, session, started_at, finished_at, error = row
+    return JobAttempt(
+        key=key, task=TaskId(str(task)), epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
+        started_at=started_at, finished_at=finished_at,
+        reason=None if error is None else decode(error, ErrorInfo).message,
+    )  # fmt: skip

@@ -24,6 +24,7 @@ app.command("submit")(submit)
 app.command("graph")(graph)
 app.command("watch")(watch)
 
+MOST_ATTEMPTS = 1000
 STATUSES = ("PENDING", "PROCESSING", "COMPLETED", "FAILED", "CANCELLED")
 
 COLUMNS = (
@@ -71,13 +72,22 @@ def list_jobs(
 
 
 @app.command()
-def get(id: JobId, as_json: Json = False, fields: Fields = None, url: Url = None, api_key: Key = None) -> None:
+def get(
+    id: JobId,
+    attempts: Annotated[bool, typer.Option("--attempts", help="With --json: the latest executions too.")] = False,
+    as_json: Json = False,
+    fields: Fields = None,
+    url: Url = None,
+    api_key: Key = None,
+) -> None:
     """Show one job: how it stands, what failed and what runs."""
     from drumline.cli.client import connect
 
     client = connect(url, api_key)
     job = client.get(f"/jobs/{id}")
     if as_json or fields:
+        if attempts:
+            job["attempts"] = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS)["items"]
         print_json(next(picked([job], names)) if (names := Form(fields=fields).names) else job)
         return
     from drumline.cli.job_describing import print_job

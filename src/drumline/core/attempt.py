@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.ids import SessionId
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import TRANSITIONS, Act, State
 
@@ -74,3 +74,18 @@ class AttemptView(Struct, frozen=True, kw_only=True):
     started_at: Instant | None
     finished_at: Instant | None
     error: ErrorInfo | None = None
+
+
+class JobAttempt(Struct, frozen=True, kw_only=True):
+    """One execution of a task of a job, for people who look at many."""
+
+    key: str
+    task: TaskId
+    epoch: int
+    attempt: int
+    outcome: AttemptOutcome
+    worker: SessionId | None
+    started_at: Instant | None
+    finished_at: Instant | None
+    reason: str | None = None
+    """What the error says that it ended with."""

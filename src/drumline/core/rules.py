@@ -61,6 +61,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "GET /api/v1/jobs": _READ,
         "GET /api/v1/jobs/{id}": _READ,
         "GET /api/v1/jobs/{id}/graph": _READ,
+        "GET /api/v1/jobs/{id}/attempts": _READ,
         "POST /api/v1/jobs/{id}/cancel": Rule(Permission.TASKS_CONTROL, "job.cancel"),
         "POST /api/v1/jobs/{id}/resume": Rule(Permission.TASKS_CONTROL, "job.resume"),
         # Schedules. Whoever may write them may have any task made, whenever.

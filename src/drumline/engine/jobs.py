@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from drumline.core.attempt import JobAttempt
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Invalid, NotFound
 from drumline.core.ids import JobId, parse_job_id, parse_task_id
@@ -81,6 +82,12 @@ class JobDesk:
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
         return await self._store.nodes(job, tenant=tenant)
+
+    async def attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> tuple[list[JobAttempt], bool]:
+        """Return the latest executions of a job's tasks, and whether there are more; raises `NotFound`."""
+        self._check_limit(limit)
+        found = await self._store.job_attempts(job, limit=limit + 1, tenant=tenant)
+        return found[:limit], len(found) > limit
 
     async def results(
         self, job: JobId, *, limit: int = 100, cursor: str | None = None, tenant: str | None = None

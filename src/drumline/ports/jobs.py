@@ -14,6 +14,7 @@ from typing import Protocol
 
 from msgspec import Raw, Struct
 
+from drumline.core.attempt import JobAttempt
 from drumline.core.errors import Conflict, Invalid, KeyReused, NotFound
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus, JobView, NewJob, NodeView
@@ -87,6 +88,13 @@ class Jobs(Protocol):
 
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
+        ...
+
+    async def job_attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> list[JobAttempt]:
+        """Return up to `limit` executions of a job's tasks; raises `NotFound`.
+
+        Those that run come first, then the one that ended last.
+        """
         ...
 
     async def results(self, tasks: Sequence[tuple[JobId, str]]) -> list[Raw | None]:

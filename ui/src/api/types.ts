@@ -559,6 +559,25 @@ export type ItemList = {
 /** What became of one task of a bulk operation. */
 export type ItemOutcome = "waiting" | "done" | "skipped" | "failed";
 
+/** One execution of a task of a job; `reason` is what the error says that it ended with. */
+export type JobAttemptBody = {
+  key: string;
+  task_id: string;
+  attempt: number;
+  epoch: number;
+  outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed";
+  worker: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+  reason: string | null;
+};
+
+/** Executions of a job's tasks, the latest first; `is_more` if there were others before them. */
+export type JobAttemptList = {
+  items: JobAttemptBody[];
+  is_more: boolean;
+};
+
 /** A job as it stands. `waits_for` is the number of jobs that have to complete before it begins. */
 export type JobBody = {
   id: string;
@@ -1814,6 +1833,12 @@ export interface Operations {
     query: Record<never, never>;
     body: undefined;
     answer: GraphBody;
+  };
+  "GET /api/v1/jobs/{id}/attempts": {
+    params: { id: string };
+    query: { limit?: number | undefined };
+    body: undefined;
+    answer: JobAttemptList;
   };
   "POST /api/v1/jobs/{id}/cancel": {
     params: { id: string };

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
+from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_attempt, job_row, job_view
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line
+from drumline.core.attempt import JobAttempt
 from drumline.core.codec import decode
 from drumline.core.errors import NotFound
 from drumline.core.ids import JobId, TaskId
@@ -64,13 +65,16 @@ class QueryingJobs(Access):
 
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
-        jobs = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=[job])
-        found = [job_row(row) for row in jobs]
-        if not found or tenant not in {None, found[0].tenant}:
-            raise NotFound(f"there is no job {job}", field="id")
+        await self._check_job(job, tenant)
         rows = await self._database.fetch(Line.DESK, "nodes", repeat=True, within=tenant, job=job)
         lanes = await self._lanes.lanes({row[2] for row in rows})
         return [_node(row, lanes[row[2]]) for row in rows]
+
+    async def job_attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> list[JobAttempt]:
+        """Return up to `limit` executions of a job's tasks; raises `NotFound`."""
+        await self._check_job(job, tenant)
+        rows = await self._database.fetch(Line.DESK, "job_attempts", repeat=True, within=tenant, job=job, limit=limit)
+        return [job_attempt(row) for row in rows]
 
     async def results(self, tasks: Sequence[tuple[JobId, str]]) -> list[Raw | None]:
         """Return what tasks of jobs, by their keys, gave back; None for one that has not completed."""
@@ -79,6 +83,11 @@ class QueryingJobs(Access):
         )
         found = {(str(job), key): Raw(result or b"null") for job, key, result in rows}
         return [found.get(task) for task in tasks]
+
+    async def _check_job(self, job: JobId, tenant: str | None) -> None:
+        rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=[job])
+        if not rows or tenant not in {None, job_row(rows[0]).tenant}:
+            raise NotFound(f"there is no job {job}", field="id")
 
     async def _deps(self, rows: Sequence[JobRow], tenant: str | None) -> dict[str, list[object]]:
         needed: defaultdict[str, list[object]] = defaultdict(list)

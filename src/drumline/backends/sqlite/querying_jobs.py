@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import Raw
 
-from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, job_row, job_view
+from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, job_attempt, job_row, job_view
 from drumline.backends.sqlite.access import Access, batch_of, rows_of
 from drumline.backends.sqlite.statements import SQL
+from drumline.core.attempt import JobAttempt
 from drumline.core.codec import decode
 from drumline.core.errors import NotFound
 from drumline.core.ids import JobId
@@ -49,10 +50,18 @@ class QueryingJobs(Access):
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
 
         def look(connection: sqlite3.Connection) -> list[NodeView]:
-            found = connection.execute(SQL["jobs"], {"ids": batch_of([job])}).fetchone()
-            if found is None or tenant not in {None, found[1]}:
-                raise NotFound(f"there is no job {job}", field="id")
+            _check(connection, job, tenant)
             return [_node(row) for row in rows_of(connection, "nodes", {"job": job})]
+
+        return await self._database.read(look)
+
+    async def job_attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> list[JobAttempt]:
+        """Return up to `limit` executions of a job's tasks; raises `NotFound`."""
+
+        def look(connection: sqlite3.Connection) -> list[JobAttempt]:
+            _check(connection, job, tenant)
+            rows = connection.execute(SQL["job_attempts"], {"job": job, "limit": limit})
+            return [job_attempt(row) for row in rows]
 
         return await self._database.read(look)
 
@@ -63,6 +72,12 @@ class QueryingJobs(Access):
         )
         found = {place: Raw((result or "null").encode()) for place, result in rows}
         return [found.get(place) for place in range(len(tasks))]
+
+
+def _check(connection: sqlite3.Connection, job: JobId, tenant: str | None) -> None:
+    found = connection.execute(SQL["jobs"], {"ids": batch_of([job])}).fetchone()
+    if found is None or tenant not in {None, found[1]}:
+        raise NotFound(f"there is no job {job}", field="id")
 
 
 def _view(connection: sqlite3.Connection, values: Sequence[Any], *, is_counted: bool) -> JobView:
