@@ -62,6 +62,50 @@ async def test_the_overview_charts_how_many_tasks_wait_and_leads_to_them(visitor
     await expect(someone.page).to_have_url(re.compile(r"/tasks\?.*status=queued"))
 
 
+async def test_a_queue_leads_to_its_own_charts(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/queues")
+    queue = someone.page.get_by_role("row").filter(has=someone.page.get_by_role("rowheader", name="mail"))
+
+    await queue.get_by_role("link", name="Charts").click()
+
+    which = someone.page.get_by_label("Charts of")
+    await expect(which).to_have_value("mail")
+    async with someone.page.expect_request(re.compile(r"/stats\?.*queue=newsletter")):
+        await which.select_option("newsletter")
+    waiting = someone.page.get_by_role("figure", name="Tasks waiting").get_by_role("link", name="Waiting now")
+    await waiting.click()
+    await expect(someone.page).to_have_url(re.compile(r"/tasks\?(?=.*status=queued)(?=.*queue=newsletter)"))
+
+
+async def test_the_events_of_a_job_tell_of_every_attempt(visitor: Visit, busy: Busy) -> None:
+    failing = {"command": ["false"], "retries": 1, "backoff": {"base": 0.1}}
+    _, job = busy.server.ask("POST", "/api/v1/jobs", {"name": "twice", "tasks": {"no": failing}})
+    busy.server.until_ended(job["tasks"]["no"], seconds=60.0)
+    someone = await visitor(busy.server)
+
+    await someone.open(f"/jobs/{job['id']}?tab=events")
+
+    await expect(someone.page.get_by_text("failed, and is tried again").first).to_be_visible()
+    starts = someone.page.get_by_role("table", name="Events of the job").get_by_text("started")
+    assert [words.rpartition("no ")[2] for words in await starts.all_inner_texts()] == ["started, attempt 2", "started"]
+
+
+async def test_the_hint_in_the_search_box_is_whole_on_a_phone(visitor: Visit, busy: Busy) -> None:
+    phone = await visitor(busy.server, viewport={"width": 360, "height": 780}, has_touch=True)
+    await phone.open("/tasks")
+
+    room, needed = await phone.page.get_by_role("searchbox", name="Search tasks").evaluate(
+        """box => {
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = getComputedStyle(box).font;
+          return [box.clientWidth, pen.measureText(box.placeholder).width];
+        }"""
+    )
+
+    assert 0 < needed <= room
+
+
 async def test_every_screen_fits_a_phone(visitor: Visit, busy: Busy) -> None:
     async def look(someone: Visitor, place: str) -> None:
         assert await someone.overflow() == [], place

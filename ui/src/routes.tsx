@@ -33,7 +33,8 @@ const home = createRoute({
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/overview",
-  validateSearch: (given: Record<string, unknown>): { last?: string } => texts(given, ["last"]),
+  validateSearch: (given: Record<string, unknown>): { last?: string; queue?: string } =>
+    texts(given, ["last", "queue"]),
   component: lazyRouteComponent(() => import("@/screens/overview/Overview"), "Overview"),
 });
 

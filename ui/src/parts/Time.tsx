@@ -2,15 +2,21 @@ import { useEffect, useReducer } from "react";
 import { usePreferences } from "@/preferences";
 import { between, clock, full, localZone, relative } from "./time";
 
+interface Props {
+  at: string | null | undefined;
+  /** By the clock, from now, or in words of one's own, which are asked for each second. */
+  as?: "clock" | "relative" | (() => string);
+}
+
 /** A moment, in the zone that the person has chosen; the pointer shows it in every way. */
-export function Time({ at, as = "clock" }: { at: string | null | undefined; as?: "clock" | "relative" }) {
+export function Time({ at, as = "clock" }: Props) {
   const { zone } = usePreferences();
-  useTick(as === "relative" && Boolean(at));
+  useTick(as !== "clock" && Boolean(at));
   if (!at) return <span>–</span>;
   const title = `${full(at, undefined)} ${localZone()}\n${full(at, "UTC")} UTC\n${relative(at)}`;
   return (
     <time dateTime={at} title={title}>
-      {as === "relative" ? relative(at) : clock(at, zone)}
+      {typeof as === "function" ? as() : as === "relative" ? relative(at) : clock(at, zone)}
     </time>
   );
 }

@@ -3,6 +3,7 @@ import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { call } from "@/api/client";
+import { useMedia } from "@/parts/media";
 import { say } from "@/parts/toasts";
 import { parseSearch, STATUSES, type TaskSearch, WORDS, writeSearch } from "@/search";
 import css from "./SearchBox.module.css";
@@ -33,6 +34,7 @@ export function SearchBox() {
 
   const last = text.split(/\s+/).at(-1) ?? "";
   const offered = useOffers(last, isOpen);
+  const isNarrow = useMedia("(max-width: 760px)");
 
   function take(offer: Offer) {
     const start = text.slice(0, text.length - last.length);
@@ -76,7 +78,7 @@ export function SearchBox() {
         ref={input}
         type="search"
         aria-label="Search tasks"
-        placeholder="status:failed queue:mail name:… or an id"
+        placeholder={isNarrow ? "Search tasks" : "status:failed queue:mail name:… or an id"}
         value={text}
         onChange={(event) => {
           setText(event.target.value);

@@ -1,6 +1,10 @@
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { call } from "@/api/client";
+import { every } from "@/api/queries";
 import type { JobBody } from "@/api/types";
 import { type Column, Rows } from "@/parts/Rows";
+import { Loading, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Time } from "@/parts/Time";
 import { type Happening, historyOf } from "./history";
@@ -14,9 +18,20 @@ interface Props {
   onSelect: (key: string) => void;
 }
 
-/** What happened in a job, the latest first. */
+const MOST = 1_000;
+
+/** What happened in a job, the latest first: every execution, or as many as are worth reading. */
 export function History({ job, nodes, selected, onSelect }: Props) {
-  const items = useMemo(() => historyOf(job, nodes), [job, nodes]);
+  const attempts = useQuery({
+    queryKey: ["job", job.id, "attempts"],
+    queryFn: ({ signal }) =>
+      call("GET /api/v1/jobs/{id}/attempts", { params: { id: job.id }, query: { limit: MOST }, signal }),
+    refetchInterval: every(job.finished_at ? false : 3_000),
+  });
+  const ran = attempts.data?.items;
+  const items = useMemo(() => historyOf(job, nodes, ran ?? []), [job, nodes, ran]);
+  if (attempts.isPending) return <Loading />;
+  if (attempts.isError) return <Trouble error={attempts.error} onRetry={() => void attempts.refetch()} />;
   const columns: Column<Happening>[] = [
     { name: "Status", width: "118px", cell: (one) => <Status of={one.status} small /> },
     {
@@ -47,9 +62,14 @@ export function History({ job, nodes, selected, onSelect }: Props) {
         label="Events of the job"
         items={items}
         columns={columns}
-        keyOf={(one) => `${one.at} ${one.key} ${one.words}`}
+        keyOf={(one) => one.id}
         onOpen={(one) => one.key !== null && onSelect(one.key)}
       />
+      {attempts.data.is_more && (
+        <p className={css.note}>
+          These are the latest {MOST.toLocaleString("en")} executions, and the last one of every other task.
+        </p>
+      )}
     </div>
   );
 }

@@ -1,8 +1,9 @@
-import type { JobBody } from "@/api/types";
+import type { JobAttemptBody, JobBody } from "@/api/types";
 import type { Node } from "./model";
 
 /** Something that happened to a job, or to one of its tasks. */
 export interface Happening {
+  id: string;
   at: string;
   /** The task it happened to; nothing for the job itself. */
   key: string | null;
@@ -10,32 +11,54 @@ export interface Happening {
   status: string;
 }
 
-const WORDS: Record<string, string> = {
-  COMPLETED: "completed",
-  FAILED: "failed",
-  CANCELLED: "was cancelled",
-  SKIPPED: "was skipped",
+/** How an execution ended, or a task or job that never ran: in words, and as the status that they stand for. */
+const ENDS: Record<string, [words: string, status: string]> = {
+  completed: ["completed", "COMPLETED"],
+  failed: ["failed", "FAILED"],
+  cancelled: ["was cancelled", "CANCELLED"],
+  skipped: ["was skipped", "SKIPPED"],
+  retried: ["failed, and is tried again", "QUEUED"],
+  snoozed: ["asked to run later", "QUEUED"],
+  released: ["was given back unfinished", "QUEUED"],
+  crashed: ["lost its worker", "QUEUED"],
 };
 
-/** What happened, the latest first. */
-export function historyOf(job: JobBody, nodes: Node[]): Happening[] {
-  const found: Happening[] = [{ at: job.created_at, key: null, words: "was submitted", status: "PENDING" }];
-  for (const node of nodes) {
-    const again = node.attempt > 1 ? `, attempt ${node.attempt}` : "";
-    if (node.started_at) {
-      found.push({ at: node.started_at, key: node.key, words: `started${again}`, status: "PROCESSING" });
-    }
-    const ended = WORDS[node.status];
-    if (node.finished_at && ended) {
-      const why = node.reason ? `: ${node.reason}` : "";
-      found.push({ at: node.finished_at, key: node.key, words: `${ended}${why}`, status: node.status });
-    }
+type Execution = Pick<JobAttemptBody, "key" | "attempt" | "epoch" | "started_at" | "finished_at" | "reason"> & {
+  outcome: string;
+};
+
+/** What happened, the latest first. Of a task without executions in the list, what is known of its last. */
+export function historyOf(job: JobBody, nodes: Node[], attempts: JobAttemptBody[]): Happening[] {
+  const listed = new Set(attempts.map((attempt) => attempt.key));
+  const known = nodes.filter((node) => !listed.has(node.key)).map(lastOf);
+  const found: Happening[] = [{ id: "made", at: job.created_at, key: null, words: "was submitted", status: "PENDING" }];
+  for (const one of [...known, ...[...attempts].reverse()]) found.push(...startAndEnd(one));
+  const [words] = ENDS[job.status.toLowerCase()] ?? [];
+  if (job.finished_at && words) {
+    found.push({ id: "ended", at: job.finished_at, key: null, words, status: job.status });
   }
-  const ended = WORDS[job.status];
-  if (job.finished_at && ended) found.push({ at: job.finished_at, key: null, words: ended, status: job.status });
   // What happened in the same millisecond keeps its order: a start before an end, the job's end last.
   return found
     .map((one, place) => ({ one, place }))
     .sort((a, b) => Date.parse(b.one.at) - Date.parse(a.one.at) || b.place - a.place)
     .map(({ one }) => one);
+}
+
+function lastOf(node: Node): Execution {
+  return { ...node, epoch: 0, outcome: node.status.toLowerCase() };
+}
+
+function startAndEnd({ key, attempt, epoch, outcome, started_at, finished_at, reason }: Execution): Happening[] {
+  const found: Happening[] = [];
+  const id = `${key}/${epoch}`;
+  if (started_at) {
+    const again = attempt > 1 ? `, attempt ${attempt}` : "";
+    found.push({ id: `${id}/start`, at: started_at, key, words: `started${again}`, status: "PROCESSING" });
+  }
+  const end = ENDS[outcome];
+  if (finished_at && end) {
+    const [words, status] = end;
+    found.push({ id: `${id}/end`, at: finished_at, key, words: reason ? `${words}: ${reason}` : words, status });
+  }
+  return found;
 }

@@ -8,6 +8,7 @@ import { Loading, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
+import { nextWords } from "@/screens/schedules/next";
 import css from "./Overview.module.css";
 import { urgent } from "./urgent";
 
@@ -42,7 +43,7 @@ export function LateSchedules() {
                 </Link>
               </th>
               <td>
-                <Time at={schedule.next_fire_at} as="relative" />
+                <Time at={schedule.next_fire_at} as={() => nextWords(schedule)} />
               </td>
               <td>{schedule.last_run?.status ? <Status of={schedule.last_run.status} small /> : "–"}</td>
               <td>

@@ -4,32 +4,28 @@ import { CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
 import { call } from "@/api/client";
 import { every, useRefreshOn } from "@/api/queries";
 import type { QueueBody, StatsBody, WorkerBody } from "@/api/types";
-import { Chart } from "@/parts/Chart";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Loading, Trouble } from "@/parts/States";
+import { Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
 import { Time } from "@/parts/Time";
-import { span } from "@/parts/time";
+import { Charts, RANGES, useStats } from "./Charts";
 import { healthOf } from "./health";
 import { LateSchedules } from "./LateSchedules";
 import css from "./Overview.module.css";
 import { TopFailures } from "./TopFailures";
 
 const SIGNS = { good: CircleCheck, warn: TriangleAlert, bad: OctagonAlert };
-const RANGES = ["15m", "1h", "6h", "24h", "7d"] as const;
 
 /** How it is going: one sentence, then the figures behind it. */
 export function Overview() {
-  const asked = useSearch({ from: "/overview" }).last;
+  const { last: asked, queue } = useSearch({ from: "/overview" });
   const last = RANGES.find((range) => range === asked) ?? "15m";
   const navigate = useNavigate();
-  const stats = useQuery({
-    queryKey: ["stats", last],
-    queryFn: ({ signal }) => call("GET /api/v1/stats", { query: { last }, signal }),
-    refetchInterval: every(10_000),
-  });
+  const go = (range: string, name: string | undefined) =>
+    void navigate({ to: "/overview", search: { last: range, ...(name ? { queue: name } : {}) }, replace: true });
+  const stats = useStats(last);
   const queues = useQuery({
     queryKey: ["queues"],
     queryFn: ({ signal }) => call("GET /api/v1/queues", { signal }),
@@ -50,7 +46,7 @@ export function Overview() {
           label="Time range"
           tabs={RANGES.map((range) => ({ id: range, label: range }))}
           current={last}
-          onChange={(range) => void navigate({ to: "/overview", search: { last: range }, replace: true })}
+          onChange={(range) => go(range, queue)}
         />
       </ScreenHead>
       {queues.data && workers.data && (
@@ -68,13 +64,12 @@ export function Overview() {
       {queues.data && workers.data && (
         <Numbers queues={queues.data.items} workers={workers.data.items} stats={stats.data} last={last} />
       )}
-      {stats.isPending ? (
-        <Loading />
-      ) : stats.isError ? (
-        <Trouble error={stats.error} onRetry={() => void stats.refetch()} />
-      ) : (
-        <Charts stats={stats.data} />
-      )}
+      <Charts
+        last={last}
+        queue={queue}
+        queues={queues.data?.items.map((one) => one.name) ?? []}
+        onQueue={(name) => go(last, name)}
+      />
       <div className={css.panels}>
         {queues.isError ? (
           <Trouble error={queues.error} onRetry={() => void queues.refetch()} />
@@ -129,77 +124,6 @@ function Figure({ to, label, value }: { to: { status: string }; label: string; v
       </Link>
     </li>
   );
-}
-
-function Charts({ stats }: { stats: StatsBody }) {
-  const times = stats.points.map((point) => point.at);
-  // The last bucket is still being filled: what is in it came in less time.
-  const filled = (Date.parse(stats.until) - Date.parse(times.at(-1) ?? stats.until)) / 1000;
-  const rate = (count: number, place: number) =>
-    count / (place === times.length - 1 ? Math.max(1, filled) : stats.step);
-  const ended = stats.points.map((point) => point.completed + point.failed);
-  return (
-    <div className={css.charts}>
-      <Chart
-        title="Tasks per second"
-        times={times}
-        format={numberText}
-        lines={(["submitted", "completed", "failed"] as const).map((name) => ({
-          name,
-          tone: name === "submitted" ? "queued" : name,
-          values: stats.points.map((point, place) => rate(point[name], place)),
-        }))}
-      />
-      <Chart
-        title="Tasks waiting"
-        times={times}
-        format={numberText}
-        aside={
-          <Link to="/tasks" search={{ status: "queued" }}>
-            Waiting now
-          </Link>
-        }
-        lines={[{ name: "due, not yet running", tone: "queued", values: stats.points.map((point) => point.depth) }]}
-      />
-      <Chart
-        title="Share that failed"
-        times={times}
-        format={(value) => `${Number.isInteger(value) ? value : value.toFixed(1)} %`}
-        lines={[
-          {
-            name: "failed",
-            tone: "failed",
-            values: stats.points.map((point, place) =>
-              ended[place] ? (100 * point.failed) / (ended[place] ?? 1) : null,
-            ),
-          },
-        ]}
-      />
-      <Chart
-        title="Waiting time"
-        times={times}
-        format={span}
-        lines={[
-          { name: "p50", tone: "queued", values: stats.points.map((point) => point.wait_p50) },
-          { name: "p95", tone: "cancelled", values: stats.points.map((point) => point.wait_p95) },
-        ]}
-      />
-      <Chart
-        title="Running time"
-        times={times}
-        format={span}
-        lines={[
-          { name: "p50", tone: "processing", values: stats.points.map((point) => point.run_p50) },
-          { name: "p95", tone: "cancelled", values: stats.points.map((point) => point.run_p95) },
-        ]}
-      />
-    </div>
-  );
-}
-
-function numberText(value: number): string {
-  if (value >= 100) return Math.round(value).toLocaleString("en");
-  return Number.isInteger(value) ? String(value) : value.toFixed(value < 1 ? 2 : 1);
 }
 
 function Waiting({ queues }: { queues: QueueBody[] }) {

@@ -1,6 +1,6 @@
 import type { ScheduleBody } from "@/api/types";
+import { isLate } from "@/screens/schedules/next";
 
-const LATE_MS = 10_000;
 const MOST = 6;
 
 /** Schedules that should have fired by now, the latest first, then those that fire next. */
@@ -9,5 +9,5 @@ export function urgent(schedules: ScheduleBody[], now = Date.now()): { schedule:
     .filter((schedule) => schedule.state === "active" && schedule.next_fire_at !== null)
     .sort((a, b) => Date.parse(a.next_fire_at ?? "") - Date.parse(b.next_fire_at ?? ""))
     .slice(0, MOST)
-    .map((schedule) => ({ schedule, isLate: now - Date.parse(schedule.next_fire_at ?? "") > LATE_MS }));
+    .map((schedule) => ({ schedule, isLate: isLate(schedule, now) }));
 }

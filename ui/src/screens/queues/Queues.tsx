@@ -42,7 +42,7 @@ export function Queues() {
         </Empty>
       ) : (
         <Panel flush label="Queues">
-          <Table head={["Queue", "Queued", "Pending", "Processing", "Oldest due", "State", ""]}>
+          <Table head={["Queue", "Queued", "Pending", "Processing", "Oldest due", "State", "Over time", ""]}>
             {queues.data.items.map((queue) => (
               <tr key={`${queue.tenant}/${queue.name}`}>
                 <th scope="row">
@@ -56,12 +56,17 @@ export function Queues() {
                 <td>
                   <Time at={queue.oldest_due_at} as="relative" />
                 </td>
-                <td>
+                <td className={css.state}>
                   {queue.is_paused ? (
                     <Mark tone="warn">Paused{queue.reason && `: ${queue.reason}`}</Mark>
                   ) : (
                     <Mark tone="good">Open</Mark>
                   )}
+                </td>
+                <td>
+                  <Link to="/overview" search={{ queue: queue.name }}>
+                    Charts
+                  </Link>
                 </td>
                 <td>
                   {!mayAct ? null : queue.is_paused ? (

@@ -14,6 +14,7 @@ import { Empty, Loading, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
+import { nextWords } from "./next";
 import { ScheduleSheet } from "./ScheduleSheet";
 import css from "./Schedules.module.css";
 
@@ -86,7 +87,7 @@ function Row({ schedule, mayWrite }: { schedule: ScheduleBody; mayWrite: boolean
       </th>
       <td className={css.words}>{schedule.words}</td>
       <td>
-        <Time at={schedule.next_fire_at} as="relative" />
+        <Time at={schedule.next_fire_at} as={() => nextWords(schedule)} />
       </td>
       <td>{schedule.last_run?.status ? <Status of={schedule.last_run.status} small /> : "–"}</td>
       <td>{schedule.runs.toLocaleString("en")}</td>
