@@ -1,5 +1,5 @@
 from random import Random
-from uuid import UUID
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import given
@@ -30,6 +30,17 @@ def test_ids_rise_within_one_millisecond_and_beyond_its_counter() -> None:
     made = [ids.next() for _ in range(10_000)]
 
     assert made == sorted(set(made))
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 4_096, 10_000])
+def test_ids_taken_at_once_rise_among_those_made_one_by_one(count: int) -> None:
+    ids = source()
+
+    made = [ids.next(), *ids.take(count), ids.next(), *ids.take(count), ids.next()]
+
+    assert len(made) == 3 + 2 * count
+    assert made == sorted(set(made))
+    assert {(len(each), UUID(each).version, UUID(each).variant) for each in made} == {(36, 7, RFC_4122)}
 
 
 def test_ids_rise_when_the_clock_steps_back() -> None:

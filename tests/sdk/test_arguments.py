@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from itertools import permutations
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -53,6 +54,9 @@ def add(a: int, b: int = 3) -> int:
     return a + b
 
 
+def seven(*, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0, g: int = 0) -> None: ...
+
+
 def loose(a, b="x"):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     return a, b
 
@@ -100,6 +104,21 @@ def test_a_call_becomes_an_object_of_its_arguments(args: Any, kwargs: Any, paylo
 def test_a_call_that_does_not_fit_fails_where_it_is_made(args: Any, kwargs: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         define(add).payload(*args, **kwargs)
+
+
+def test_calls_are_written_alike_however_many_forms_they_have_come_in() -> None:
+    names = "abcdefg"
+    task = define(seven)
+
+    for forms in permutations(names, 3):  # more than are remembered
+        given = {name: place for place, name in enumerate(forms)}
+        assert json.loads(bytes(task.payload(**given))) == given
+
+
+def test_a_parameter_may_begin_with_two_underscores() -> None:
+    def odd(first: int, __second: int) -> None: ...
+
+    assert json.loads(bytes(define(odd).payload(1, 2))) == {"first": 1, "__second": 2}
 
 
 def test_an_argument_that_is_not_json_is_named() -> None:

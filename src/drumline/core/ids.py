@@ -7,7 +7,7 @@ strictly so, which keeps the stores' primary keys append-only.
 import re
 from collections.abc import Callable
 from random import Random
-from typing import NewType
+from typing import NewType, cast
 
 from drumline.core.errors import Invalid
 
@@ -42,6 +42,24 @@ class IdSource:
 
     def next(self) -> TaskId:
         """Return an id greater than every id returned before."""
+        self._step()
+        if not self._tails:
+            self._tails = self._more_tails(_TAILS)
+        return TaskId(self._head + _DIGITS[self._counter] + self._tails.pop())
+
+    def take(self, count: int) -> list[TaskId]:
+        """Return as many ids as calls of `next` would, and look at the clock once for all of them."""
+        made: list[str] = []
+        while len(made) < count:
+            self._step()
+            digits = _DIGITS[self._counter : self._counter + count - len(made)]
+            tails = self._more_tails(len(digits))
+            made += [self._head + number + tail for number, tail in zip(digits, tails, strict=True)]
+            self._counter += len(digits) - 1
+        return cast("list[TaskId]", made)
+
+    def _step(self) -> None:
+        """Go on to the place of the next id."""
         ms = self._now()
         if ms > self._last_ms:
             self._begin(ms, self._random.getrandbits(_COUNTER_BITS - 1))
@@ -49,19 +67,16 @@ class IdSource:
             self._counter += 1
             if self._counter >> _COUNTER_BITS:
                 self._begin(self._last_ms + 1, 0)
-        if not self._tails:
-            self._tails = self._more_tails()
-        return TaskId(self._head + _DIGITS[self._counter] + self._tails.pop())
 
     def _begin(self, ms: int, counter: int) -> None:
         self._last_ms = ms
         self._counter = counter
         self._head = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7"
 
-    def _more_tails(self) -> list[str]:
+    def _more_tails(self, count: int) -> list[str]:
         """Return random ends: the digit of the variant and 60 bits."""
-        short = memoryview(self._random.randbytes(2 * _TAILS)).cast("H")
-        long = self._random.randbytes(6 * _TAILS).hex(" ", 6).split()
+        short = memoryview(self._random.randbytes(2 * count)).cast("H")
+        long = self._random.randbytes(6 * count).hex(" ", 6).split()
         return [f"8{_DIGITS[number & 0xFFF]}{digits}" for number, digits in zip(short, long, strict=True)]
 
 

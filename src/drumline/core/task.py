@@ -177,18 +177,20 @@ def accept(
     retry: RetryDefaults = DEFAULT_RETRY,
 ) -> NewTask:
     """Return the request as a task that can be stored, or raise `Invalid` naming the field at fault."""
-    if request.delay is not None and request.run_at is not None:
-        raise Invalid("cannot be given together with run_at", field="delay")
-    if request.idempotency_key is not None and request.idempotency_key_alias is not None:
-        raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
+    is_plain = _is_plain(request)
+    if not is_plain:
+        _check_words(request)
     payload = bytes(request.payload)
     check_json(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
+    lane = _lane(tenant, request.queue, request.name, request.priority)
+    if is_plain and retry is DEFAULT_RETRY and CARRIED_TRACE.get() is None:
+        return NewTask(id=id, lane=lane, payload=payload)
     key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
     return NewTask(
         id=id,
-        lane=_lane(tenant, request.queue, request.name, request.priority),
+        lane=lane,
         payload=payload,
-        options=None if _has_default_options(request, retry) else encode_options(options_of(request, retry)),
+        options=encode_options(options_of(request, retry)),
         run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
         delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
         idempotency_key=None if key is None else check_key(key),
@@ -202,18 +204,28 @@ def _lane(tenant: str, queue: str, name: str, priority: int | str) -> Lane:
     return Lane(tenant, check_queue(queue), check_name(name), parse_priority(priority))
 
 
-def _has_default_options(request: TaskRequest, retry: RetryDefaults) -> bool:
-    """Tell whether there is nothing to check or store of a request's options: by far the most common case."""
+def _is_plain(request: TaskRequest) -> bool:
+    """Tell whether a request says nothing but what to run, and in which lane: by far the most common case."""
     return (
-        request.retries is None
-        and retry is DEFAULT_RETRY
+        request.delay is None
+        and request.run_at is None
+        and request.retries is None
         and request.backoff is None
         and request.timeout is None
+        and request.idempotency_key is None
+        and request.idempotency_key_alias is None
         and not request.tags
         and not request.notify
         and request.limit_key is None
-        and CARRIED_TRACE.get() is None
     )
+
+
+def _check_words(request: TaskRequest) -> None:
+    """Raise `Invalid` for words that contradict each other."""
+    if request.delay is not None and request.run_at is not None:
+        raise Invalid("cannot be given together with run_at", field="delay")
+    if request.idempotency_key is not None and request.idempotency_key_alias is not None:
+        raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
 
 
 def encode_options(options: TaskOptions) -> bytes | None:

@@ -80,11 +80,11 @@ class Engine:
         self._noting = Noting(store, clock)
         self.effects = EffectDesk(store, self._offers, self._endings, note=self._noting.note_effects)
         self._noting.led_to = self.effects.follow
-        new_id = IdSource(clock.now, random).next
+        ids = IdSource(clock.now, random)
         self.submissions = Submissions(
             self._noting,
             self._offers,
-            new_id=new_id,
+            ids=ids,
             limits=limits,
             quotas=self.access.quotas,
             parallel=parallel,
@@ -110,10 +110,10 @@ class Engine:
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings)
         self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits, quotas=self.access.quotas)
-        self.bulk = BulkDesk(store, self._noting, self.control, new_id=new_id, limits=limits)
+        self.bulk = BulkDesk(store, self._noting, self.control, new_id=ids.next, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
         job_submissions = JobSubmissions(
-            store, self.effects, self._noting, new_id=new_id, limits=limits, quotas=self.access.quotas
+            store, self.effects, self._noting, new_id=ids.next, limits=limits, quotas=self.access.quotas
         )
         self.jobs = JobDesk(
             job_submissions,
@@ -125,14 +125,14 @@ class Engine:
         )
         self.figures, self.configuration = Figures(store), ConfigDesk(store)
         self.whys, self.feed = Whys(store), Feed(store)
-        self.subscriptions = SubscriptionDesk(store, new_id=new_id)
+        self.subscriptions = SubscriptionDesk(store, new_id=ids.next)
         self.deliveries = DeliveryDesk(store, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.
         self.firings = Firings(
             store, self._noting, self.effects, new_id=IdSource(clock.now, random).next, limits=limits
         )
         self.firings.parallel = parallel
-        self.schedules = ScheduleDesk(store, new_id=new_id, limits=limits, quotas=self.access.quotas)
+        self.schedules = ScheduleDesk(store, new_id=ids.next, limits=limits, quotas=self.access.quotas)
         self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)
         self.redaction = DEFAULT_REDACTION

@@ -1,10 +1,10 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
-from drumline.core.ids import TaskId
+from drumline.core.ids import IdSource, TaskId
 from drumline.core.limits import Limits
 from drumline.core.metrics import Metrics
 from drumline.core.secret_references import has_secrets
@@ -37,14 +37,14 @@ class Submissions:
         store: Submitting,
         offers: Offers,
         *,
-        new_id: Callable[[], TaskId],
+        ids: IdSource,
         limits: Limits,
         quotas: QuotaDesk,
         parallel: int = 1,
     ) -> None:
         self._store = store
         self._offers = offers
-        self._new_id = new_id
+        self._ids = ids
         self._limits = limits
         self._quotas = quotas
         self._retry = DEFAULT_TUNING.retry
@@ -75,7 +75,7 @@ class Submissions:
             return submitted
 
     async def _submit(self, request: TaskRequest, tenant: str) -> Submitted:
-        task = accept(request, id=self._new_id(), tenant=tenant, limits=self._limits, retry=self._retry)
+        task = accept(request, id=self._ids.next(), tenant=tenant, limits=self._limits, retry=self._retry)
         if has_secrets(task.payload):
             await self.secrets.check([Wanted(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
@@ -109,7 +109,7 @@ class Submissions:
         if self._quotas.has_none(tenant) and not _may_have_secrets(requests):
             return await self._submit_plain(requests, tenant)
         checked: list[NewTask | DrumlineError] = [
-            self._accept(request, number, tenant) for number, request in enumerate(requests)
+            self._accept(request, number, task_id, tenant) for number, request, task_id in self._numbered(requests)
         ]
         if any(isinstance(task, NewTask) and has_secrets(task.payload) for task in checked):
             checked = await self._with_secrets(checked, tenant)
@@ -130,8 +130,8 @@ class Submissions:
         refused: dict[int, DrumlineError] = {}
 
         def accepted() -> Iterator[NewTask]:
-            for number, request in enumerate(requests):
-                task = self._accept(request, number, tenant)
+            for number, request, task_id in self._numbered(requests):
+                task = self._accept(request, number, task_id, tenant)
                 if isinstance(task, NewTask):
                     yield task
                 else:
@@ -164,11 +164,19 @@ class Submissions:
             for number, task in enumerate(checked)
         ]
 
-    def _accept(self, request: TaskRequest | DrumlineError, number: int, tenant: str) -> NewTask | DrumlineError:
+    def _numbered(
+        self, requests: Sequence[TaskRequest | DrumlineError]
+    ) -> Iterator[tuple[int, TaskRequest | DrumlineError, TaskId]]:
+        """Return each request with its place, and with the id that its task will have."""
+        return zip(range(len(requests)), requests, self._ids.take(len(requests)), strict=True)
+
+    def _accept(
+        self, request: TaskRequest | DrumlineError, number: int, id: TaskId, tenant: str
+    ) -> NewTask | DrumlineError:
         if isinstance(request, DrumlineError):
             return _placed(request, number)
         try:
-            return accept(request, id=self._new_id(), tenant=tenant, limits=self._limits, retry=self._retry)
+            return accept(request, id=id, tenant=tenant, limits=self._limits, retry=self._retry)
         except Invalid as error:
             return _placed(error, number)
 

@@ -51,7 +51,7 @@ def argument_hook(value: Any) -> Any:
     return value.written() if isinstance(value, SecretName) else encode_hook(value)
 
 
-MOST_REMEMBERED: Final = 1_000
+MOST_REMEMBERED: Final = 200
 """Ways to call a function; a program has a few, but keywords can come in any order."""
 ENCODER: Final = msgspec.json.Encoder(enc_hook=encode_hook)
 _ARGUMENT_ENCODER: Final = msgspec.json.Encoder(enc_hook=argument_hook)
@@ -63,7 +63,7 @@ _ANY_DECODER: Final = msgspec.json.Decoder()
 def encode_arguments(value: Any) -> bytes:
     """Return arguments as JSON."""
     written = _ARGUMENT_ENCODER.encode(value)
-    return settled(written) if WORD in written else written
+    return settled(written) if written.find(WORD) >= 0 else written
 
 
 class Arguments:
@@ -93,30 +93,32 @@ class Arguments:
         positional_only = any(p.kind is Parameter.POSITIONAL_ONLY for p in named)
         self.is_plain = not (positional_only or self._rest or self._extra)
         """Whether every argument can be given by name."""
-        self._fitting: set[tuple[object, ...]] = set()
-        """Calls that were seen to fit: the number of positional arguments, and the names of the others."""
+        self._shapes: dict[tuple[object, ...], type[msgspec.Struct]] = {}
+        """Calls that were seen to fit, by the number of positional arguments and the names of the others."""
 
     # -- writing
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments) -> Raw:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
-        if (len(args), *kwargs) not in self._fitting and not self._fits(args, kwargs):
-            return _encoded(self._bound(args, kwargs), encode)
-        return _encoded(dict(zip(self._positional, args, strict=False), **kwargs), encode)
+        shape = self._shapes.get((len(args), *kwargs)) or self._shape_of(args, kwargs)
+        # A struct is filled and written faster than a dictionary of the same.
+        return _encoded(shape(*args, **kwargs) if shape else self._bound(args, kwargs), encode)
 
-    def _fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Tell whether each argument is for the parameter in its place, and none is missing; remember it if so."""
-        given = {*self._positional[: len(args)], *kwargs}
+    def _shape_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[msgspec.Struct] | None:
+        """Return a struct of a call's arguments and remember it, if each is for its parameter and none is missing."""
+        given = dict.fromkeys((*self._positional[: len(args)], *kwargs))
         is_fitting = (
             self.is_plain
             and len(args) <= len(self._positional)
             and kwargs.keys() <= self._keywords
             and len(given) == len(args) + len(kwargs)
-            and self._required <= given
+            and self._required <= given.keys()
+            and not any(name.startswith("__") for name in given)  # those no struct can have
         )
-        if is_fitting and len(self._fitting) < MOST_REMEMBERED:
-            self._fitting.add((len(args), *kwargs))
-        return is_fitting
+        if not is_fitting or len(self._shapes) >= MOST_REMEMBERED:
+            return None
+        shape = self._shapes[len(args), *kwargs] = msgspec.defstruct("call", list(given), gc=False)
+        return shape
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -233,11 +235,12 @@ def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[s
         raise TypeError(f"{task}: an annotation cannot be read at run time: {error}; import it for real") from error
 
 
-def _encoded(given: dict[str, Any], encode: Encode) -> Raw:
+def _encoded(given: dict[str, Any] | msgspec.Struct, encode: Encode) -> Raw:
     try:
         return Raw(encode(given))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise _unwritable(given, error, encode) from error
+        named = given if isinstance(given, dict) else msgspec.structs.asdict(given)
+        raise _unwritable(named, error, encode) from error
 
 
 def _unwritable(given: dict[str, Any], error: Exception, encode: Encode) -> Invalid:

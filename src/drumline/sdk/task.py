@@ -5,7 +5,6 @@ everything else is `Submittable`, which is also what `.options(…)` gives.
 """
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
 
@@ -48,13 +47,12 @@ class HasClient(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[R]):
+class Call(msgspec.Struct, Generic[R], frozen=True):
     """A call that is not submitted yet, for `submit_many` or as the first of a chain."""
 
     request: TaskRequest
     definition: TaskDefinition
-    app: HasClient = field(repr=False)
+    app: HasClient
 
     def then(self, task: "Submittable[Concatenate[R, Q], S]", /, *args: Q.args, **kwargs: Q.kwargs) -> "Chain[S]":
         """Return a chain: the task gets this call's result as its first argument, and these as the others."""

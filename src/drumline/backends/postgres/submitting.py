@@ -29,7 +29,7 @@ class Entries(NamedTuple):
     @property
     def are_keyless(self) -> bool:
         """Whether no task has an idempotency key."""
-        return all(task.idempotency_key is None for task in self.tasks)
+        return [task.idempotency_key for task in self.tasks].count(None) == len(self.tasks)
 
     def without(self, answers: Answers) -> "Entries":
         """Return those that have no answer yet."""
@@ -70,10 +70,11 @@ class Submitting(Access):
 
     def _stored(self, entries: Entries, now: int) -> list[Submitted | KeyReused]:
         answers: list[Submitted | KeyReused] = []
+        at = Instant(now)
         for task, lane in zip(entries.tasks, entries.lanes, strict=True):
             run_at = task.run_at
             if run_at is None:
-                answers.append(Submitted(task.id, Instant(now + task.delay_ms)))
+                answers.append(Submitted(task.id, Instant(now + task.delay_ms) if task.delay_ms else at))
                 continue
             answers.append(Submitted(task.id, run_at))
             if run_at < now:
