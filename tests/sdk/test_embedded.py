@@ -1,5 +1,7 @@
+import asyncio
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,17 @@ async def test_an_async_program_can_stay_connected_on_its_own_loop(tmp_path: Pat
 
         assert await handle.astatus() is Status.QUEUED
         assert "drumline-embedded" not in threads
+
+
+def test_loops_in_several_threads_submit_through_one_app(tmp_path: Path) -> None:
+    app = Drumline("test", data=tmp_path)
+
+    async def submit() -> list[str]:
+        handles = await asyncio.gather(*(app.asubmit_task("ping", {"n": n}) for n in range(100)))
+        return [handle.id for handle in handles]
+
+    with ThreadPoolExecutor(4) as pool:
+        ids = [each for made in pool.map(lambda _: asyncio.run(submit()), range(12)) for each in made]
+    app.close()
+
+    assert len(set(ids)) == 1_200
