@@ -310,17 +310,15 @@ async def test_those_of_many_for_whom_there_is_no_room_are_refused_and_the_other
 async def test_a_batcher_knows_its_loop_by_its_flights_and_no_other_thread_takes_it_for_theirs() -> None:
     gate = Gate(is_open=False)
     batcher = Batcher(gate, name="test")
-    assert not batcher.is_flying_here
+    before = batcher.is_flying_here
     first = asyncio.create_task(batcher.join(1))
     await steps()
-
-    assert batcher.is_flying_here
-    assert not await asyncio.to_thread(lambda: batcher.is_flying_here)
-
+    here, elsewhere = batcher.is_flying_here, await asyncio.to_thread(lambda: batcher.is_flying_here)
     gate.open.set()
     await first
     await batcher.drained()
-    assert not batcher.is_flying_here
+
+    assert (before, here, elsewhere, batcher.is_flying_here) == (False, True, False, False)
 
 
 def test_flights_of_a_loop_that_was_stopped_are_not_taken_for_those_of_the_next() -> None:
