@@ -305,36 +305,3 @@ async def test_those_of_many_for_whom_there_is_no_room_are_refused_and_the_other
 
     assert [answer for answer in answers if isinstance(answer, int)] == [10, 20, 30, 40, 50, 60]
     assert [type(answer) for answer in answers[6:]] == [Overloaded] * 4
-
-
-async def test_a_batcher_knows_its_loop_by_its_flights_and_no_other_thread_takes_it_for_theirs() -> None:
-    gate = Gate(is_open=False)
-    batcher = Batcher(gate, name="test")
-    before = batcher.is_flying_here
-    first = asyncio.create_task(batcher.join(1))
-    await steps()
-    here, elsewhere = batcher.is_flying_here, await asyncio.to_thread(lambda: batcher.is_flying_here)
-    gate.open.set()
-    await first
-    await batcher.drained()
-
-    assert (before, here, elsewhere, batcher.is_flying_here) == (False, True, False, False)
-
-
-def test_flights_of_a_loop_that_was_stopped_are_not_taken_for_those_of_the_next() -> None:
-    stopped, following = asyncio.new_event_loop(), asyncio.new_event_loop()
-    gate = Gate(is_open=False)
-    batcher = Batcher(gate, name="test")
-
-    async def look() -> bool:
-        await steps()
-        return batcher.is_flying_here
-
-    first = stopped.create_task(batcher.join(1))
-    assert stopped.run_until_complete(look())
-    assert not following.run_until_complete(look())
-
-    gate.open.set()
-    assert stopped.run_until_complete(first) == 10
-    stopped.close()
-    following.close()

@@ -8,7 +8,6 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from threading import get_ident
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -127,21 +126,11 @@ class Batcher(Generic[In, Out]):
         self._weight = 0
         self._flights: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop
-        self._thread = 0
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is in flight."""
         return not self._flights
-
-    @property
-    def is_flying_here(self) -> bool:
-        """Whether something is in flight on the event loop that runs in this thread.
-
-        Then this batcher is the right one for whoever runs on that loop, and nobody need ask which loop it is: up to
-        Python 3.11 that is a call to the system, and for thousands of callers at once it adds up.
-        """
-        return bool(self._flights) and self._thread == get_ident() and self._loop.is_running()
 
     def resize(self, largest: int) -> None:
         """Send larger or smaller batches from now on."""
@@ -252,7 +241,7 @@ class Batcher(Generic[In, Out]):
         self._count += len(group.items)
         self._weight += group.weight
         if len(self._flights) < self._parallel:
-            self._loop, self._thread = asyncio.get_running_loop(), get_ident()
+            self._loop = asyncio.get_running_loop()
             flight = self._loop.create_task(self._fly(), name=f"batch {self._name}")
             self._flights.add(flight)
             flight.add_done_callback(self._landed)
@@ -291,17 +280,17 @@ class Batcher(Generic[In, Out]):
             self._waiting.clear()
             self._count = self._weight = 0
             return everything
-        groups: list[_Waiting[In, Out]] = []
-        size = weight = 0
+        groups = [self._waiting.popleft()]
+        size, weight = len(groups[0].items), groups[0].weight
         while self._waiting:
             following = self._waiting[0]
-            larger, heavier = size + len(following.items), weight + following.weight
-            if groups and (larger > self._largest or heavier > HEAVIEST):
+            size, weight = size + len(following.items), weight + following.weight
+            if size > self._largest or weight > HEAVIEST:
                 break
-            size, weight = larger, heavier
             groups.append(self._waiting.popleft())
-        self._count -= size
-        self._weight -= weight
+        for group in groups:
+            self._count -= len(group.items)
+            self._weight -= group.weight
         return groups
 
     async def _send(self, groups: list[_Waiting[In, Out]]) -> None:

@@ -8,9 +8,9 @@ import asyncio
 import re
 import time
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
@@ -35,7 +35,8 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Submissions] = WeakKeyDictionary()
-        self._last = self._new_batcher()
+        self._last: tuple[Callable[[], asyncio.AbstractEventLoop | None], Submissions]
+        self._last = (lambda: None), self._new_batcher()
 
     def submit(self, request: TaskRequest) -> TaskId:
         """Store one task, or raise the reason why not."""
@@ -48,9 +49,10 @@ class Client:
 
     def joined(self, request: TaskRequest) -> "asyncio.Future[TaskId | DrumlineError]":
         """Do as `asubmit` does; the future gives the task's id, or the reason why not."""
-        batcher = self._last
-        if not batcher.is_flying_here:
-            batcher = self._batcher_on(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        last_loop, batcher = self._last
+        if last_loop() is not loop:
+            batcher = self._batcher_on(loop)
         return batcher.joined(request)
 
     def run(self, steps: Steps[T]) -> T:
@@ -98,7 +100,7 @@ class Client:
         batcher = self._batchers.get(loop)
         if batcher is None:
             batcher = self._batchers[loop] = self._new_batcher()
-        self._last = batcher
+        self._last = ref(loop), batcher
         return batcher
 
     def _new_batcher(self) -> Submissions:
