@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from bench.scale import fleet, kept, pinned, scheduled, soak
+from bench.scale import fleet, kept, pinned, prune, scheduled, soak
 from bench.scale.rack import Scale
 from bench.scale.report import show
 
@@ -17,6 +17,7 @@ TESTS: Final[dict[str, Callable[[Scale], dict[str, Any]]]] = {
     "kept": kept.run,
     "fleet": fleet.run,
     "soak": soak.run,
+    "prune": prune.run,
     "pinned": pinned.run,
 }
 

@@ -77,6 +77,52 @@ async def test_pruning_goes_in_batches(store: Store, clock: ManualClock) -> None
     assert batches == [2, 2, 1, 0]
 
 
+async def test_a_task_that_ends_after_younger_ones_were_pruned_is_pruned_in_its_turn(
+    store: Store, clock: ManualClock
+) -> None:
+    oldest = await submit(store)
+    young = [await submit(store) for _ in range(2)]
+    await store.cancel(young)
+    clock.advance(60)
+    first = [await store.prune(ended_before=clock.now(), limit=1) for _ in range(2)]
+    await store.cancel([oldest])
+    clock.advance(60)
+
+    then = await store.prune(ended_before=clock.now(), limit=1)
+
+    assert (first, then) == ([1, 1], 1)
+    assert await store.get([oldest]) == [None]
+
+
+async def test_every_batch_leaves_what_somebody_has_not_read(store: Store, clock: ManualClock) -> None:
+    position = await store.take_cursor("ada", holder=1, seconds=30) or 0
+    await store.cancel([await submit(store) for _ in range(3)])
+    await store.sequence()
+    await store.move_cursor("ada", holder=1, old=position, new=(await store.log_span()).last)
+    clock.advance(300)
+    unread = [await submit(store) for _ in range(3)]
+    await store.cancel(unread)
+    clock.advance(60)
+
+    batches = [await store.prune(ended_before=clock.now(), limit=1) for _ in range(5)]
+
+    assert batches == [1, 1, 1, 0, 0]
+    assert None not in await store.get(unread)
+
+
+async def test_pruning_leaves_another_tenants_key_alone_that_reads_the_same(store: Store, clock: ManualClock) -> None:
+    ended = await submit(store, tenant="acme", idempotency_key="k")
+    waiting = await submit(store, tenant="umbrella", idempotency_key="k")
+    await store.cancel([ended])
+    clock.advance(60)
+
+    await store.prune(ended_before=clock.now(), limit=100)
+
+    (again,) = await store.submit([accept(request(idempotency_key="k"), id=new_id(), tenant="umbrella")])
+    assert isinstance(again, Submitted)
+    assert (again.id, again.created) == (waiting, False)
+
+
 async def test_migrating_again_changes_nothing(store: Store) -> None:
     task = await submit(store)
 

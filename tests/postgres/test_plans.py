@@ -110,6 +110,9 @@ HOT: dict[str, dict[str, Any]] = {
     "dep_done": {"job": IDS[0], "needed": IDS[1]},
     "jobs_waiting_for": {"needed": IDS[0], "limit": 10},
     "prune_jobs": {"ids": IDS},
+    "lock_ended": {"above": IDS[0], "below": IDS[1], "before": 1, "limit": 100},
+    "lock_ended_jobs": {"before": 1, "limit": 100},
+    "prune": {"ids": IDS},
 }  # fmt: skip
 
 REAPING: dict[str, dict[str, Any]] = {

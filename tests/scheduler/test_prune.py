@@ -5,7 +5,7 @@ from datetime import timedelta
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.ports.store import TaskFilter
-from drumline.scheduler.prune import BEHIND_EVERY, MOST_BATCHES, Pruner
+from drumline.scheduler.prune import BEHIND_EVERY, BUSY_EVERY, MOST_BATCHES, Pruner
 from tests.scheduler.workers import open_worker, submit
 
 
@@ -61,6 +61,17 @@ async def test_the_next_pass_comes_soon_while_something_is_left(engine: Engine, 
     await pruner.pass_once()
 
     assert (behind, pruner.every) == (BEHIND_EVERY, 60)
+
+
+async def test_where_many_leave_they_leave_a_few_at_a_time(engine: Engine, clock: ManualClock) -> None:
+    await complete(engine, 5)
+    clock.advance(10)
+    pruner = Pruner(engine.store, retention=timedelta(seconds=1), batch=2, every=60)
+
+    many = (await pruner.pass_once(), pruner.every)
+    none = (await pruner.pass_once(), pruner.every)
+
+    assert (many, none) == ((5, BUSY_EVERY), (0, 60))
 
 
 async def test_a_retention_of_zero_keeps_everything(engine: Engine, clock: ManualClock) -> None:

@@ -94,6 +94,20 @@ class Known(NamedTuple):
     now: Now | None
 
 
+class Trail(NamedTuple):
+    """How far full batches of pruning have come that ask for the same: the next one does not look at that again.
+
+    It saves time and decides nothing. What they passed over, being locked, is found when somebody asks anew.
+    """
+
+    ended_before: Instant
+    """As it was asked for."""
+    before: Instant
+    """The same, or earlier if somebody has not read so far."""
+    above: str
+    """The last task that was pruned."""
+
+
 def prunable_before(ended_before: Instant, unread_since: int | None, unread: int) -> Instant:
     """Return the time before which tasks must have ended to be pruned: the one that is asked for, or an earlier one.
 

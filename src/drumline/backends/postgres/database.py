@@ -40,7 +40,8 @@ class Line(StrEnum):
     DESK = "desk"  # what people ask and do, logs and files
     EVENTS = "events"  # the log of what changed: long pages for those who pass it on
     SWEEP = "sweep"  # what the queue is made whole from, read off the index as by claims
-    BROAD = "broad"  # what looks at much: reap, prune, counts, lists
+    PRUNE = "prune"  # deletes by the thousand, planned like claims: nothing is found but by its key
+    BROAD = "broad"  # what looks at much: reap, counts, lists
 
 
 class Budget(Struct, frozen=True, kw_only=True):

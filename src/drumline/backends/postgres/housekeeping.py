@@ -1,16 +1,22 @@
 """Keeping the store itself in order: pruning, health."""
 
-from drumline.backends.events import UNREAD_LOOKED_AT, prunable_before
+from typing import Final
+
+from drumline.backends.events import UNREAD_LOOKED_AT, Trail, prunable_before
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line, Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.migrating import migrate
 from drumline.core.clock import Instant
-from drumline.core.ids import TaskId
+from drumline.core.ids import TaskId, id_above
+
+BELOW_ALL: Final = TaskId("00000000-0000-0000-0000-000000000000")
 
 
 class Housekeeping(Access):
     """`ports.store.Housekeeping` on PostgreSQL."""
+
+    _trail: Trail | None = None
 
     async def migrate(self) -> None:
         """Bring the schema to this version; safe to run anywhere, any number of times."""
@@ -18,20 +24,38 @@ class Housekeeping(Access):
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
+        trail, self._trail = self._trail, None
+        if trail is None or trail.ended_before != ended_before:
+            trail = await self._new_trail(ended_before)
 
-        async def delete(transaction: Transaction) -> int:
-            ((unread_since, unread),) = await transaction.fetch("unread_since", limit=UNREAD_LOOKED_AT)
-            before = prunable_before(ended_before, unread_since, unread)
-            tasks = await _tasks_of_ended_jobs(transaction, before, limit)
+        async def delete(transaction: Transaction) -> tuple[int, TaskId | None]:
+            tasks = await _tasks_of_ended_jobs(transaction, trail.before, limit)
             left = max(limit - len(tasks), 0)
-            rows = await transaction.fetch("lock_ended", below=_id_at(before), before=before, limit=left)
-            tasks += [task for (task,) in rows]
-            ((count,),) = await transaction.fetch("prune", ids=tasks)
-            await drop_dead_letters(transaction, tasks)
-            await transaction.fetch("prune_sessions", before=ended_before)
-            return int(count)
+            rows = await transaction.fetch(
+                "lock_ended", above=trail.above, below=id_above(trail.before), before=trail.before, limit=left
+            )
+            alone = [task for (task,) in rows]
+            ((count, unhappy),) = await transaction.fetch("prune", ids=tasks + alone)
+            if unhappy:
+                # By the index that suits their number now: a plan that is kept may have been made when there were none.
+                await transaction.run("SET LOCAL plan_cache_mode = force_custom_plan")
+                await drop_dead_letters(transaction, unhappy)
+            is_over = len(tasks) + len(alone) < limit
+            return int(count), None if is_over else TaskId(str(alone[-1])) if alone else trail.above
 
-        return await self._database.transact(Line.BROAD, delete)
+        count, last = await self._database.transact(Line.PRUNE, delete)
+        if last is not None:
+            self._trail = trail._replace(above=last)
+        else:
+            await self._database.fetch(Line.BROAD, "prune_sessions", repeat=True, before=ended_before)
+        return count
+
+    async def _new_trail(self, ended_before: Instant) -> Trail:
+        """Begin with the oldest task, and look how far the readers of the log have come."""
+        ((unread_since, unread),) = await self._database.fetch(
+            Line.PRUNE, "unread_since", repeat=True, limit=UNREAD_LOOKED_AT
+        )
+        return Trail(ended_before, prunable_before(ended_before, unread_since, unread), BELOW_ALL)
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page, or raise `Unavailable`."""
@@ -53,9 +77,3 @@ async def _tasks_of_ended_jobs(transaction: Transaction, before: Instant, limit:
             break
         jobs.append(job)
     return [task for (task,) in await transaction.fetch("prune_jobs", ids=jobs)] if jobs else []
-
-
-def _id_at(instant: Instant) -> TaskId:
-    """Return the first id that is above all those made by the given millisecond."""
-    text = f"{max(instant, 0) + 1:012x}"
-    return TaskId(f"{text[:8]}-{text[8:]}-7000-8000-000000000000")

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Any, Final
 
-from drumline.backends.events import UNREAD_LOOKED_AT, prunable_before
+from drumline.backends.events import UNREAD_LOOKED_AT, Trail, prunable_before
 from drumline.backends.sql_files import migrations
 from drumline.backends.sqlite.access import Access, batch_of
 from drumline.backends.sqlite.dead_letters import drop_dead_letters
@@ -19,19 +19,26 @@ BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_
 class Housekeeping(Access):
     """`ports.store.Housekeeping` on SQLite."""
 
+    _trail: Trail | None = None
+
     async def migrate(self) -> None:
         """Bring the schema to this version; safe to run anywhere, any number of times."""
         await self._database.write(_migrate)
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
-        ended_before = await self._read_before(ended_before)
-        whole = await self._database.read(lambda connection: _ended_jobs(connection, ended_before, limit))
-        pruned = await self._database.write(lambda connection: _prune_jobs(connection, ended_before, whole))
+        trail, self._trail = self._trail, None
+        if trail is None or trail.ended_before != ended_before:
+            trail = Trail(ended_before, await self._read_before(ended_before), "")
+        before = trail.before
+        whole = await self._database.read(lambda connection: _ended_jobs(connection, before, limit))
+        pruned = await self._database.write(lambda connection: _prune_jobs(connection, before, whole))
         # Looking may take long, when many old tasks still wait: a reader does it, so that no writer has to.
-        span = {"below": id_above(ended_before), "before": ended_before, "limit": max(limit - pruned, 0)}
+        span = {"above": trail.above, "below": id_above(before), "before": before, "limit": max(limit - pruned, 0)}
         rows = await self._database.read(lambda connection: connection.execute(SQL["ended_before"], span).fetchall())
-        return pruned + await self._database.write(lambda connection: _prune(connection, ended_before, rows))
+        if pruned + len(rows) >= limit:
+            self._trail = trail._replace(above=rows[-1][0]) if rows else trail
+        return pruned + await self._database.write(lambda connection: _prune(connection, before, rows))
 
     async def _read_before(self, ended_before: Instant) -> Instant:
         """Return the time before which tasks have ended whose events every consumer has passed on."""

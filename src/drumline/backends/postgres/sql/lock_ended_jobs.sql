@@ -3,7 +3,7 @@
 SELECT job.id, job.total FROM drumline.job
 WHERE
     job.finished_at < :before::int8
-    AND NOT EXISTS (SELECT FROM drumline.job_ripple AS ripple WHERE ripple.job_id = job.id)
+    AND NOT EXISTS (SELECT FROM drumline.job_ripple AS ripple WHERE ripple.job_id = job.id OFFSET 0)
 ORDER BY job.finished_at
 LIMIT :limit::int4
 FOR UPDATE SKIP LOCKED
