@@ -123,6 +123,17 @@ async def test_pruning_leaves_another_tenants_key_alone_that_reads_the_same(stor
     assert (again.id, again.created) == (waiting, False)
 
 
+async def test_tidying_keeps_every_task(store: Store) -> None:
+    waiting = await submit(store)
+    ended = await submit(store)
+    await store.cancel([ended])
+
+    await store.tidy(dead=0)
+
+    assert None not in await store.get([waiting, ended])
+    assert (await claim_one(store, await open_session(store))).lease.task == waiting
+
+
 async def test_migrating_again_changes_nothing(store: Store) -> None:
     task = await submit(store)
 

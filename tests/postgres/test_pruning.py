@@ -1,4 +1,4 @@
-"""Pruning waits for nobody, and misses nothing by that."""
+"""Pruning and tidying wait for nobody, and miss nothing by that."""
 
 import asyncio
 
@@ -6,7 +6,8 @@ import asyncpg
 
 from drumline.backends.postgres import PostgresStore
 from drumline.core.clock import LATEST, Instant
-from tests.factories import submit
+from tests.factories import claim, open_session, submit
+from tests.postgres.polling import until
 
 EVER = Instant(LATEST)
 """A time before which whatever has ended has ended."""
@@ -48,3 +49,29 @@ async def test_two_schedulers_prune_side_by_side_and_leave_nothing(store: Postgr
 
     assert sum(counts) + rest == len(tasks)
     assert await store.get(tasks) == [None] * len(tasks)
+
+
+async def test_the_room_of_tasks_that_have_ended_is_used_again(store: PostgresStore, postgres_url: str) -> None:
+    async def size() -> int:
+        return int(await connection.fetchval("SELECT pg_relation_size('drumline.task_live')"))
+
+    async def come_and_go() -> None:
+        await store.cancel([await submit(store) for _ in range(500)])
+
+    connection = await asyncpg.connect(postgres_url)
+    waiting = await submit(store)
+    await come_and_go()
+    await until(lambda: store.tidy(dead=400))
+    once = await size()
+    await come_and_go()
+    again = await size()
+    await connection.close()
+
+    assert again == once
+    assert [each.lease.task for each in await claim(store, await open_session(store))] == [waiting]
+
+
+async def test_a_few_dead_rows_are_left_to_autovacuum(store: PostgresStore) -> None:
+    await store.cancel([await submit(store) for _ in range(10)])
+
+    assert not await store.tidy(dead=1_000_000)

@@ -39,6 +39,7 @@ from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.sort import Sorter
 from drumline.scheduler.stats import Statistician
 from drumline.scheduler.stock import Stocktaker
+from drumline.scheduler.tidy import Tidier
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
@@ -190,6 +191,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Firer(engine.firings),
         Pruner(engine.store, retention=settings.retention),
         EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
+        Tidier(engine.store),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store, metrics=engine.metrics),
         DepthSampler(engine.store, clock=SystemClock()),

@@ -104,7 +104,19 @@ class Housekeeping(Protocol):
         ...
 
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
-        """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
+        """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many.
+
+        The oldest first, and none whose events somebody has yet to read. Whoever asks for the same again while batches
+        are full is led on from where the last one ended: what it passed over, for somebody acted on it just then, is
+        found when that is over and somebody begins anew.
+        """
+        ...
+
+    async def tidy(self, *, dead: int) -> bool:
+        """Make room usable again that more than so many dead rows take up among the tasks that have not ended.
+
+        Nothing is lost if nobody calls it: a store gets to it by itself, sooner or later. Tell whether there was any.
+        """
         ...
 
     async def check(self) -> dict[str, object]:

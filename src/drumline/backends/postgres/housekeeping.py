@@ -28,7 +28,7 @@ class Housekeeping(Access):
         if trail is None or trail.ended_before != ended_before:
             trail = await self._new_trail(ended_before)
 
-        async def delete(transaction: Transaction) -> tuple[int, TaskId | None]:
+        async def delete(transaction: Transaction) -> tuple[int, str | None]:
             tasks = await _tasks_of_ended_jobs(transaction, trail.before, limit)
             left = max(limit - len(tasks), 0)
             rows = await transaction.fetch(
@@ -41,7 +41,7 @@ class Housekeeping(Access):
                 await transaction.run("SET LOCAL plan_cache_mode = force_custom_plan")
                 await drop_dead_letters(transaction, unhappy)
             is_over = len(tasks) + len(alone) < limit
-            return int(count), None if is_over else TaskId(str(alone[-1])) if alone else trail.above
+            return int(count), None if is_over else str(alone[-1]) if alone else trail.above
 
         count, last = await self._database.transact(Line.PRUNE, delete)
         if last is not None:
@@ -56,6 +56,16 @@ class Housekeeping(Access):
             Line.PRUNE, "unread_since", repeat=True, limit=UNREAD_LOOKED_AT
         )
         return Trail(ended_before, prunable_before(ended_before, unread_since, unread), BELOW_ALL)
+
+    async def tidy(self, *, dead: int) -> bool:
+        """Make room usable again that more than so many dead rows take up; tell whether there was any."""
+        if not await self._database.is_direct():
+            return False  # a pooler hands out transactions, and a vacuum is none: autovacuum comes by, if not so soon
+        ((count,),) = await self._database.fetch(Line.BROAD, "dead_rows", repeat=True)
+        if count <= dead:
+            return False
+        await self._database.fetch(Line.BROAD, "vacuum_task_live", repeat=True)
+        return True
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page, or raise `Unavailable`."""
