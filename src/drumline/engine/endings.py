@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 
 class Endings:
@@ -11,7 +11,7 @@ class Endings:
     def __init__(self) -> None:
         self._watched: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
-    def ended(self, ids: Sequence[str]) -> None:
+    def ended(self, ids: Iterable[str]) -> None:
         """Tell those who wait that these may have ended: a cue to look, not a fact."""
         if not self._watched:
             return

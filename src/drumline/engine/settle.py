@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from msgspec import Raw
-
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
 from drumline.core.errors import Fenced
@@ -74,11 +72,11 @@ class Settlements:
     async def _flush(self, reports: list[Report]) -> list[State | Fenced]:
         failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
         standings = dict(zip(failed, await self._store.standing(failed), strict=True)) if failed else {}
-        decided = [self.decide(report, standings.get(report.lease)) for report in reports]
+        decided = [self.decide(report, standings.get(report.lease) if standings else None) for report in reports]
         answers = await self._store.settle(decided)
         self._count(decided, answers)
         self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
-        self._endings.ended([report.lease.task for report in reports])
+        self._endings.ended(report.lease.task for report in reports)
         return [answer.state if isinstance(answer, Settled) else answer for answer in answers]
 
     def _count(self, decided: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> None:
@@ -92,7 +90,9 @@ class Settlements:
         """Return what follows from a report, given where its task stands."""
         outcome = report.outcome
         if isinstance(outcome, Succeeded):  # first, and without a match: nearly all of them
-            return self._decide_success(report.lease, outcome.result)
+            if len(outcome.result) <= self._limits.result:
+                return Settlement(lease=report.lease, act=Act.COMPLETE, result=outcome.result)
+            outcome = _too_large(self._limits.result)
         match outcome:
             case Failed() as failed:
                 return self._decide_failure(report, failed, standing)
@@ -102,12 +102,6 @@ class Settlements:
                 return Settlement(lease=report.lease, act=Act.RELEASE)
             case Stopped():
                 return Settlement(lease=report.lease, act=Act.STOP)
-
-    def _decide_success(self, lease: Lease, result: Raw) -> Settlement:
-        if len(result) <= self._limits.result:
-            return Settlement(lease=lease, act=Act.COMPLETE, result=result)
-        error = ErrorInfo("ResultTooLarge", f"the result is more than {self._limits.result:,} bytes of JSON")
-        return Settlement(lease=lease, act=Act.FAIL, error=error, cause=cause_of(error, Reason.PERMANENT))
 
     def _decide_failure(self, report: Report, failed: Failed, standing: Standing | None) -> Settlement:
         error = _cut(failed.error, self._limits.error)
@@ -120,6 +114,11 @@ class Settlements:
         else:
             delay = millis(standing.options.backoff.delay(standing.failures + 1, self._random))
         return Settlement(lease=report.lease, act=Act.BACK_OFF, delay_ms=delay, error=error)
+
+
+def _too_large(largest: int) -> Failed:
+    """Return what a success is whose result cannot be kept."""
+    return Failed(ErrorInfo("ResultTooLarge", f"the result is more than {largest:,} bytes of JSON"), permanent=True)
 
 
 def _bounded_ms(seconds: float) -> int:

@@ -54,8 +54,10 @@ class Shares:
     def gave(self, session: SessionId, tasks: Iterable[ClaimedTask]) -> None:
         """Note what a worker was given."""
         held = dict(self._held.get(session, (0.0, {}))[1])
-        for tenant in [task.tenant for task in tasks]:
-            held[tenant] = held.get(tenant, 0) + 1
+        # Counted from the end on, and noted the other way round: whose task was given last comes last.
+        given = Counter(reversed([task.tenant for task in tasks]))
+        for tenant, count in reversed(given.items()):
+            held[tenant] = held.get(tenant, 0) + count
             self._turns[tenant] = None
             self._turns.move_to_end(tenant)
         while len(self._turns) > MOST_TENANTS:

@@ -91,14 +91,11 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
         self.on_artifact(name, data.encode() if isinstance(data, str) else bytes(data), content_type)
 
 
-class Later:
+class Later(Struct, eq=False):
     """A context that is made when somebody asks for it: most tasks never do."""
 
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], Context[Any]]) -> None:
-        self._make = make
-        self._made: Context[Any] | None = None
+    _make: Callable[[], Context[Any]]
+    _made: Context[Any] | None = None
 
     def context(self) -> Context[Any]:
         """Return it, the same one each time."""

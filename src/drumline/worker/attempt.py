@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cached_property, partial
 from typing import Any, Final
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from drumline.core.bound import CURRENT_BOUND
 from drumline.core.codec import check_json
@@ -33,6 +33,7 @@ from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason, outcome_of
 
 ARTIFACT_SECONDS: Final = 60.0
+NO_RESULT: Final = Succeeded()
 
 _log = logging.getLogger("drumline.worker")
 
@@ -51,31 +52,29 @@ class Desk:
         self.progress = ProgressBook(gateway, every=settings.progress_every)
         self.reports = Reports(gateway, self.link, metrics, largest=settings.report_batch)
 
+    def attempt(self, task: ClaimedTask, entry: Entry | None, session: SessionId, received: str | None) -> "Attempt":
+        """Return an attempt at a task, which is yet to be started."""
+        call = Call(task, self.logs.open(task.lease), self.progress, self.limits, self.stop_grace)
+        return Attempt(task.lease, session, task.tenant, self, entry, call, received)
+
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The loop that the worker runs on, asked for once: that is a call to the system."""
         return asyncio.get_running_loop()
 
 
-class Attempt:
+class Attempt(Struct, eq=False):
     """One execution of a task, from the claim's answer until its report is acknowledged."""
 
-    __slots__ = ("_call", "_desk", "_entry", "_is_executing", "_received", "_running", "lease", "session", "tenant")
-
-    def __init__(
-        self, task: ClaimedTask, entry: Entry | None, desk: Desk, *, session: SessionId, received: str | None = None
-    ) -> None:
-        self._received = received
-        self.lease: Lease = task.lease
-        self.session = session
-        self.tenant = task.tenant
-        self._desk = desk
-        self._entry = entry
-        self._call = Call(
-            task, desk.logs.open(task.lease), desk.progress, limits=desk.limits, stop_grace=desk.stop_grace
-        )
-        self._is_executing = False
-        self._running: asyncio.Task[None] | None = None
+    lease: Lease
+    session: SessionId
+    tenant: str
+    _desk: Desk
+    _entry: Entry | None
+    _call: Call
+    _received: str | None = None
+    _is_executing: bool = False
+    _running: asyncio.Task[None] | None = None
 
     def facts(self) -> dict[str, str | int]:
         """Return what log lines of this attempt have in common."""
@@ -117,7 +116,7 @@ class Attempt:
     async def _live(self) -> None:
         try:
             try:
-                outcome = await self._execute()
+                outcome = await (self._traced() if self._desk.tracer.is_on else self._executed())
             finally:
                 self._when_over(self._desk.holdings.free_slot)
             # What follows is the worker's own doing, and must not end up in the task's log.
@@ -146,18 +145,15 @@ class Attempt:
             # Nobody need wait for the acknowledgement; the lease is held until it is there.
             self._desk.reports.send(self.lease, outcome, self._acknowledged)
 
-    async def _execute(self) -> Outcome | None:
-        """Run the executor and decide what its end means; None if there is nothing to report."""
-        tracer = self._desk.tracer
-        if not tracer.is_on:
-            return await self._executed()
+    async def _traced(self) -> Outcome | None:
+        """Execute, and make a span of it."""
         task = self._call.task
         facts = messaging(
             "process", task.queue, messaging__message__id=task.lease.task, drumline__task__name=task.name,
             drumline__task__attempt=task.attempt,
         )  # fmt: skip
         links = (task.options.trace,) if task.options.trace else ()
-        with tracer.span(
+        with self._desk.tracer.span(
             f"process {task.name}", Kind.CONSUMER, parent=self._received, facts=facts, links=links
         ) as span:
             outcome = await self._executed()
@@ -167,13 +163,14 @@ class Attempt:
             return outcome
 
     async def _executed(self) -> Outcome | None:
+        """Run the executor and decide what its end means; None if there is nothing to report."""
         CURRENT_LOG.set(self._call.log)
         CURRENT_BOUND.set(self)
         outcome: Outcome | None = None
         self._is_executing = True
         try:
             if not self._call.is_stopping:  # it may have been stopped before its first step
-                outcome = await self._execute_entry()
+                outcome = self._succeeded(await self._execution())
         except asyncio.CancelledError:
             outcome = self._interrupted()
         except (KeyboardInterrupt, GeneratorExit):
@@ -189,35 +186,37 @@ class Attempt:
         # Whoever was told to stop and has ended was stopped, whatever it returned or raised on the way.
         return outcome_of(reason, timeout=self._call.timeout)
 
-    async def _execute_entry(self) -> Outcome:
+    def _execution(self) -> Awaitable[Any]:
+        """Return what executes the task: the executor itself, where nothing has to be seen to around it."""
         entry, call = self._entry, self._call
         if entry is None:
             raise failure("UnknownTask", f"this worker has no task named {call.task.name!r}")
-        gate = entry.gate
+        timeout_ms = call.task.options.timeout_ms
+        call.timeout = entry.timeout if timeout_ms is None else timeout_ms / 1000
+        if call.timeout is None and entry.gate is None and not has_secrets(bytes(call.task.payload)):
+            return entry.executor.execute(call)
+        return self._execute_within(entry)
+
+    async def _execute_within(self, entry: Entry) -> Any:
+        """Execute when the gate lets it pass, within its time, and with its secrets."""
+        call, gate = self._call, entry.gate
         if gate is not None:
             await gate.acquire()
-        timer = self._start_timer(entry.timeout)
+        seconds = call.timeout
+        timer = None if seconds is None else self._desk.loop.call_later(seconds, self.stop, StopReason.TIMED_OUT)
         try:
             if has_secrets(bytes(call.task.payload)):
                 await fill_in_call(call, self._desk.gateway, self._desk.link)
-            return self._succeeded(await entry.executor.execute(call))
+            return await entry.executor.execute(call)
         finally:
             if timer is not None:
                 timer.cancel()
             if gate is not None:
                 self._when_over(gate.release)
 
-    def _start_timer(self, default: float | None) -> asyncio.TimerHandle | None:
-        timeout_ms = self._call.task.options.timeout_ms
-        timeout = default if timeout_ms is None else timeout_ms / 1000
-        if timeout is None:
-            return None
-        self._call.timeout = timeout
-        return asyncio.get_running_loop().call_later(timeout, self.stop, StopReason.TIMED_OUT)
-
     def _succeeded(self, value: Any) -> Outcome:
         if value is None:
-            return Succeeded()
+            return NO_RESULT
         limits = self._desk.limits
         try:
             raw = ENCODER.encode(value)

@@ -28,9 +28,9 @@ class Holdings:
         self._capacity = capacity
         self._executing = 0
         self._held: dict[Lease, Attempt] = {}
-        self._wanted = 1
+        self._wanted = 0
+        """Free slots that somebody waits for; none if nobody does."""
         self._roomy = asyncio.Event()
-        self._roomy.set()
         self.empty = asyncio.Event()
         self.empty.set()
 
@@ -76,12 +76,14 @@ class Holdings:
     def free_slot(self) -> None:
         """Give a slot back: an execution has ended."""
         self._executing -= 1
-        self._look()
+        if self._wanted:
+            self._look()
 
     def drop(self, attempt: "Attempt") -> None:
         """Let a lease go: its report was acknowledged, or it is lost."""
         self._held.pop(attempt.lease, None)
-        self._look()
+        if self._wanted:
+            self._look()
         if not self._held:
             self.empty.set()
 
@@ -112,8 +114,8 @@ class Holdings:
             await happens(self._roomy, within=within)
 
     def _look(self) -> None:
-        if self._roomy.is_set():
-            return  # nobody waits, or whoever does has been told
+        """Tell whoever waits, once, when there is as much room as they want."""
         free = self.free
         if free >= self._wanted or (free > 0 and not self._executing):
+            self._wanted = 0
             self._roomy.set()

@@ -20,7 +20,7 @@ from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import Tracer
-from drumline.worker.attempt import Attempt, Desk
+from drumline.worker.attempt import Desk
 from drumline.worker.beats import Beats
 from drumline.worker.capture import captured
 from drumline.worker.claims import Claims
@@ -188,7 +188,7 @@ class Worker:
         )
 
     def _start(self, task: ClaimedTask, session: SessionId, received: str | None) -> None:
-        Attempt(task, self._executors.get(task.name), self._desk, session=session, received=received).start()
+        self._desk.attempt(task, self._executors.get(task.name), session, received).start()
 
     # -- the end
 

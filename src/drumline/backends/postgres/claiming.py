@@ -219,7 +219,7 @@ class Claiming(Limiting):
         lanes = await self._lanes.lanes({row[2] for row in rows})
         for row in rows:
             place, request = group[row[0] - 1]
-            taken[place].append(_ranked(row[1:], request.nonce, lanes))
+            taken[place].append(_ranked(row, request.nonce, lanes))
 
     async def _answers(self, taken: Mapping[int, list[Ranked]], next_due: Instant | None = None) -> dict[int, Claim]:
         """Return what requests were given as answers to them, best first and with the large payloads, if they fit."""
@@ -227,7 +227,7 @@ class Claiming(Limiting):
             ranked.sort()
         large = [task.lease.task for ranked in taken.values() for _, _, task in ranked if task.payload is LARGE]
         if not large:
-            return {place: Claim(tuple(task for _, _, task in ranked), next_due) for place, ranked in taken.items()}
+            return {place: Claim(tuple([task for _, _, task in ranked]), next_due) for place, ranked in taken.items()}
         rows = await self._database.fetch(Line.CLAIM, "large_payloads", repeat=True, ids=large, most=LARGEST_ANSWER)
         read = {TaskId(str(task)): Raw(payload) for task, payload in rows}
         return {place: _filled([task for _, _, task in ranked], read, next_due) for place, ranked in taken.items()}
@@ -236,7 +236,7 @@ class Claiming(Limiting):
         rows = await self._database.fetch(
             Line.CLAIM, "claimed_before", repeat=True, session=request.session, nonce=request.nonce
         )
-        lanes = await self._lanes.lanes({row[1] for row in rows})
+        lanes = await self._lanes.lanes({row[2] for row in rows})
         return [_ranked(row, request.nonce, lanes) for row in rows]
 
 
@@ -272,7 +272,7 @@ def _firsts(rows: Rows) -> dict[int, Place]:
 
 
 def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked:
-    task, number, due_at, epoch, attempt, payload, options = row
+    _, task, number, due_at, epoch, attempt, payload, options = row
     lane = lanes[number]
     id_ = TaskId(str(task))
     claimed = ClaimedTask(

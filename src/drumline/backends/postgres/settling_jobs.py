@@ -126,15 +126,15 @@ def end_columns(ending: Sequence[Ended], now: Instant | None, *, in_job: bool = 
     """Return the parameters of settle.sql."""
     # Sorted, so that no two settlements can wait for each other's tasks.
     ending = sorted(ending, key=lambda each: each[0].lease.task)
-    results = [None if (result := each.result) is None else bytes(result) for each, _ in ending]
+    leases, plains = [settlement.lease for settlement, _ in ending], [plain for _, plain in ending]
     return {
-        "ids": [settlement.lease.task for settlement, _ in ending],
-        **column("epochs", [settlement.lease.epoch for settlement, _ in ending]),
-        **column("nonces", [settlement.lease.nonce for settlement, _ in ending]),
-        **column("acts", [plain.act for _, plain in ending]),
-        **column("outcomes", [plain.outcome for _, plain in ending]),
-        **column("results", results),
-        **column("errors", [error_text(settlement.error) for settlement, _ in ending]),
+        "ids": [lease.task for lease in leases],
+        **column("epochs", [lease.epoch for lease in leases]),
+        **column("nonces", [lease.nonce for lease in leases]),
+        **column("acts", [plain.act for plain in plains]),
+        **column("outcomes", [plain.outcome for plain in plains]),
+        **column("results", [settlement.result for settlement, _ in ending]),
+        **column("errors", [(error := settlement.error) and error_text(error) for settlement, _ in ending]),
         "in_job": in_job,
         "now": now,
     }

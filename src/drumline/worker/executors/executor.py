@@ -25,39 +25,23 @@ MOST_ARTIFACTS: Final = 100
 _SEPARATOR: Final = re.compile(r"[/\\]")
 
 
-class Call:
+class Call(msgspec.Struct, eq=False):
     """One attempt, as its executor sees it."""
 
-    __slots__ = (
-        "_limits",
-        "_progress",
-        "_stop_grace",
-        "artifacts",
-        "lingering",
-        "log",
-        "mask",
-        "stopping",
-        "task",
-        "timeout",
-    )
-
-    def __init__(
-        self, task: ClaimedTask, log: AttemptLog, progress: ProgressBook, *, limits: Limits, stop_grace: float
-    ) -> None:
-        self.task = task
-        self.log = log
-        self._progress = progress
-        self.timeout: float | None = None
-        """Seconds that this attempt may take."""
-        self.stopping: StopReason | None = None
-        """Set before the executor is cancelled; read from any thread."""
-        self.lingering: asyncio.Future[Any] | None = None
-        """What still runs although the attempt was given up: its slot stays taken until it ends."""
-        self.artifacts: dict[str, Artifact] = {}
-        self.mask: Mask | None = None
-        """What to blot out of all that leaves the attempt, if it was given secrets."""
-        self._limits = limits
-        self._stop_grace = stop_grace
+    task: ClaimedTask
+    log: AttemptLog
+    _progress: ProgressBook
+    _limits: Limits
+    _stop_grace: float
+    timeout: float | None = None
+    """Seconds that this attempt may take."""
+    stopping: StopReason | None = None
+    """Set before the executor is cancelled; read from any thread."""
+    lingering: asyncio.Future[Any] | None = None
+    """What still runs although the attempt was given up: its slot stays taken until it ends."""
+    artifacts: dict[str, Artifact] = {}
+    mask: Mask | None = None
+    """What to blot out of all that leaves the attempt, if it was given secrets."""
 
     @property
     def grace(self) -> float:

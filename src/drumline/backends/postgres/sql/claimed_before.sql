@@ -1,5 +1,5 @@
 -- claim: what a session took with a claim whose answer was lost; no rows if the session is closed.
-SELECT live.id, live.lane, live.due_at, live.epoch, live.attempt, wide.payload, wide.options
+SELECT 1 AS request, live.id, live.lane, live.due_at, live.epoch, live.attempt, wide.payload, wide.options
 FROM drumline.claim
 CROSS JOIN LATERAL unnest(claim.tasks) AS given (id)
 CROSS JOIN LATERAL (
