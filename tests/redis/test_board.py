@@ -1,6 +1,7 @@
 """The read model: the keys and fields that were asked for, soon after the change, and never an old answer for long."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -300,6 +301,20 @@ async def test_a_board_that_rests_does_not_even_look_at_notes(redis_url: str) ->
     board._read()
 
     assert (at_first, len(looked)) == (3, 3)
+    await board.close()
+
+
+async def test_a_board_that_rested_in_vain_rests_longer_up_to_an_end(redis_url: str) -> None:
+    board = RedisBoard(redis_url, most_waiting=2)
+
+    def rest(*, after: float) -> float:
+        """Return how long a board rests that is told too much so long after its last rest."""
+        board._rests_until = began = time.monotonic() - after
+        board.note([note(new_id(), Status.QUEUED, Moment.SUBMITTED) for _ in range(5)])
+        board._read()
+        return round(board._rests_until - began - after, 1)
+
+    assert [rest(after=60), rest(after=0.2), rest(after=0.2), rest(after=0.2), rest(after=5)] == [1, 2, 4, 4, 1]
     await board.close()
 
 

@@ -2,10 +2,10 @@
 
 A note costs this process and Redis some forty microseconds. That is nothing at a hundred tasks a second, and twice the
 work itself at thirty thousand. So the board takes notes while it can keep up; when it cannot, it rests for a second
-and looks at none. A status that was left out would make an older one linger, so whenever something was left out or
-lost, the board says so under one key, for longer than a status that may change is kept: whatever could have been missed
-has expired by the time the doubt has. While in doubt, `status` answers only with ends, which change no more; an
-operator's act that renews an ended task is never left out.
+and looks at none, and for longer if that was in vain. A status that was left out would make an older one linger, so
+whenever something was left out or lost, the board says so under one key, for longer than a status that may change is
+kept: whatever could have been missed has expired by the time the doubt has. While in doubt, `status` answers only with
+ends, which change no more; an operator's act that renews an ended task is never left out.
 """
 
 import asyncio
@@ -35,6 +35,8 @@ MOST_RENEWALS: Final = 20_000
 """More than an operator can renew by one act: the tasks of the largest job."""
 MOST_AT_ONCE: Final = 250
 REST_SECONDS: Final = 1.0
+LONGEST_REST: Final = 4.0
+"""Less than a doubt outlasts what could have been missed: it is told before each rest, and again after."""
 GATHER_SECONDS: Final = 0.03
 CLOSE_SECONDS: Final = 1.0
 CATCH_UP_SECONDS: Final = 10.0
@@ -70,6 +72,7 @@ class RedisBoard:
         self._waiting: deque[Entry] = deque()
         self._renewals: deque[Note | JobNote] = deque(maxlen=MOST_RENEWALS)
         self._is_in_doubt = False
+        self._rest = 0.0
         self._rests_until = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
@@ -156,7 +159,13 @@ class RedisBoard:
                 self._waiting.clear()
                 self._unread.clear()
                 self._is_in_doubt = True
-                self._rests_until = time.monotonic() + REST_SECONDS
+                self._take_rest(time.monotonic())
+
+    def _take_rest(self, now: float) -> None:
+        """Rest; twice as long as the last time, if that was only just over."""
+        is_again = now - self._rests_until < REST_SECONDS
+        self._rest = min(2 * self._rest, LONGEST_REST) if is_again else REST_SECONDS
+        self._rests_until = now + self._rest
 
     @property
     def _has_more(self) -> bool:
