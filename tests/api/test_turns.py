@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
@@ -37,12 +38,35 @@ def redis_of_its_own() -> Iterator[RedisServer]:
     server.remove()
 
 
+class Listening:
+    """An app that notes when it listens to a client: with a question that has no body, when it was let in and waits."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.began = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def listen() -> Message:
+            self.began.set()
+            return await receive()
+
+        await self._app(scope, listen, send)
+
+
 class Servers:
     """Two API servers, each with an engine of its own."""
 
-    def __init__(self, clients: list[httpx.AsyncClient], engines: list[Engine]) -> None:
-        self.clients = clients
+    def __init__(self, apps: list[Listening], engines: list[Engine]) -> None:
+        self.apps = apps
+        self.clients = [httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") for app in apps]
         self.engines = engines
+
+    async def begin(self, server: int, key: str, path: str) -> asyncio.Task[httpx.Response]:
+        """Ask for what is answered later, and return when the server waits for it."""
+        self.apps[server].began.clear()
+        asking = asyncio.create_task(self.ask(server, key, path))
+        await asyncio.wait_for(self.apps[server].began.wait(), 10)
+        return asking
 
     async def key(self, **fields: Any) -> tuple[str, str]:
         """Make a key at the first server, and return its id and the key."""
@@ -59,14 +83,14 @@ class Servers:
 
 
 async def opened(postgres_url: str, redis_url: str, tmp_path: Path) -> Servers:
-    clients, engines = [], []
+    apps, engines = [], []
     for _ in range(2):
         engine = Engine(await PostgresStore.open(postgres_url), NoQueue())
         engine.access.attach(limiter=await RedisLimiter.open(redis_url))
         app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
-        clients.append(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x"))
+        apps.append(Listening(app))
         engines.append(engine)
-    return Servers(clients, engines)
+    return Servers(apps, engines)
 
 
 async def closed(servers: Servers) -> None:
@@ -175,8 +199,7 @@ async def test_a_stream_ends_with_its_key(servers: Servers) -> None:
     id_, key = await servers.key(role="operator", rate_limit="unlimited")
     task = await servers.clients[0].post("/api/v1/tasks", headers={"X-API-Key": key}, json={"name": "never run"})
     path = f"/api/v1/tasks/{task.json()['id']}/log?follow=true"
-    following = asyncio.create_task(servers.ask(1, key, path))
-    await asyncio.sleep(1)  # until it is surely let in
+    following = await servers.begin(1, key, path)
 
     await servers.do(0, f"/api/v1/keys/{id_}/revoke")
     began = time.monotonic()
@@ -190,8 +213,7 @@ async def test_a_stream_ends_with_its_key(servers: Servers) -> None:
 async def test_a_long_poll_gives_nothing_to_a_key_revoked_meanwhile(servers: Servers) -> None:
     id_, key = await servers.key(role="operator", rate_limit="unlimited")
     task = await servers.clients[0].post("/api/v1/tasks", headers={"X-API-Key": key}, json={"name": "never run"})
-    waiting = asyncio.create_task(servers.ask(1, key, f"/api/v1/tasks/{task.json()['id']}?wait=2.5"))
-    await asyncio.sleep(0.1)
+    waiting = await servers.begin(1, key, f"/api/v1/tasks/{task.json()['id']}?wait=2.5")
 
     await servers.do(0, f"/api/v1/keys/{id_}/revoke")
     reply = await asyncio.wait_for(waiting, 10)
