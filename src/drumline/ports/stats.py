@@ -28,7 +28,8 @@ class Stats(Protocol):
         """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`.
 
         Tell whether it was done. Whoever does it at the same time, or again after a lost answer, adds one more sample
-        of the same level, which its mean does not mind. All tasks that wait are looked at: do it seldom.
+        of the same level, which its mean does not mind. All tasks that wait are looked at, a
+        million in 0.2 s: do it seldom.
         """
         ...
 
