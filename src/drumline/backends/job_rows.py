@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from drumline.core.attempt import AttemptOutcome, JobAttempt
 from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode
 from drumline.core.errors import Conflict
 from drumline.core.event import Fact
-from drumline.core.following import SKIPPED, Revival
+from drumline.core.following import SKIPPED, Revival, Waiting
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import ENDED, JobCounts, JobOptions, JobStatus, JobView, RunIf
 from drumline.core.outcome import ErrorInfo
@@ -32,6 +31,25 @@ STATUS_OF: Final = MappingProxyType({number: status for status, number in NUMBER
 
 RUN_IFS: Final = (RunIf.ALL_SUCCEEDED, RunIf.ALL_DONE, RunIf.ANY_FAILED)
 """Each at the number that is stored for it."""
+
+
+class Blocked(NamedTuple):
+    """A blocked task; the order is that of children.sql."""
+
+    id: TaskId
+    job: str
+    key: str
+    run_if: int
+    pending: int
+    bad: int
+    lane: int
+    epoch: int
+    attempt: int
+    parents: list[TaskId]
+
+    def waiting(self) -> Waiting:
+        """What the rules ask of it."""
+        return Waiting(RUN_IFS[self.run_if], self.pending, self.bad, self.parents)
 
 
 class JobRow(NamedTuple):
@@ -222,13 +240,3 @@ def _instant(at: int | None) -> Instant | None:
 
 def _moment(at: int | None) -> str | None:
     return None if at is None else moment_of(Instant(at))
-
-
-def job_attempt(row: Iterable[Any]) -> JobAttempt:
-    """Return an execution of a task of a job from its row."""
-    key, task, epoch, attempt, outcome, session, started_at, finished_at, error = row
-    return JobAttempt(
-        key=key, task=TaskId(str(task)), epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
-        started_at=started_at, finished_at=finished_at,
-        reason=None if error is None else decode(error, ErrorInfo).message,
-    )  # fmt: skip

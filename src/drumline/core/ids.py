@@ -97,11 +97,6 @@ def parse_schedule_id(text: str, *, field: str = "id") -> ScheduleId:
     return ScheduleId(parse_task_id(text, field=field))
 
 
-def created_ms(task: TaskId) -> int:
-    """Return the millisecond that a UUIDv7 carries."""
-    return int(task[:8] + task[9:13], 16)
-
-
 def id_above(ms: int) -> TaskId:
     """Return an id that is above all those made up to a millisecond, and below all those made later."""
     text = f"{max(ms, 0) + 1:012x}"

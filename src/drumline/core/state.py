@@ -97,11 +97,6 @@ def step(state: State, act: Act) -> State:
     return after
 
 
-def states_before(act: Act) -> tuple[State, ...]:
-    """Return the states from which `act` is allowed."""
-    return tuple(state for state, allowed in TRANSITIONS if allowed is act)
-
-
 class Status(StrEnum):
     """What people are shown. Delayed and due tasks are one stored state with two names."""
 

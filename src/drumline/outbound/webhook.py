@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
@@ -14,6 +15,7 @@ from drumline.core.clock import Clock
 from drumline.core.errors import Invalid
 from drumline.core.signing import signature
 from drumline.outbound.guard import Guard, Refused
+from drumline.outbound.late_client import LateClient
 
 if TYPE_CHECKING:
     import httpx
@@ -78,12 +80,11 @@ class WebhookSender:
         self.timeout = timeout
         """Seconds for the whole exchange."""
         self._redirects = MOST_REDIRECTS if follow_redirects else 0
-        self._client: httpx.AsyncClient | None = None
-        self._opening = asyncio.Lock()
+        self._client = LateClient(partial(_new_client, guard))
 
     async def send(self, url: str, message: Message) -> Answer:
         """Send a message and return the answer of a receiver that accepted it, or raise `WebhookFailed`."""
-        client = await self._open()
+        client = await self._client.open()
         import httpx  # noqa: PLC0415 - imported with the client
 
         try:
@@ -99,16 +100,7 @@ class WebhookSender:
 
     async def close(self) -> None:
         """Let go of every connection."""
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
-
-    async def _open(self) -> "httpx.AsyncClient":
-        async with self._opening:
-            if self._client is None:
-                # In a thread: importing the library and reading certificates takes the loop's time otherwise.
-                self._client = await asyncio.to_thread(_new_client, self._guard)
-            return self._client
+        await self._client.close()
 
     async def _post(self, client: "httpx.AsyncClient", url: str, message: Message) -> Answer:
         hops = 0

@@ -1,8 +1,9 @@
 """Acts on many tasks: frozen when asked for, carried out piece by piece."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from drumline.backends.bulk_rows import Item, bulk_view
 from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.controlling import Answer, Doing
 from drumline.backends.postgres.controlling_jobs import Stand
@@ -13,7 +14,6 @@ from drumline.core.bulk import (
     BulkAct,
     BulkId,
     BulkItem,
-    BulkPlan,
     BulkState,
     BulkView,
     ItemOutcome,
@@ -21,7 +21,7 @@ from drumline.core.bulk import (
     allowance,
 )
 from drumline.core.clock import LATEST, Instant
-from drumline.core.codec import decode, encode
+from drumline.core.codec import encode
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.task import Lane
@@ -30,16 +30,6 @@ from drumline.ports.dead_letters import DeadLetterFilter
 from drumline.ports.store import Change, Changed
 
 PRUNED_AT_ONCE: Final = 10
-
-
-class Item(NamedTuple):
-    """A task to be dealt with; the order is that of next_bulk_items.sql."""
-
-    seq: int
-    task: TaskId
-    chosen: int | None
-    """The dead letter that it had when it was chosen, by its epoch."""
-    present: int | None
 
 
 class Bulks(Editing):
@@ -131,7 +121,7 @@ class Bulks(Editing):
             limit=limit,
             before=before,
         )
-        return [_view(row) for row in rows]
+        return [bulk_view(row) for row in rows]
 
     async def bulk_items(
         self,
@@ -187,7 +177,7 @@ class Bulks(Editing):
         if not rows:
             return None
         *words, tokens, tokens_at, now = rows[0]
-        view = _view(words)
+        view = bulk_view(words)
         allowed, filled = allowance(view.rate, tokens, now - tokens_at)
         found = await transaction.fetch(
             "next_bulk_items", id=bulk, position=view.total - view.left, limit=int(min(limit, allowed))
@@ -265,13 +255,4 @@ async def _get(transaction: Transaction, bulk: BulkId, tenant: str | None) -> Bu
 def _only(rows: Sequence[Any], bulk: BulkId) -> BulkView:
     if not rows:
         raise NotFound(f"there is no bulk operation {bulk}", field="id")
-    return _view(rows[0])
-
-
-def _view(row: Any) -> BulkView:
-    id_, tenant, act, request, rate, state, total, position, failed, skipped, created_at, finished_at = row
-    return BulkView(
-        id=BulkId(str(id_)), tenant=tenant, act=BulkAct(act), plan=decode(request, BulkPlan), rate=rate,
-        state=BulkState(state), total=total, done=position - failed - skipped, failed=failed, skipped=skipped,
-        created_at=created_at, finished_at=finished_at,
-    )  # fmt: skip
+    return bulk_view(rows[0])

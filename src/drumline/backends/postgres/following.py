@@ -4,7 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, Tally, job_fact, job_row, jobs_changed, tally_of
+from drumline.backends.job_rows import (
+    RUN_IFS,
+    WORD_OF,
+    Blocked,
+    JobRow,
+    Tally,
+    job_fact,
+    job_row,
+    jobs_changed,
+    tally_of,
+)
 from drumline.backends.postgres.access import Access, tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.cursors import Place
@@ -12,7 +22,7 @@ from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
 from drumline.backends.postgres.holding_back import count_parents, hold_back_early
 from drumline.core.clock import LATEST, Instant
-from drumline.core.following import Following, Waiting, follow, may_skip, skip_error
+from drumline.core.following import Following, follow, may_skip, skip_error
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
@@ -30,37 +40,6 @@ class Members(NamedTuple):
 
 Ended = Mapping[TaskId, tuple[State, int | None]]
 """The tasks of jobs that have ended, how, and when they were started, if that is known."""
-
-
-class Blocked(NamedTuple):
-    """A blocked task; the order is that of children.sql."""
-
-    id: TaskId
-    job: str
-    key: str
-    run_if: int
-    pending: int
-    bad: int
-    lane: int
-    epoch: int
-    attempt: int
-    parents: list[TaskId]
-
-    def waiting(self) -> Waiting:
-        """What the rules ask of it."""
-        return Waiting(RUN_IFS[self.run_if], self.pending, self.bad, self.parents)
-
-    def skipped(self, error: ErrorInfo) -> Ending:
-        """What is written when it is skipped: it ends without an execution, so its last row has its own epoch."""
-        return Ending(
-            id=self.id,
-            act=Act.SKIP,
-            state=State.SKIPPED,
-            epoch=self.epoch + 1,
-            lane=self.lane,
-            attempt=self.attempt,
-            error=error_text(error),
-        )
 
 
 class JobFollowing(Access):
@@ -139,7 +118,7 @@ class JobFollowing(Access):
         keys = {each.id: each.key for each in blocked.values()}
         keys |= {TaskId(task): key for task, _, key in await transaction.fetch("in_jobs", ids=list(ended))}
         skips = [
-            blocked[task].skipped(skip_error(skip, RUN_IFS[blocked[task].run_if], keys=keys, ended=ended))
+            _skipped(blocked[task], skip_error(skip, RUN_IFS[blocked[task].run_if], keys=keys, ended=ended))
             for task, skip in following.skipped.items()
         ]
         await record(transaction, skips, now=self._now())
@@ -249,6 +228,19 @@ async def _blocked_by(transaction: Transaction, ended: Mapping[TaskId, State]) -
 def _blocked(row: Iterable[Any]) -> Blocked:
     task, job, key, run_if, pending, bad, lane, epoch, attempt, parents = row
     return Blocked(task, job, key, run_if, pending, bad, lane, epoch, attempt, parents)
+
+
+def _skipped(blocked: Blocked, error: ErrorInfo) -> Ending:
+    """Return what is written of a task that is skipped: without an execution, its last row has an epoch of its own."""
+    return Ending(
+        id=blocked.id,
+        act=Act.SKIP,
+        state=State.SKIPPED,
+        epoch=blocked.epoch + 1,
+        lane=blocked.lane,
+        attempt=blocked.attempt,
+        error=error_text(error),
+    )
 
 
 async def _blame(transaction: Transaction, following: Following) -> None:

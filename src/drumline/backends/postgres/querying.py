@@ -5,13 +5,12 @@ from typing import Any
 
 from msgspec import Raw
 
+from drumline.backends.attempt_rows import attempt_view, error_info
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line
-from drumline.core.attempt import AttemptOutcome, AttemptView
+from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
-from drumline.core.codec import decode
 from drumline.core.ids import TaskId
-from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import score
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView, decode_options
@@ -40,13 +39,7 @@ class Querying(Access):
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
-        return [
-            AttemptView(
-                epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
-                started_at=started_at, finished_at=finished_at, error=_error(error),
-            )
-            for epoch, attempt, outcome, session, started_at, finished_at, error in rows
-        ]  # fmt: skip
+        return [attempt_view(row) for row in rows]
 
     async def read_log(
         self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
@@ -140,13 +133,9 @@ def _view(row: Iterable[Any], lane: Lane) -> TaskView:
         id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at, due_at=due_at, epoch=epoch,
         attempt=attempt, failures=failures, crashes=crashes, cancel_requested=cancel_requested,
         started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
-        idempotency_key=key, payload=_raw(payload), result=_raw(result), error=_error(error),
+        idempotency_key=key, payload=_raw(payload), result=_raw(result), error=error_info(error),
     )  # fmt: skip
 
 
 def _raw(data: bytes | None) -> Raw | None:
     return None if data is None else Raw(data)
-
-
-def _error(text: str | None) -> ErrorInfo | None:
-    return None if text is None else decode(text, ErrorInfo)

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_attempt, job_row, job_view
+from drumline.backends.attempt_rows import job_attempt
+from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Line
 from drumline.core.attempt import JobAttempt

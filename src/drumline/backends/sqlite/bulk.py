@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from drumline.backends.bulk_rows import Item, bulk_view
 from drumline.backends.sqlite.access import batch_of, rows_of, tell_facts
 from drumline.backends.sqlite.controlling import Doing
 from drumline.backends.sqlite.dead_letters import find_causes
@@ -14,7 +15,6 @@ from drumline.core.bulk import (
     BulkAct,
     BulkId,
     BulkItem,
-    BulkPlan,
     BulkState,
     BulkView,
     ItemOutcome,
@@ -22,7 +22,7 @@ from drumline.core.bulk import (
     allowance,
 )
 from drumline.core.clock import LATEST, Instant
-from drumline.core.codec import decode, encode
+from drumline.core.codec import encode
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
@@ -34,16 +34,6 @@ PRUNED_AT_ONCE: Final = 5000
 """Tasks forgotten in one transaction: a writer is kept for some milliseconds by it."""
 
 Answer = Changed | NotFound | Conflict
-
-
-class Item(NamedTuple):
-    """A task to be dealt with; the order is that of next_bulk_items.sql."""
-
-    seq: int
-    task: TaskId
-    chosen: int | None
-    """The dead letter that it had when it was chosen, by its epoch."""
-    present: int | None
 
 
 class Bulks(Editing):
@@ -96,7 +86,7 @@ class Bulks(Editing):
         rows = await self._database.read(
             lambda connection: connection.execute(SQL["list_bulks"], parameters).fetchall()
         )
-        return [_view(row) for row in rows]
+        return [bulk_view(row) for row in rows]
 
     async def bulk_items(
         self,
@@ -165,7 +155,7 @@ class Bulks(Editing):
         if row is None or row[5] != BulkState.RUNNING:
             return None
         *words, tokens, tokens_at = row
-        view, now = _view(words), self._now()
+        view, now = bulk_view(words), self._now()
         allowed, filled = allowance(view.rate, tokens, now - tokens_at)
         span = {"id": bulk, "position": view.total - view.left, "limit": int(min(limit, allowed))}
         items = [Item(*item) for item in rows_of(connection, "next_bulk_items", span)]
@@ -229,13 +219,4 @@ def _get(connection: sqlite3.Connection, bulk: BulkId, tenant: str | None) -> Bu
     row = connection.execute(SQL["get_bulk"], {"id": bulk, "tenant": tenant}).fetchone()
     if row is None:
         raise NotFound(f"there is no bulk operation {bulk}", field="id")
-    return _view(row[:12])
-
-
-def _view(row: Sequence[Any]) -> BulkView:
-    id_, tenant, act, request, rate, state, total, position, failed, skipped, created_at, finished_at = row
-    return BulkView(
-        id=id_, tenant=tenant, act=BulkAct(act), plan=decode(request, BulkPlan), rate=rate, state=BulkState(state),
-        total=total, done=position - failed - skipped, failed=failed, skipped=skipped, created_at=created_at,
-        finished_at=finished_at,
-    )  # fmt: skip
+    return bulk_view(row[:12])

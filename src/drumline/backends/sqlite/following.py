@@ -8,14 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from drumline.backends.job_rows import RUN_IFS, WORD_OF, JobRow, job_fact, job_row, jobs_changed, tally_of
+from drumline.backends.job_rows import RUN_IFS, WORD_OF, Blocked, JobRow, job_fact, job_row, jobs_changed, tally_of
 from drumline.backends.sqlite.access import Access, batch_of, event, rows_of, tell, tell_facts
 from drumline.backends.sqlite.holding_back import count_parents, hold_back_early
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
-from drumline.core.following import Following, Waiting, follow, may_skip, skip_error
+from drumline.core.following import Following, follow, may_skip, skip_error
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
@@ -34,21 +34,6 @@ class End(NamedTuple):
     session: int | None = None
     started_at: int | None = None
     error: ErrorInfo | None = None
-
-
-class Blocked(NamedTuple):
-    """A blocked task; the order is that of children.sql."""
-
-    id: TaskId
-    job: str
-    key: str
-    run_if: int
-    pending: int
-    bad: int
-    lane: int
-    epoch: int
-    attempt: int
-    parents: list[TaskId]
 
 
 Ended = Mapping[TaskId, tuple[State, int | None]]
@@ -81,7 +66,7 @@ class JobFollowing(Access):
         blocked = _blocked_by(connection, states)
         keys |= {each.id: each.key for each in blocked.values()}
         before = jobs_in(connection, jobs.values())
-        following = follow(states, {each.id: _waiting(each) for each in blocked.values()})
+        following = follow(states, {each.id: each.waiting() for each in blocked.values()})
         released = self._release(connection, now, following, blocked, before)
         skips = [
             End(task, Act.SKIP, State.SKIPPED, blocked[task].epoch + 1, blocked[task].attempt, error=error)
@@ -182,10 +167,6 @@ def _blocked_by(connection: sqlite3.Connection, ended: Mapping[TaskId, State]) -
     """Return the blocked tasks that may be released or skipped because of some ends."""
     parameters = {"ids": batch_of(list(ended))}
     blocked = [Blocked(*row) for row in rows_of(connection, "children", parameters)]
-    if blocked and may_skip(ended, {each.id: _waiting(each) for each in blocked}):
+    if blocked and may_skip(ended, {each.id: each.waiting() for each in blocked}):
         blocked = [Blocked(*row) for row in rows_of(connection, "descendants", parameters)]
     return {each.id: each for each in blocked}
-
-
-def _waiting(each: Blocked) -> Waiting:
-    return Waiting(RUN_IFS[each.run_if], each.pending, each.bad, each.parents)

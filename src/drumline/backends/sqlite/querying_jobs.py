@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, job_attempt, job_row, job_view
+from drumline.backends.attempt_rows import job_attempt
+from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, job_row, job_view
 from drumline.backends.sqlite.access import Access, batch_of, rows_of
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import JobAttempt

@@ -4,6 +4,7 @@ import asyncio
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Raw, Struct
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
 from drumline.outbound.guard import Guard, Refused
+from drumline.outbound.late_client import LateClient
 from drumline.worker.executors.executor import Call, published
 from drumline.worker.failures import Failure, failure, refusal
 
@@ -62,14 +64,13 @@ class HttpExecutor:
 
     def __init__(self, guard: Guard | None = None) -> None:
         self._guard = guard
-        self._client: httpx.AsyncClient | None = None
-        self._opening = asyncio.Lock()
+        self._client = LateClient(partial(_new_client, guard))
         self.type: TaskType = published(NAME, _HttpSchema, doc=DOC)
 
     async def execute(self, call: Call) -> Any:
         """Make the request and judge the answer."""
         payload = call.payload_as(HttpPayload)
-        client = await self._open()
+        client = await self._client.open()
         import httpx  # noqa: PLC0415 - imported with the first client: most workers never make a request
 
         try:
@@ -96,16 +97,7 @@ class HttpExecutor:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
-
-    async def _open(self) -> "httpx.AsyncClient":
-        async with self._opening:
-            if self._client is None:
-                # In a thread: importing the library and reading certificates takes the loop's time otherwise.
-                self._client = await asyncio.to_thread(_new_client, self._guard)
-            return self._client
+        await self._client.close()
 
     def _request(self, payload: HttpPayload, client: "httpx.AsyncClient") -> "httpx.Request":
         if self._guard is not None:
