@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from drumline.backends.sealing import AesBox
-from drumline.core.errors import Fenced, NotFound, Unreadable
+from drumline.core.errors import Fenced, Invalid, NotFound, Unreadable
 from drumline.core.outcome import Succeeded
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
@@ -50,3 +50,13 @@ async def test_what_cannot_be_told_has_its_reason(engine: Engine, gateway: Gatew
     with pytest.raises(NotFound) as gone:
         await gateway.reveal(lease)
     assert gone.value.field == "secret"
+
+
+@pytest.mark.parametrize("place", [0, 49, 50, 119])
+async def test_an_unknown_secret_is_found_wherever_in_a_long_list(engine: Engine, place: int) -> None:
+    requests = [request(payload={"n": n}) for n in range(120)]
+    requests[place] = request(payload={"token": {"$secret": "unknown"}})
+
+    answers = await engine.submissions.submit_many(requests)
+
+    assert [n for n, answer in enumerate(answers) if isinstance(answer, Invalid)] == [place]
