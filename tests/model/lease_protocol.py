@@ -25,6 +25,7 @@ class Protocol(NamedTuple):
     store_confirms: bool = True
     store_can_choose: bool = True
     reaps: bool = True
+    stores_leased: bool = True
     failover_loses_claims: bool = False
     faults: int = 3
     epochs: int = 5
@@ -78,6 +79,9 @@ def _faulty(world: World, rules: Protocol, name: str, **changes: Any) -> Iterato
 def _submission(world: World, rules: Protocol) -> Iterator[Step[World]]:
     if world.state == "absent":
         yield Step("commit the submission", world._replace(state="queued", push_is_due=True))
+        for number in (0, 1) if rules.stores_leased else ():  # there is no claim that could be forgotten by itself
+            leased = _claimed(world, rules, number)._replace(before_claim=None)
+            yield Step(f"commit the submission, leased to {NAMES[number]}", leased)
         if not rules.acks_after_commit:
             yield Step("acknowledge early", world._replace(is_acked=True))
             if world.is_acked:
@@ -153,6 +157,9 @@ def _given(world: World, rules: Protocol, number: int) -> Iterator[Step[World]]:
     running = world.workers[number]._replace(phase="running")
     yield Step(f"{NAMES[number]} starts", _set(world, number, running))
     yield from _faulty(world, rules, f"{NAMES[number]}'s answer is lost", workers=_set(world, number, IDLE).workers)
+    if world.epoch < rules.epochs:  # whoever was to hear of it has left, or listens no more
+        after, _ = _settled(world, rules, world.workers[number], "queued")
+        yield Step(f"what {NAMES[number]} was given is given back", _set(after, number, IDLE))
 
 
 def _running(world: World, rules: Protocol, number: int) -> Iterator[Step[World]]:

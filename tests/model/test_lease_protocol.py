@@ -18,8 +18,13 @@ def check(rules: Protocol) -> Verdict:
 
 @pytest.mark.parametrize(
     "rules",
-    [Protocol(), Protocol(store_can_choose=False), Protocol(failover_loses_claims=True, faults=2, epochs=4)],
-    ids=["as built", "hints only", "a failover may forget claims"],
+    [
+        Protocol(),
+        Protocol(stores_leased=False),
+        Protocol(store_can_choose=False),
+        Protocol(failover_loses_claims=True, faults=2, epochs=4),
+    ],
+    ids=["as built", "nothing is stored leased", "hints only", "a failover may forget claims"],
 )
 def test_nothing_is_lost_doubled_or_stuck(rules: Protocol) -> None:
     verdict = check(rules)

@@ -42,6 +42,8 @@ HOT: dict[str, dict[str, Any]] = {
     "share_tenants": ["default"], "share_levels": [0], "share_steps": [1]},
     "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1], "limited": False},
     "claim_lone": ABLE | {"session": 7, "nonce": 5, "hint": IDS[0], "limited": False, "act": 3},
+    "submit_leased": {"id": IDS[0], "lane": 1, "payload": b"{}", "options": None, "tenant": "default", "queue": "default",
+    "name": "work", "session": 7, "nonce": 5, "submit": 0, "claim": 3, "now": None},
     "next_due": ABLE,
     "settle": LEASES | USUAL | {"acts": [4, 4], "outcomes": [3, 3], "results": [], "errors": [],
     "in_job": False, "now": None},

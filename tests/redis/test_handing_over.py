@@ -14,10 +14,11 @@ from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
+from drumline.core.task import TaskRequest
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.store import Claim, ClaimRequest, Hint
-from tests.factories import claim_request, request
+from tests.factories import claim_request, new_id, request
 from tests.redis.hints import PATIENCE, eventually, hint, lane, popped_tasks
 
 ADA, BOB = SessionId(7), SessionId(8)
@@ -215,15 +216,15 @@ class Watched(SqliteStore):
         return answers
 
 
-class Runner(SessionSpec, frozen=True, kw_only=True):
-    """A worker that runs `work`."""
-
-    host: str = "ada"
-    pid: int = 1
-    version: str = "0"
-    queues: tuple[str, ...] = ()
-    types: tuple[TaskType, ...] = (TaskType(name="work"),)
-    capacity: int = 1
+RUNNER = SessionSpec(
+    host="ada",
+    pid=1,
+    version="0",
+    queues=(),
+    types=(TaskType(name="work"),),
+    capacity=1,
+    label="a worker that runs `work`",
+)
 
 
 @pytest.fixture
@@ -246,9 +247,14 @@ async def engine(queue: RedisQueue, store: Watched, clock: ManualClock, client: 
     await engine.close()
 
 
+def keyed() -> TaskRequest:
+    """A task that may be known already: it is not stored leased, but handed over afterwards."""
+    return request("work", idempotency_key=new_id())
+
+
 async def waits(engine: Engine, client: Redis) -> "tuple[asyncio.Task[Sequence[object]], LocalGateway]":
     gateway = LocalGateway(engine)
-    session = await gateway.open_session(Runner())
+    session = await gateway.open_session(RUNNER)
     claiming = asyncio.create_task(gateway.claim(session, limit=1, wait=60))
     await eventually(lambda: somebody_waits(client))
     return claiming, gateway
@@ -259,7 +265,7 @@ async def test_a_claimer_that_is_handed_a_task_asks_the_store_for_that_one(
 ) -> None:
     claiming, _ = await waits(engine, client)
 
-    submitted = await engine.submissions.submit(request("work"))
+    submitted = await engine.submissions.submit(keyed())
     async with asyncio.timeout(PATIENCE):
         assert len(await claiming) == 1
 
@@ -269,7 +275,7 @@ async def test_a_claimer_that_is_handed_a_task_asks_the_store_for_that_one(
 async def test_what_a_claimer_leaves_in_the_middle_is_given_back(engine: Engine, store: Watched, client: Redis) -> None:
     claiming, gateway = await waits(engine, client)
     store.gate.clear()
-    submitted = await engine.submissions.submit(request("work"))
+    submitted = await engine.submissions.submit(keyed())
     await comes_true(lambda: bool(store.claims))
 
     claiming.cancel()
@@ -280,7 +286,7 @@ async def test_what_a_claimer_leaves_in_the_middle_is_given_back(engine: Engine,
         return (await engine.queries.get(submitted.id)).state is State.QUEUED
 
     await eventually(is_queued)
-    again = await gateway.claim(await gateway.open_session(Runner()), limit=1, wait=60)
+    again = await gateway.claim(await gateway.open_session(RUNNER), limit=1, wait=60)
     assert len(again) == 1
 
 

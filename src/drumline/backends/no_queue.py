@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from drumline.core.ids import TaskId
-from drumline.ports.queue import Handed, Popped, Woken
+from drumline.core.task import ClaimedTask, Lane
+from drumline.ports.queue import Handed, Leased, Popped, Reservation, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
 
@@ -20,13 +21,23 @@ class NoQueue:
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Let the store choose."""
 
+    async def reserve(self, lane: Lane) -> Reservation | None:
+        """Know nobody who waits."""
+
+    async def unreserve(self, reservation: Reservation) -> None:
+        """Keep no list of those who wait."""
+
+    async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:  # noqa: ARG002 - nobody waits
+        """Reach nobody."""
+        return False
+
     async def drop(self, tasks: Sequence[TaskId]) -> None:
         """Forget nothing."""
 
     async def doubt(self) -> None:
         """Keep nothing that could be missing."""
 
-    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:
+    async def listen(self, woken: Woken, handed: Handed | None = None, leased: Leased | None = None) -> None:
         """Hear of no other process."""
 
     async def check(self) -> dict[str, object] | None:

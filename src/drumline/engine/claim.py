@@ -7,18 +7,19 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from drumline.core.clock import Clock
-from drumline.core.errors import Fenced, Unavailable
+from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
 from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
-from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.flow import FlowDesk
 from drumline.engine.offer import Offers
+from drumline.engine.returns import Returns
 from drumline.engine.shares import Shares
+from drumline.engine.waiting import Waiter
 from drumline.ports.queue import Queue
-from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement
+from drumline.ports.store import Claim, ClaimRequest
 from drumline.sdk.batcher import Batcher
 
 FLIGHTS = 2
@@ -39,16 +40,16 @@ class ClaimStore(Protocol):
         """Give each request due tasks that it can run."""
         ...
 
-    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
-        """Record how attempts ended."""
-        ...
-
 
 class Dispatch(NamedTuple):
-    """What decides who is given what: the tenants' shares, and the limits."""
+    """What decides who is given what: the tenants' shares, and the limits; and who is told of it."""
 
     shares: Shares
     flow: FlowDesk
+    returns: Returns
+    """Where goes what was leased and nobody took."""
+    note_leased: Callable[[tuple[ClaimedTask, ...]], None]
+    """Called with tasks that were stored leased, when their claimer takes them."""
 
 
 class Claims:
@@ -67,8 +68,7 @@ class Claims:
         self._store = store
         self._queue = queue
         self._waiters = offers.waiters
-        self._offers = offers
-        self._shares, self._flow = dispatch
+        self._shares, self._flow, self._returns, self._note_leased = dispatch
         self._turn = 0
         self._clock = clock
         self._new_nonce = new_nonce
@@ -85,7 +85,7 @@ class Claims:
         self.measure(Metrics(clock))
         self._paused: frozenset[str] = frozenset()
         self._left: set[asyncio.Future[Claim]] = set()
-        self._returns: set[asyncio.Task[None]] = set()
+        self._waiters.left_leased = self._returns.give_back
 
     def measure(self, metrics: Metrics) -> None:
         """Count in these figures; to be called before use."""
@@ -128,19 +128,27 @@ class Claims:
         )
         deadline = self._clock.monotonic() + wait
         early = 0
-        with self._waiters.waiting(spec, session) as waiter:
+        with self._waiters.waiting(spec, session, request.nonce) as waiter:
             while True:
                 claim = await (self._join(request) if request.hints is None else self._take(request))
                 left = deadline - self._clock.monotonic()
                 if len(claim.tasks) >= limit:
                     self._waiters.found_all(waiter)
-                if claim.tasks or (left <= 0 and not request.again):
-                    return claim.tasks
+                tasks = claim.tasks + self._leased(waiter, session, limit - len(claim.tasks))
+                if tasks or (left <= 0 and not request.again):
+                    return tasks
                 if not request.again:
                     until = self._until(claim)
                     early = early + 1 if until <= 0 else 0
                     await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
+                    if leased := self._leased(waiter, session, limit):
+                        return leased
                 request = replace(request, again=False, names=self._handed_out(spec.names), hints=waiter.take())
+
+    def lease(self, session: SessionId, task: ClaimedTask) -> None:
+        """Give a claimer that waits a task that was stored with its lease; if it waits no more, give the task back."""
+        if task.name in self._paused or not self._waiters.lease(session, task):
+            self._returns.give_back([task])
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
         """Take a worker's word for how many tasks of each tenant it has: its next claims are fair by it."""
@@ -151,8 +159,16 @@ class Claims:
         if self._left:
             await asyncio.wait(set(self._left))
             await asyncio.sleep(0)  # their callbacks begin the returns
-        if self._returns:
-            await asyncio.wait(set(self._returns))
+        await self._returns.drained()
+
+    def _leased(self, waiter: Waiter, session: SessionId, room: int) -> tuple[ClaimedTask, ...]:
+        """Return what was leased to a claimer while it waited, as far as it has room."""
+        tasks = waiter.take_leased(room)
+        if tasks:
+            self._metrics.claimed.add(len(tasks), HINTED)
+            self._shares.gave(session, tasks)
+            self._note_leased(tasks)
+        return tasks
 
     def _handed_out(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names without those that are paused."""
@@ -246,16 +262,7 @@ class Claims:
     def _left_behind(self, answer: "asyncio.Future[Claim]") -> None:
         self._left.discard(answer)
         if not answer.cancelled() and answer.exception() is None and answer.result().tasks:
-            giving = asyncio.get_running_loop().create_task(self._give_back(answer.result()), name="give back a claim")
-            self._returns.add(giving)
-            giving.add_done_callback(self._returns.discard)
-
-    async def _give_back(self, claim: Claim) -> None:
-        try:
-            answers = await self._store.settle([Settlement(lease=task.lease, act=Act.RELEASE) for task in claim.tasks])
-        except Unavailable:
-            return  # the reaper finds them as ghosts
-        self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
+            self._returns.give_back(answer.result().tasks)
 
     def _until(self, claim: Claim) -> float:
         """Return the seconds until the next task is due by this process's clock: none if the store's is behind."""

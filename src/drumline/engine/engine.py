@@ -22,6 +22,7 @@ from drumline.engine.endings import Endings
 from drumline.engine.feed import Feed
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowDesk
+from drumline.engine.hand_over import HandOver
 from drumline.engine.job_claims import JobClaims
 from drumline.engine.jobs import JobDesk
 from drumline.engine.limited_claims import LimitedClaims
@@ -29,6 +30,7 @@ from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
 from drumline.engine.registering import Registrar
+from drumline.engine.returns import Returns
 from drumline.engine.runs import RunDesk
 from drumline.engine.schedules import ScheduleDesk
 from drumline.engine.secrets import SecretDesk
@@ -69,33 +71,33 @@ class Engine:
         # Ids need not be secret, only distinct: a fast generator with a seed from the system is right.
         random = Random(SystemRandom().getrandbits(256))  # noqa: S311
         self.store, self.queue = store, queue
-        self.clock = clock
-        self.limits = limits
+        self.clock, self.limits = clock, limits
         self.access = Access(store, clock)
         self.secrets = SecretDesk(store)
-        self._waiters = Waiters(poll=poll)
-        self._endings = Endings()
+        self._waiters, self._endings = Waiters(poll=poll), Endings()
         self.flow = FlowDesk(store, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
         self._noting = Noting(store, clock)
         self.effects = EffectDesk(store, self._offers, self._endings, note=self._noting.note_effects)
         self._noting.led_to = self.effects.follow
         ids = IdSource(clock.now, random)
+        in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
+        under_limits = LimitedClaims(in_jobs, self.flow)
+        returns = Returns(under_limits, self._offers)
+        self._hand_over = HandOver(self._noting, queue, self._offers, returns, flow=self.flow, clock=clock)
         self.submissions = Submissions(
             self._noting,
-            self._offers,
+            self._hand_over,
             ids=ids,
             limits=limits,
             quotas=self.access.quotas,
             parallel=parallel,
         )
-        in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
-        under_limits = LimitedClaims(in_jobs, self.flow)
         self.claims = Claims(
             under_limits,
             queue,
             self._offers,
-            Dispatch(Shares(store, clock=clock), self.flow),
+            Dispatch(Shares(store, clock=clock), self.flow, returns, self._noting.leased),
             clock=clock,
             new_nonce=lambda: random.getrandbits(63),
         )
@@ -191,12 +193,13 @@ class Engine:
 
     async def listen(self) -> None:
         """Take wake-ups from other processes, until cancelled."""
-        await self.queue.listen(self._waiters.wake, self._waiters.hand)
+        await self.queue.listen(self._waiters.wake, self._waiters.hand, self.claims.lease)
 
     async def close(self) -> None:
         """Finish what is under way; the store and the queue are closed too."""
         await self.feed.close()
         await self.access.close()
+        await self._hand_over.drained()
         await self.claims.drained()
         await self.effects.drained()
         await self._offers.drained()

@@ -83,9 +83,7 @@ class FlowDesk:
 
         Limits that are not known here yet are read meanwhile: no hint waits for that, and a wrong one does no harm.
         """
-        if self._is_old() and self._reading is None:
-            self._reading = asyncio.get_running_loop().create_task(self.refresh(), name="read limits")
-            self._reading.add_done_callback(self._was_read)
+        self._read_meanwhile()
         if not self._limits:
             return hints, ()
         limited = [hint for hint in hints if self._is_limited(hint.lane)]
@@ -93,6 +91,11 @@ class FlowDesk:
             return hints, ()
         self.stir()
         return [hint for hint in hints if not self._is_limited(hint.lane)], limited
+
+    def concerns(self, lane: Lane) -> bool:
+        """Tell whether tasks of a lane are under a limit, as far as is known: as `split` knows it."""
+        self._read_meanwhile()
+        return bool(self._limits) and self._is_limited(lane)
 
     async def refresh(self) -> None:
         """Read the limits again if that was a while ago. With the store away they stay as they were."""
@@ -136,6 +139,11 @@ class FlowDesk:
 
     def _is_old(self) -> bool:
         return self._read_at is None or self._clock.monotonic() - self._read_at > LASTS
+
+    def _read_meanwhile(self) -> None:
+        if self._is_old() and self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(self.refresh(), name="read limits")
+            self._reading.add_done_callback(self._was_read)
 
     def _was_read(self, _reading: "asyncio.Task[None]") -> None:
         self._reading = None

@@ -12,12 +12,12 @@ from drumline.core.bulk import BulkAct, BulkId
 from drumline.core.clock import Clock, Instant
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
-from drumline.core.ids import TaskId
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.state import TERMINAL, Act, State, status_of
-from drumline.core.task import NewTask, Submitted, TaskView, decode_options
+from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskView, decode_options
 from drumline.engine.letter_notes import LetterNotes
 from drumline.ports.bulk import Advanced
 from drumline.ports.hint import NO_EFFECTS, Effects
@@ -35,6 +35,7 @@ from drumline.ports.store import (
     Settlement,
     Standing,
     Store,
+    StoredLeased,
 )
 
 MOST_SEEN = 100_000
@@ -60,6 +61,16 @@ class Noting:
         answers = await self._store.submit(tasks)
         self.board.note(_submitted(tasks, answers, self._clock.now()))
         return answers
+
+    async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
+        """Store a task, leased to a session if that can be given it."""
+        stored = await self._store.submit_leased(task, session=session, nonce=nonce)
+        self.board.note(_submitted([task], [stored.submitted], self._clock.now()))
+        return stored
+
+    def leased(self, tasks: tuple[ClaimedTask, ...]) -> None:
+        """Note tasks that were stored leased, where they are begun: there the note comes before that of their end."""
+        self.board.note(_claimed([Claim(tasks)], self._clock.now()))
 
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
         """Give each request due tasks that it can run."""

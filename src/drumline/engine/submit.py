@@ -10,7 +10,7 @@ from drumline.core.metrics import Metrics
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
-from drumline.engine.offer import Offers
+from drumline.engine.hand_over import HandOver
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.tracing import sending
@@ -37,7 +37,7 @@ class Submissions:
     def __init__(
         self,
         store: Submitting,
-        offers: Offers,
+        hand_over: HandOver,
         *,
         ids: IdSource,
         limits: Limits,
@@ -45,7 +45,7 @@ class Submissions:
         parallel: int = 1,
     ) -> None:
         self._store = store
-        self._offers = offers
+        self._hand_over = hand_over
         self._ids = ids
         self._limits = limits
         self._quotas = quotas
@@ -183,9 +183,11 @@ class Submissions:
             return _placed(error, number)
 
     async def _flush(self, tasks: list[NewTask]) -> list[Submitted | KeyReused]:
+        if len(tasks) == 1 and (stored := await self._hand_over.submit(tasks[0])) is not None:
+            return [stored]
         answers = await self._store.submit(tasks)
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
-        self._offers.offer(
+        self._hand_over.offers.offer(
             [
                 Hint(answer.id, task.lane, answer.due_at, is_due=task.run_at is None and not task.delay_ms)
                 for task, answer in zip(tasks, answers, strict=True)

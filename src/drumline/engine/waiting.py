@@ -8,7 +8,7 @@ so much that the hands are full, two more are called, who call two more each if 
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from time import monotonic
@@ -16,6 +16,7 @@ from typing import Final
 
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec
+from drumline.core.task import ClaimedTask
 from drumline.ports.hint import Hint
 
 Kind = tuple[tuple[str, ...], tuple[str, ...], str | None]
@@ -29,8 +30,10 @@ SAME_SECONDS: Final = 0.002
 class Waiter:
     """One claimer. It may be woken as soon as it is added, so that no wake-up falls between its claim and its wait."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, nonce: int = 0) -> None:
         self.kind = kind
+        self.nonce = nonce
+        """The name of its claim."""
         self.queues = kind[0]
         self.woken = asyncio.Event()
         self.woken_for: str | None = None
@@ -39,11 +42,23 @@ class Waiter:
         """Whether it claims because time has passed: nobody else may know of what it finds."""
         self.handed: Hint | None = None
         """What it was woken with: a task that nobody else was told of."""
+        self.leased: tuple[ClaimedTask, ...] = ()
+        """What was leased to its claim while it waited."""
 
     def take(self) -> "tuple[TaskId, ...] | None":
         """Return what it was handed, if anything, which is then its own."""
         hint, self.handed = self.handed, None
         return None if hint is None else (hint.task,)
+
+    def take_leased(self, room: int) -> tuple[ClaimedTask, ...]:
+        """Return what was leased to its claim, as far as there is room, which is then its own."""
+        taken, self.leased = self.leased[:room], self.leased[room:]
+        return taken
+
+    def can_run(self, task: ClaimedTask) -> bool:
+        """Tell whether a task is for this claimer."""
+        _, names, tenant = self.kind
+        return self.serves(task.queue) and task.name in names and tenant in {None, task.tenant}
 
     def serves(self, queue: str) -> bool:
         """Tell whether a task in `queue` may be for this claimer."""
@@ -75,6 +90,8 @@ class Waiters:
         """The claimers to whom a task can be handed."""
         self.left: Callable[[Hint], None] = lambda _hint: None
         """Called with what was handed to a claimer that left without it."""
+        self.left_leased: Callable[[Sequence[ClaimedTask]], None] = lambda _tasks: None
+        """Called with what was leased to a claimer that left without it."""
 
     @property
     def are_any(self) -> bool:
@@ -82,9 +99,9 @@ class Waiters:
         return bool(self._idle)
 
     @contextmanager
-    def waiting(self, spec: SessionSpec, session: SessionId) -> Iterator[Waiter]:
+    def waiting(self, spec: SessionSpec, session: SessionId, nonce: int = 0) -> Iterator[Waiter]:
         """Give a claimer that can be woken, for as long as it needs."""
-        waiter = Waiter((spec.queues, spec.names, spec.tenant))
+        waiter = Waiter((spec.queues, spec.names, spec.tenant), nonce)
         self.add(waiter)
         self._sessions[session] = waiter
         try:
@@ -104,6 +121,8 @@ class Waiters:
         A wake-up that found it busy with a claim, whose answer may be older than the task, is passed on to another.
         """
         self._idle.pop(waiter, None)
+        if waiter.leased:
+            self.left_leased(waiter.leased)
         if waiter.handed is not None:
             self.left(waiter.handed)
         elif waiter.woken_for is not None:
@@ -124,7 +143,8 @@ class Waiters:
         if not is_woken:
             waiter.looks_for_all = True
         waiter.woken.clear()
-        waiter.woken_for = None
+        if not waiter.leased:  # else it claims nothing now: whoever woke it meant somebody who does
+            waiter.woken_for = None
         self._idle[waiter] = None  # where it was, unless it was woken
 
     def found_all(self, waiter: Waiter) -> None:
@@ -146,6 +166,17 @@ class Waiters:
         waiter.looks_for_all = False
         waiter.handed = hint
         self._wake(waiter, None)
+        return True
+
+    def lease(self, session: SessionId, task: ClaimedTask) -> bool:
+        """Wake the claimer of a session with a task that is leased to it; tell whether that very claim waits."""
+        waiter = self._sessions.get(session)
+        if waiter is None or waiter.nonce != task.lease.nonce or not waiter.can_run(task):
+            return False
+        waiter.leased += (task,)
+        if waiter in self._idle:
+            waiter.looks_for_all = False
+            self._wake(waiter, None)
         return True
 
     def wake_all(self) -> None:

@@ -12,13 +12,29 @@ from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId, TaskId
-from drumline.core.task import Lane
+from drumline.core.task import ClaimedTask, Lane
 from drumline.ports.store import ClaimRequest, Hint
 
 Woken = Callable[[str, int], None]
 """Called with a queue's name and a number of tasks that may have become claimable there."""
 Handed = Callable[[SessionId, Hint], bool]
 """Called with a session and a hint that is nobody else's; tells whether the session waits and takes it."""
+
+Leased = Callable[[SessionId, ClaimedTask], None]
+"""Called with a session and a task that is leased to it already."""
+
+
+class Reservation(Struct, frozen=True, kw_only=True):
+    """A session that waits, and to which a task may be leased: nobody else hands it anything meanwhile."""
+
+    session: SessionId
+    nonce: int
+    """The name of the claim with which it waits; the lease has to bear it, so that the claim can be repeated."""
+    process: str
+    """Where it waits, as the queue calls it."""
+    listed: str
+    since: Instant
+    """How the queue had noted the session, and since when."""
 
 
 class Popped(Struct, frozen=True):
@@ -54,6 +70,26 @@ class Queue(Protocol):
         """
         ...
 
+    async def reserve(self, lane: Lane) -> Reservation | None:
+        """Take a session off the list of those that wait: the one that can run a lane and has waited longest.
+
+        None if nobody waits, or tasks of the lane do, or the queue is paused or away. Whoever has a reservation uses it
+        by `hand`, or gives it back by `unreserve`. One that is lost costs the session only this way of being told of
+        tasks, until it looks again.
+        """
+        ...
+
+    async def unreserve(self, reservation: Reservation) -> None:
+        """Put a session back where it stood."""
+        ...
+
+    async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:
+        """Tell a session of a task that is leased to it; tell whether its process listens.
+
+        None if nobody knows whether it was told: the queue went away meanwhile.
+        """
+        ...
+
     async def drop(self, tasks: Sequence[TaskId]) -> None:
         """Forget hints that have become wrong, wherever they are."""
         ...
@@ -62,10 +98,11 @@ class Queue(Protocol):
         """Note that hints are missing as a whole: the store should choose by itself until they are refilled."""
         ...
 
-    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:
+    async def listen(self, woken: Woken, handed: Handed | None = None, leased: Leased | None = None) -> None:
         """Call `woken` for pushes made by other processes and `handed` for hints handed over, until cancelled.
 
-        What is handed to a session that does not wait any more is offered again.
+        What is handed to a session that does not wait any more is offered again. `leased` is called for tasks that
+        are leased to a session here; whether it still waits is for the caller to see.
         """
         ...
 

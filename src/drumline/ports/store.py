@@ -9,9 +9,12 @@ The store's clock decides what is due. A store is given a `Clock` by tests; with
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
-from drumline.core.task import Lane, NewTask, Submitted
+from drumline.core.ids import SessionId
+from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
 from drumline.ports.access import AccessStore
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
@@ -54,11 +57,19 @@ __all__ = (
     "Settlement",
     "Standing",
     "Store",
+    "StoredLeased",
     "Submitting",
     "Sweeping",
     "TaskFilter",
 )
 """Everything that is said to a store is given on here, so that whoever talks to one need not know its parts."""
+
+
+class StoredLeased(Struct, frozen=True):
+    """A task that was stored: as by `submit`, and with the lease if it has been given to a session already."""
+
+    submitted: Submitted
+    claimed: ClaimedTask | None
 
 
 class Submitting(Protocol):
@@ -69,6 +80,16 @@ class Submitting(Protocol):
 
         A task whose (tenant, idempotency key) is known gives the id of the first one and `created` false, or
         `KeyReused` if the fingerprint differs; that holds among concurrent callers and within one list.
+        """
+        ...
+
+    async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
+        """Store a task that is due now and has no key; lease it to a session in the same transaction, if that may be.
+
+        It is what `submit` and a `claim` of that nonce would have done one after the other, or, where the claim would
+        have been given nothing (the session is not open, drains, or cannot run it; the queue is paused; the lane is
+        under a limit), what `submit` does alone. A store may do so always. Repeated, it finds the task stored and tells
+        of no lease: if there is one, it is a claim whose answer was lost.
         """
         ...
 

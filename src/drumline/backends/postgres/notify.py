@@ -13,7 +13,8 @@ from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.failures import LOST
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId
-from drumline.ports.queue import Handed, Popped, Woken
+from drumline.core.task import ClaimedTask, Lane
+from drumline.ports.queue import Handed, Leased, Popped, Reservation, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
 CHANNEL: Final = "drumline_wake"
@@ -59,13 +60,28 @@ class NotifyQueue:
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Let the store choose."""
 
+    async def reserve(self, lane: Lane) -> Reservation | None:
+        """Know nobody who waits."""
+
+    async def unreserve(self, reservation: Reservation) -> None:
+        """Keep no list of those who wait."""
+
+    async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:  # noqa: ARG002 - nobody waits
+        """Reach nobody."""
+        return False
+
     async def drop(self, tasks: Sequence[TaskId]) -> None:
         """Forget nothing."""
 
     async def doubt(self) -> None:
         """Keep nothing that could be missing."""
 
-    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:  # noqa: ARG002 - it hands nothing over
+    async def listen(
+        self,
+        woken: Woken,
+        handed: Handed | None = None,  # noqa: ARG002 - it hands nothing over
+        leased: Leased | None = None,  # noqa: ARG002 - nor is anything leased by it
+    ) -> None:
         """Call `woken` for pushes made by other processes, until cancelled.
 
         Through a pooler nothing can be heard: then those who wait find new tasks by looking, once a second.

@@ -23,6 +23,7 @@ from drumline.backends.postgres.sign_ins import SignIns
 from drumline.backends.postgres.stats import Stats
 from drumline.backends.postgres.submitting import Submitting
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
+from drumline.backends.postgres.submitting_leased import SubmittingLeased
 from drumline.backends.postgres.subscribing import Subscribing
 from drumline.backends.postgres.sweeping import Sweeping
 from drumline.backends.postgres.tenants import Tenants
@@ -33,6 +34,7 @@ from drumline.core.metrics import Metrics
 class PostgresStore(
     Firing,
     Submitting,
+    SubmittingLeased,
     Claiming,
     Settling,
     Outputs,

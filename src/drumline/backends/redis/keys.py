@@ -19,8 +19,10 @@ The queue (`queue.py`, `lua/`):
 | `<prefix>{queue}:ability:<digest>` | hash | what a kind of session can run; expires |
 | `<prefix>{queue}:ability:<digest>:lanes` | hash | which of the lanes it met such a session can run; expires |
 | `<prefix>{queue}:idle` | zset | sessions that wait: `<process> <session> <key of its lanes>` → since when, in ms |
+| `<prefix>{queue}:claim:<session>` | string | the nonce of the claim with which a session waits; expires |
 | `<prefix>{queue}:wake` | channel | one message per push: `<sender> <queue>=<count> <queue>=<count> …` |
 | `<prefix>{queue}:wake:<process>` | channel | a task handed over: `<session> <due time in ms> <task> <lane>` |
+| `<prefix>{queue}:lease:<process>` | channel | a task leased to a session that waited: `<session> <task as JSON>` |
 
 The read model (`board.py`, `notes.py`), for people and programs that want to look without asking the store:
 
@@ -67,6 +69,8 @@ class QueueKeys:
         self.lanes = tagged + "lane:"
         self.idle = tagged + "idle"
         self.wake = tagged + "wake"
+        self.claims = tagged + "claim:"
+        self.leases = tagged + "lease:"
         self._abilities = tagged + "ability:"
 
     def ability(self, fields: tuple[str, ...]) -> str:

@@ -8,13 +8,14 @@ from typing import Any, Final, Self
 from drumline.backends.redis.abilities import Abilities
 from drumline.backends.redis.access import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
 from drumline.backends.redis.keys import DEFAULT_PREFIX, lane_text, paused_text, word
+from drumline.backends.redis.leasing import Leasing, parse_leased
 from drumline.backends.redis.line import Call
 from drumline.backends.redis.swept import Swept
 from drumline.backends.redis.wakeups import listen, message_of, parse, parse_handed
 from drumline.core.clock import Clock, Instant
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.metrics import Metrics
-from drumline.ports.queue import Handed, Popped, Woken
+from drumline.ports.queue import Handed, Leased, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 
 HORIZON_MS: Final = 6 * 60_000
@@ -26,7 +27,7 @@ MOST_UNSENT: Final = 20_000
 ABILITY_MS: Final = 600_000
 
 
-class RedisQueue(Swept):
+class RedisQueue(Leasing, Swept):
     """`ports.queue.SweptQueue` in Redis, or in a Redis Cluster."""
 
     def __init__(
@@ -48,6 +49,8 @@ class RedisQueue(Swept):
         self._has_lost = False
         self._is_heard = False
         """Whether this process hears of what is handed to its sessions."""
+        self._is_leased_to = False
+        """Whether it hears of what is leased to them."""
         self._offering: set[asyncio.Task[bool]] = set()
 
     @classmethod
@@ -104,11 +107,12 @@ class RedisQueue(Swept):
         """Offer a paused queue's tasks again."""
         await self._line.run(Call("SREM", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
 
-    async def listen(self, woken: Woken, handed: Handed | None = None) -> None:
-        """Call `woken` for pushes made by other processes and `handed` for hints handed over, until cancelled.
+    async def listen(self, woken: Woken, handed: Handed | None = None, leased: Leased | None = None) -> None:
+        """Call `woken` for pushes by other processes, and the others for what is given to a session, until cancelled.
 
         In a cluster nothing is: a node cannot tell whether somebody listens on another.
         """
+        leases = self._keys.leases + self._origin
 
         def heard(channel: str, message: str) -> None:
             if channel == self._keys.wake:
@@ -116,14 +120,17 @@ class RedisQueue(Swept):
                 if sender != self._origin:  # those who wait in this process were woken already
                     for queue, count in counts.items():
                         woken(queue, count)
+            elif channel == leases and leased is not None:
+                leased(*parse_leased(message))
             elif handed is not None:
                 self._hand(*parse_handed(message), handed)
 
         self._is_heard = handed is not None and not self._address.is_cluster
+        self._is_leased_to = self._is_heard and leased is not None
         try:
-            await listen(self._address, (self._keys.wake, f"{self._keys.wake}:{self._origin}"), heard)
+            await listen(self._address, (self._keys.wake, f"{self._keys.wake}:{self._origin}", leases), heard)
         finally:
-            self._is_heard = False
+            self._is_heard = self._is_leased_to = False
 
     async def check(self) -> dict[str, object] | None:
         """Return details for the health page, or raise `Unavailable`."""
@@ -183,12 +190,13 @@ class RedisQueue(Swept):
         keys = self._keys
         lanes = (keys.due, keys.waiting, keys.more, keys.paused, keys.lanes)
         verdicts = keys.verdicts(ability)
-        names = (keys.generation, keys.skew, *lanes, ability, verdicts, keys.idle)
+        names = (keys.generation, keys.skew, *lanes, ability, verdicts, keys.idle, f"{keys.claims}{request.session}")
         idle = f"{self._origin} {request.session} {verdicts}" if request.waits and self._is_heard else ""
         tenant = "" if request.tenant is None else word(request.tenant)
         shares: list[str | int] = []
         for share in request.shares:
             shares += (word(share.tenant), share.level, share.step)
-        args = (self._now(), request.limit, ABILITY_MS, tenant, idle, len(request.shares), *shares, *definition)
+        waits = (tenant, idle, request.nonce if self._is_leased_to else "")
+        args = (self._now(), request.limit, ABILITY_MS, *waits, len(request.shares), *shares, *definition)
         answer: list[Any] | None = await self._line.run(Call("pop", names, args))
         return answer

@@ -6,7 +6,6 @@ from typing import Self
 
 from drumline.backends.sqlite.auditing import Auditing
 from drumline.backends.sqlite.bulk import Bulks
-from drumline.backends.sqlite.claiming import Claiming
 from drumline.backends.sqlite.counting import Counting
 from drumline.backends.sqlite.database import Database
 from drumline.backends.sqlite.delivering import Delivering
@@ -25,8 +24,8 @@ from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
 from drumline.backends.sqlite.sign_ins import SignIns
 from drumline.backends.sqlite.stats import Stats
-from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
+from drumline.backends.sqlite.submitting_leased import SubmittingLeased
 from drumline.backends.sqlite.sweeping import Sweeping
 from drumline.backends.sqlite.tenants import Tenants
 from drumline.core.clock import Clock, SystemClock
@@ -35,8 +34,7 @@ from drumline.core.metrics import Metrics
 
 class SqliteStore(
     Firing,
-    Submitting,
-    Claiming,
+    SubmittingLeased,
     Settling,
     Outputs,
     ProgressNotes,

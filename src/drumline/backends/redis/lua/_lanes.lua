@@ -7,6 +7,7 @@
 -- that whoever gets there asks the store.
 local POINT_MS = 60000 -- what a point of priority is worth
 local IDLE_MS = 65000 -- longer than a session waits before it asks again
+local WAITING = 16 -- idle sessions that are looked at
 local NEVER = 1e15 -- later than anything can be due
 local ARGUMENTS = 4000 -- what one command is given at most; Lua's stack takes 8000
 

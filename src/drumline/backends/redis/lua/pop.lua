@@ -7,11 +7,12 @@
 --       8 ability   hash  what such a session can run: known -> 1, tenant -> its tenant or '', queues -> all or some,
 --                         q:<queue> -> 1, n:<name> -> 1
 --       9 verdicts  hash  lane -> 1 or 0: whether such a session can run it, remembered from earlier pops
---       10 idle
+--       10 idle   11 the name of the claim with which the session waits
 -- ARGV  1 now in ms, or '' for this server's clock   2 how many are wanted
 --       3 how long an ability is kept, in ms   4 the session's tenant, or '' if it serves everybody
 --       5 as what to note the session if there is nothing for it, or '' if it will not wait
---       6 how many tenants are told about, then for each: tenant, level, step
+--       6 the nonce of its claim, if a task may be leased to it, or ''
+--       7 how many tenants are told about, then for each: tenant, level, step
 --       … only if the ability has to be written first: field, value, field, value …
 -- GIVES { 'unfilled' }  the queue was emptied and not refilled yet: the store should choose
 --       { 'unknown' }   the ability is not known here: pop again with it
@@ -25,7 +26,7 @@ if not generation then
   return { 'unfilled' }
 end
 local now, limit = time_of(ARGV[1], skew), tonumber(ARGV[2])
-local definition = 7 + 3 * tonumber(ARGV[6])
+local definition = 8 + 3 * tonumber(ARGV[7])
 if ARGV[definition] then
   redis.call('DEL', ability, verdicts)
   for first = definition, #ARGV, ARGUMENTS do
@@ -172,7 +173,7 @@ end
 -- Take from each tenant its part, and share what is left out again among those who still have some.
 local function take_shared(tenants)
   local standing, sharers = {}, {}
-  for at = 7, definition - 1, 3 do
+  for at = 8, definition - 1, 3 do
     standing[ARGV[at]] = { level = tonumber(ARGV[at + 1]), step = tonumber(ARGV[at + 2]) }
   end
   for _, tenant in ipairs(tenants) do
@@ -221,6 +222,9 @@ end
 if ARGV[5] ~= '' then
   if taken == 0 and not asks_store then
     redis.call('ZADD', KEYS[10], now, ARGV[5])
+    if ARGV[6] ~= '' then
+      redis.call('SET', KEYS[11], ARGV[6], 'PX', IDLE_MS)
+    end
     redis.call('ZREMRANGEBYSCORE', KEYS[10], '-inf', now - IDLE_MS)
     redis.call('PEXPIRE', KEYS[10], lifetime)
   else

@@ -13,14 +13,13 @@
 -- store has, and a newcomer never overtakes what was left out.
 local keys = { due = KEYS[1], waiting = KEYS[2], more = KEYS[3], lane = KEYS[5] }
 local now, most, message = time_of(ARGV[1], redis.call('GET', KEYS[4])), tonumber(ARGV[2]), ARGV[3]
-local LOOKED_AT = 16 -- idle sessions
 
 -- Hand a task to a session that waits; tell whether one was there to take it.
 local function hand_over(lane, due_at, task)
   if redis.call('SISMEMBER', KEYS[7], string.match(lane, '^%S+ %S+')) == 1 then
     return false
   end
-  for _, idle in ipairs(redis.call('ZRANGEBYSCORE', KEYS[8], now - IDLE_MS, '+inf', 'LIMIT', 0, LOOKED_AT)) do
+  for _, idle in ipairs(redis.call('ZRANGEBYSCORE', KEYS[8], now - IDLE_MS, '+inf', 'LIMIT', 0, WAITING)) do
     local process, session, verdicts = string.match(idle, '^(%S+) (%S+) (.*)$')
     if redis.call('HGET', verdicts, lane) == '1' then
       redis.call('ZREM', KEYS[8], idle)

@@ -1,0 +1,99 @@
+"""A lone task is leased, in the transaction that stores it, to a session that waits: one commit instead of two.
+
+Which session that is, the queue says; whether it may be given the task, the store decides. What goes wrong on the way
+from here to the session is a claim whose answer was lost: docs/adr/0027-a-lone-task-is-stored-leased.md.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Final, Protocol
+
+from drumline.core.clock import Clock
+from drumline.core.ids import SessionId
+from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
+from drumline.engine.flow import FlowDesk
+from drumline.engine.offer import Offers
+from drumline.engine.returns import Returns
+from drumline.ports.queue import Queue, Reservation
+from drumline.ports.store import Hint, StoredLeased
+
+LARGEST: Final = 32 * 1024
+"""Bytes of a payload that goes along with its lease."""
+REST: Final = 0.01
+"""Seconds for which nobody is asked for, after nobody was found: who submits one by one need not wait for that."""
+
+
+class LeasingStore(Protocol):
+    """What is asked of the store here."""
+
+    async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
+        """Store a task, leased to a session if that can be given it."""
+        ...
+
+
+class HandOver:
+    """Stores lone tasks leased, as long as somebody waits for them."""
+
+    def __init__(
+        self, store: LeasingStore, queue: Queue, offers: Offers, returns: Returns, *, flow: FlowDesk, clock: Clock
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self.offers = offers
+        self._returns = returns
+        self._flow = flow
+        self._clock = clock
+        self._rests_until = float("-inf")
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def submit(self, task: NewTask) -> Submitted | None:
+        """Store a lone task and hand it over; None, and nothing done, if it has to go the way of all others."""
+        if not _is_plain(task) or self._flow.concerns(task.lane):
+            return None
+        reservation = await self._reserve(task.lane)
+        if reservation is None:
+            return None
+        try:
+            stored = await self._store.submit_leased(task, session=reservation.session, nonce=reservation.nonce)
+        except BaseException:
+            self._start(self._queue.unreserve(reservation))
+            raise
+        # Committed: from here on nothing may fail the caller.
+        if stored.claimed is None:
+            self._start(self._offer(reservation, Hint(task.id, task.lane, stored.submitted.due_at, is_due=True)))
+        else:
+            self._start(self._hand(reservation, stored.claimed))
+        return stored.submitted
+
+    async def drained(self) -> None:
+        """Wait until what is under way has been handed over or offered."""
+        if self._under_way:
+            await asyncio.wait(set(self._under_way))
+
+    async def _reserve(self, lane: Lane) -> Reservation | None:
+        """Ask who waits, unless there was nobody just now."""
+        if self._clock.monotonic() < self._rests_until:
+            return None
+        reservation = await self._queue.reserve(lane)
+        if reservation is None:
+            self._rests_until = self._clock.monotonic() + REST
+        return reservation
+
+    async def _hand(self, reservation: Reservation, task: ClaimedTask) -> None:
+        if await self._queue.hand(reservation, task) is False:
+            self._returns.give_back([task])
+        # If nobody knows whether it was heard, it may be running: only the session's beats tell.
+
+    async def _offer(self, reservation: Reservation, hint: Hint) -> None:
+        await self._queue.unreserve(reservation)
+        self.offers.offer([hint])
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, name="hand over")
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+
+def _is_plain(task: NewTask) -> bool:
+    """Tell whether a task is due at once, has no key under which it may be known, and is small."""
+    return task.run_at is None and not task.delay_ms and task.idempotency_key is None and len(task.payload) <= LARGEST
