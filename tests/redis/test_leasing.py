@@ -331,21 +331,6 @@ async def test_what_comes_too_late_for_its_claimer_is_run_by_another(engine: Eng
     assert (task.lease.task, task.attempt) == (submitted.id, 1)
 
 
-async def test_what_was_leased_to_an_earlier_claim_is_not_given_to_the_next(
-    engine: Engine, store: Watched, client: Redis
-) -> None:
-    ada = await waiting(engine, client)
-    submitted_to = Lease(new_id(), 1, 1)
-    stray = ClaimedTask(lease=submitted_to, name="work", queue="default", payload=Raw(b"{}"), attempt=1)
-
-    engine.claims.lease(ada.session, stray)
-    await engine.claims.drained()
-
-    assert not ada.claiming.done()
-    assert store.leased == []
-    await ada.leave()
-
-
 async def test_a_paused_name_is_given_back(engine: Engine, client: Redis) -> None:
     ada = await waiting(engine, client)
     engine.claims.tune(replace(DEFAULT_TUNING, paused_names=frozenset({"work"})))
