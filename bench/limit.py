@@ -2,8 +2,8 @@
 
 Two processes claim and settle; with `flow`, a third submits meanwhile. All have opened their connections before the
 clock starts, as those of the engine have. What the engine reaches of this is what its validation, batching, execution,
-logs, reports and the scheduler's duties cost. The limit of a lone task is two durable commits and a push between them,
-one after the other, by one process that need not wake anybody.
+logs, reports and the scheduler's duties cost. The limit of a lone task is to ask who waits for it, one durable commit,
+and a message, one after the other, by one process that need not wake another.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from bench.scale.meter import percentiles
 from drumline.core.clock import SystemClock
-from drumline.core.ids import IdSource, SessionId, TaskId
+from drumline.core.ids import IdSource, SessionId
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
@@ -176,9 +176,9 @@ async def _claim(engine: Engine, session: SessionId, random: Random) -> Sequence
     return claim.tasks
 
 
-def _request(session: SessionId, random: Random, *, hints: tuple[TaskId, ...] | None = None) -> ClaimRequest:
+def _request(session: SessionId, random: Random) -> ClaimRequest:
     nonce = random.getrandbits(63)
-    return ClaimRequest(session=session, nonce=nonce, limit=CLAIM, queues=(), names=("noop",), tenant=None, hints=hints)
+    return ClaimRequest(session=session, nonce=nonce, limit=CLAIM, queues=(), names=("noop",), tenant=None)
 
 
 async def _settle(engine: Engine, tasks: Sequence[ClaimedTask]) -> None:
@@ -186,18 +186,35 @@ async def _settle(engine: Engine, tasks: Sequence[ClaimedTask]) -> None:
 
 
 async def _start_lone_tasks(settings: Settings, kept: list[float]) -> None:
-    """Keep the milliseconds from before a task is stored until it is claimed, a hundred times a second."""
+    """Keep the milliseconds from before a session is asked for until it hears of its task, a hundred times a second."""
     engine = await _open_filled(settings)
     session, random = await _open_session(engine), Random()
     ids = IdSource(SystemClock().now, random)
+    heard: asyncio.Queue[ClaimedTask] = asyncio.Queue()
+    listening = asyncio.create_task(
+        engine.queue.listen(lambda *_: None, lambda *_: True, lambda _, task: heard.put_nowait(task)),
+        name="hear of leases",
+    )
+    await _submit_batch(engine, ids, 1)
+    await _settle(engine, await _claim(engine, session, random))  # from now on Redis knows what such a session can run
     began = time.perf_counter()
     for turn in range(int(RATE * START_SECONDS)):
+        await engine.queue.pop(replace(_request(session, random), waits=True))
         await asyncio.sleep(max(0.0, began + turn / RATE - time.perf_counter()))
         sent = time.perf_counter()
-        (hint,) = await _submit_batch(engine, ids, 1)
-        (claim,) = await engine.store.claim([_request(session, random, hints=(hint.task,))])
+        task = NewTask(id=ids.next(), lane=LANE, payload=b'{"sent_ns":0}')
+        reserved = await engine.queue.reserve(LANE)
+        if reserved is None:
+            continue  # it does not listen yet
+        stored = await engine.store.submit_leased(task, session=reserved.session, nonce=reserved.nonce)
+        if stored.claimed is None:
+            raise RuntimeError("the store did not lease a task to a session that waits for it")
+        handing = asyncio.create_task(engine.queue.hand(reserved, stored.claimed), name="hand")
+        claimed = await heard.get()
         if turn >= WARM_UP:
             kept.append((time.perf_counter() - sent) * 1000)
-        await _settle(engine, claim.tasks)
-        await engine.queue.drop([hint.task])
+        await handing
+        await _settle(engine, [claimed])
+    listening.cancel()
+    await asyncio.wait({listening})
     await engine.close()

@@ -237,6 +237,18 @@ async def engine(deafened: Deafened, store: Watched, client: Redis) -> AsyncIter
     await engine.close()
 
 
+async def test_a_worker_that_says_what_postgresql_cannot_read_is_given_its_tasks_when_it_asks(
+    engine: Engine, store: Watched, client: Redis
+) -> None:
+    strange = replace(RUNNER, types=(TaskType(name="work", doc="a\0b"),))
+    ada = await waiting(engine, client, strange)
+
+    submitted = await engine.submissions.submit(request("work"))
+
+    assert (await ada.task()).lease.task == submitted.id
+    assert len(store.claims) == 1
+
+
 class Claimer:
     """A session that waits for tasks."""
 
@@ -254,8 +266,8 @@ class Claimer:
         await asyncio.wait({self.claiming})
 
 
-async def waiting(engine: Engine, client: Redis) -> Claimer:
-    claimer = Claimer(engine, await LocalGateway(engine).open_session(RUNNER))
+async def waiting(engine: Engine, client: Redis, spec: SessionSpec = RUNNER) -> Claimer:
+    claimer = Claimer(engine, await LocalGateway(engine).open_session(spec))
 
     async def is_listed() -> bool:
         return any(f" {claimer.session} " in each for each in await client.zrange(QueueKeys().idle, 0, -1))

@@ -21,7 +21,6 @@ from drumline.backends.postgres.sessions import Sessions
 from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.sign_ins import SignIns
 from drumline.backends.postgres.stats import Stats
-from drumline.backends.postgres.submitting import Submitting
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
 from drumline.backends.postgres.submitting_leased import SubmittingLeased
 from drumline.backends.postgres.subscribing import Subscribing
@@ -33,7 +32,6 @@ from drumline.core.metrics import Metrics
 
 class PostgresStore(
     Firing,
-    Submitting,
     SubmittingLeased,
     Claiming,
     Settling,

@@ -3,9 +3,9 @@
 import asyncpg
 from msgspec import Raw
 
-from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
 from drumline.backends.postgres.database import Line
+from drumline.backends.postgres.submitting import Submitting
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
@@ -14,7 +14,7 @@ from drumline.core.task import ClaimedTask, NewTask, Submitted, decode_options
 from drumline.ports.store import StoredLeased
 
 
-class SubmittingLeased(Access):
+class SubmittingLeased(Submitting):
     """The part of `ports.store.Submitting` for a task that somebody waits for, on PostgreSQL."""
 
     async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
@@ -44,6 +44,13 @@ class SubmittingLeased(Access):
             # session may have repeated its claim and been given it, so nobody may hand it over a second time.
             ((_, due_at),) = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=[task.id])
             return StoredLeased(Submitted(task.id, Instant(due_at)), None)
+        except asyncpg.DataError:
+            # Not all that is JSON can be read by PostgreSQL: a worker whose words it cannot read is given nothing before
+            # it asks.
+            (stored,) = await self.submit([task])
+            if not isinstance(stored, Submitted):
+                raise stored from None
+            return StoredLeased(stored, None)
         return StoredLeased(Submitted(task.id, Instant(now)), _claimed(task, nonce) if is_leased else None)
 
 
