@@ -45,8 +45,7 @@ class SubmittingLeased(Submitting):
             ((_, due_at),) = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=[task.id])
             return StoredLeased(Submitted(task.id, Instant(due_at)), None)
         except asyncpg.DataError:
-            # Not all that is JSON can be read by PostgreSQL: a worker whose words it cannot read is given nothing before
-            # it asks.
+            # PostgreSQL cannot read all that is JSON: a worker whose words it cannot read is given nothing ahead.
             (stored,) = await self.submit([task])
             if not isinstance(stored, Submitted):
                 raise stored from None
