@@ -147,7 +147,7 @@ async def graph(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(graph_body(view, nodes, now=call.engine.clock.now())))
 
 
-async def attempts(call: Call[None, JobAttemptsQuery]) -> Reply:
+async def job_attempts(call: Call[None, JobAttemptsQuery]) -> Reply:
     """Return the executions of a job's tasks: those that run, then the one that ended last."""
     found, is_more = await call.engine.jobs.attempts(job_of(call), limit=call.query.limit, tenant=call.tenant)
     return Reply(encode(JobAttemptList(tuple(job_attempt_body(attempt) for attempt in found), is_more)))
@@ -242,7 +242,7 @@ OPERATIONS = (
         summary="Look at a job's tasks and how they hang together", answer=GraphBody,
     ),
     Operation(
-        method="GET", path="/api/v1/jobs/{id}/attempts", handler=attempts, tag=Tag.JOBS,
+        method="GET", path="/api/v1/jobs/{id}/attempts", handler=job_attempts, tag=Tag.JOBS,
         summary="List the executions of a job's tasks, the latest first", query=JobAttemptsQuery, answer=JobAttemptList,
     ),
     Operation(
