@@ -111,7 +111,7 @@ def render(results: dict[str, Any]) -> str:
         f"{COLUMNS[key]} {ours[key] / limit[key]:.0%}" for key in COLUMNS if limit.get(key) and ours.get(key)
     )
     lines += [f"Share of the limit that the engine reaches: {shares}.", ""]
-    lines += ["A lone task's limit is the same two commits and a push between them, one after the other.", ""]
+    lines += ["A lone task's limit is to ask who waits, one durable commit and a message, one after the other.", ""]
     return "\n".join(lines)
 
 
