@@ -49,6 +49,17 @@ def test_a_claim_that_waits_takes_what_is_leased_to_it(house: House) -> None:
     assert house.given_back == []
 
 
+def test_what_the_store_has_given_already_is_not_given_twice(house: House) -> None:
+    other = replace(TASK, lease=Lease(new_id(), 1, NONCE))
+    with house.waiters.waiting(SPEC, ADA, NONCE) as waiter:
+        assert house.waiters.lease(ADA, TASK)
+        assert house.waiters.lease(ADA, other)
+
+        assert waiter.take_leased(5, [TASK]) == (other,)
+
+    assert house.given_back == []
+
+
 @pytest.mark.parametrize(
     "task",
     [

@@ -1,12 +1,14 @@
 """A queue on a real Redis, with time that moves by hand."""
 
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import pytest
 from redis.asyncio import Redis
 
 from drumline.backends.redis import RedisQueue
 from drumline.core.clock import ManualClock
+from tests.harness.proxy import Proxy
 
 
 @pytest.fixture
@@ -20,6 +22,23 @@ async def queue(redis_url: str, clock: ManualClock) -> AsyncIterator[RedisQueue]
     await queue.filled()
     yield queue
     await queue.close()
+
+
+@pytest.fixture
+async def other(redis_url: str, clock: ManualClock) -> AsyncIterator[RedisQueue]:
+    """Another process's view of the same queue."""
+    other = RedisQueue(redis_url, clock=clock)
+    yield other
+    await other.close()
+
+
+@pytest.fixture
+async def proxy(redis_url: str) -> AsyncIterator[Proxy]:
+    target = urlsplit(redis_url)
+    proxy = Proxy(str(target.hostname), target.port or 6379)
+    await proxy.start()
+    yield proxy
+    await proxy.close()
 
 
 @pytest.fixture

@@ -54,3 +54,9 @@ async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not await is_so():  # noqa: ASYNC110 - another process does not set our events
             await asyncio.sleep(0.02)
+
+
+async def know(queue: RedisQueue, *names: str) -> None:
+    """Let sessions that run these names be known to run them."""
+    await queue.push([hint(lane(name)) for name in names])
+    await popped_tasks(queue, *names)

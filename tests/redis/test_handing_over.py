@@ -19,7 +19,7 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.store import Claim, ClaimRequest, Hint
 from tests.factories import claim_request, new_id, request
-from tests.redis.hints import PATIENCE, eventually, hint, lane, popped_tasks
+from tests.redis.hints import PATIENCE, eventually, hint, know, lane, popped_tasks
 
 ADA, BOB = SessionId(7), SessionId(8)
 
@@ -69,19 +69,6 @@ async def comes_true(is_so: Callable[[], bool]) -> None:
         return is_so()
 
     await eventually(so)
-
-
-async def know(queue: RedisQueue, *names: str) -> None:
-    """Let sessions that run these names be known to run them."""
-    await queue.push([hint(lane(name)) for name in names])
-    await popped_tasks(queue, *names)
-
-
-@pytest.fixture
-async def other(redis_url: str, clock: ManualClock) -> AsyncIterator[RedisQueue]:
-    other = RedisQueue(redis_url, clock=clock)
-    yield other
-    await other.close()
 
 
 @pytest.fixture

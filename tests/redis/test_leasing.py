@@ -23,7 +23,8 @@ from drumline.engine.gateway import LocalGateway
 from drumline.ports.queue import Reservation
 from drumline.ports.store import Claim, ClaimRequest, Settlement, StoredLeased
 from tests.factories import claim_request, new_id, request
-from tests.redis.hints import PATIENCE, eventually, hint, lane, popped_tasks
+from tests.harness.proxy import Proxy
+from tests.redis.hints import PATIENCE, eventually, hint, know, lane, popped_tasks
 
 ADA, BOB = SessionId(7), SessionId(8)
 RUNNER = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=5)
@@ -62,22 +63,9 @@ async def started(queue: RedisQueue, client: Redis, *, understands: bool = True)
     return process
 
 
-async def know(queue: RedisQueue) -> None:
-    """Let sessions that run `work` be known to run it."""
-    await queue.push([hint(lane("work"))])
-    await popped_tasks(queue, "work")
-
-
-@pytest.fixture
-async def other(redis_url: str, clock: ManualClock) -> AsyncIterator[RedisQueue]:
-    other = RedisQueue(redis_url, clock=clock)
-    yield other
-    await other.close()
-
-
 @pytest.fixture
 async def process(queue: RedisQueue, other: RedisQueue, client: Redis) -> AsyncIterator[Process]:
-    await know(queue)
+    await know(queue, "work")
     process = await started(other, client)
     yield process
     await process.stop()
@@ -126,7 +114,7 @@ async def test_nobody_is_reserved_for_what_is_paused_or_what_they_cannot_run(
 async def test_a_process_that_would_not_understand_is_not_reserved(
     queue: RedisQueue, other: RedisQueue, client: Redis
 ) -> None:
-    await know(queue)
+    await know(queue, "work")
     old = await started(other, client, understands=False)
     await old.wait(ADA)
 
@@ -179,6 +167,29 @@ async def test_a_leased_task_is_told_to_its_session_whole(queue: RedisQueue, pro
         return process.leased == [(ADA, task)]
 
     await eventually(is_heard)
+
+
+async def test_the_word_of_a_lease_is_said_once_though_its_answer_is_lost(
+    process: Process, proxy: Proxy, redis_url: str, clock: ManualClock
+) -> None:
+    await process.wait(ADA, nonce=11)
+    task = ClaimedTask(lease=Lease(new_id(), 1, 11), name="work", queue="default", payload=Raw(b"{}"), attempt=1)
+    sender = RedisQueue(proxy.url(redis_url), clock=clock)
+    reserved = await sender.reserve(lane())
+    assert reserved is not None
+
+    async def is_heard() -> bool:
+        return bool(process.leased)
+
+    proxy.hold_answer_to(b"PUBLISH")
+    handing = asyncio.create_task(sender.hand(reserved, task))
+    await eventually(is_heard)
+    proxy.heal()
+    proxy.reset()
+
+    assert await handing is None
+    assert process.leased == [(ADA, task)]
+    await sender.close()
 
 
 class Watched(PostgresStore):

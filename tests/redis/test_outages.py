@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from urllib.parse import urlsplit
 
 import pytest
 from redis.asyncio import Redis
@@ -161,11 +160,8 @@ async def test_scripts_that_redis_forgot_are_sent_again(queue: RedisQueue, clien
     assert len(await popped_tasks(queue)) == len(tasks)
 
 
-async def test_broken_connections_are_replaced_without_a_word(redis_url: str, clock: ManualClock) -> None:
-    target = urlsplit(redis_url)
-    proxy = Proxy(str(target.hostname), target.port or 6379)
-    await proxy.start()
-    queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}{target.path}", clock=clock)
+async def test_broken_connections_are_replaced_without_a_word(proxy: Proxy, redis_url: str, clock: ManualClock) -> None:
+    queue = RedisQueue(proxy.url(redis_url), clock=clock)
     await queue.filled()
     (task,) = await pushed(queue, hint())
 
@@ -174,7 +170,6 @@ async def test_broken_connections_are_replaced_without_a_word(redis_url: str, cl
 
     assert await popped_tasks(queue) == [task]
     await queue.close()
-    await proxy.close()
 
 
 async def test_a_redis_that_is_full_is_as_good_as_away(server: RedisServer, own_queue: RedisQueue) -> None:

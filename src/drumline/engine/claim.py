@@ -134,7 +134,7 @@ class Claims:
                 left = deadline - self._clock.monotonic()
                 if len(claim.tasks) >= limit:
                     self._waiters.found_all(waiter)
-                tasks = claim.tasks + self._leased(waiter, session, limit - len(claim.tasks))
+                tasks = claim.tasks + self._leased(waiter, session, limit - len(claim.tasks), claim.tasks)
                 if tasks or (left <= 0 and not request.again):
                     return tasks
                 if not request.again:
@@ -161,9 +161,11 @@ class Claims:
             await asyncio.sleep(0)  # their callbacks begin the returns
         await self._returns.drained()
 
-    def _leased(self, waiter: Waiter, session: SessionId, room: int) -> tuple[ClaimedTask, ...]:
-        """Return what was leased to a claimer while it waited, as far as it has room."""
-        tasks = waiter.take_leased(room)
+    def _leased(
+        self, waiter: Waiter, session: SessionId, room: int, given: tuple[ClaimedTask, ...] = ()
+    ) -> tuple[ClaimedTask, ...]:
+        """Return what was leased to a claimer while it waited, as far as it has room and was not given it already."""
+        tasks = waiter.take_leased(room, given)
         if tasks:
             self._metrics.claimed.add(len(tasks), HINTED)
             self._shares.gave(session, tasks)

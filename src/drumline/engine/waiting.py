@@ -50,8 +50,14 @@ class Waiter:
         hint, self.handed = self.handed, None
         return None if hint is None else (hint.task,)
 
-    def take_leased(self, room: int) -> tuple[ClaimedTask, ...]:
-        """Return what was leased to its claim, as far as there is room, which is then its own."""
+    def take_leased(self, room: int, given: Sequence[ClaimedTask] = ()) -> tuple[ClaimedTask, ...]:
+        """Return what was leased to its claim, as far as there is room, which is then its own.
+
+        What the store has `given` for the same claim, because an answer was lost, is not given a second time.
+        """
+        if self.leased and given:
+            leases = {task.lease for task in given}
+            self.leased = tuple(task for task in self.leased if task.lease not in leases)
         taken, self.leased = self.leased[:room], self.leased[room:]
         return taken
 

@@ -31,10 +31,14 @@ class Leasing(Access):
         await self._line.run(Call("ZADD", (self._keys.idle,), words, plain=True))
 
     async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:
-        """Tell a session of a task that is leased to it; None if Redis is away, and nobody knows."""
+        """Tell a session of a task that is leased to it; None if Redis is away, and nobody knows.
+
+        Said once: heard twice it would run twice, and if only the first time somebody listened, it would be released
+        while it runs.
+        """
         channel = self._keys.leases + reservation.process
         words = b"%d %b" % (reservation.session, encode(task))
-        heard = await self._line.run(Call("PUBLISH", (channel,), (words,), plain=True))
+        heard = await self._line.run_once(Call("PUBLISH", (channel,), (words,), plain=True))
         return None if heard is None else heard > 0
 
 

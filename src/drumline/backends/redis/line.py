@@ -115,6 +115,23 @@ class Line:
         """Return the answers to calls that belong together, or None if Redis is away or one of them failed."""
         return None if self._is_down or not calls else await self._try(calls)
 
+    async def run_once(self, call: Call) -> Any | None:
+        """Return the answer to a call that must not be made twice, or None if Redis is away or its answer was lost."""
+        if self._is_down:
+            return None
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
+                if not isinstance(self._client, Redis):
+                    return await self._send_one(call.words())
+                (answer,) = await self._pipelined(self._client.connection_pool, [call.words()])
+        except Exception as error:  # noqa: BLE001 - on broken connections redis-py raises whatever it stumbles over
+            self._failed(error)
+            return None
+        if isinstance(answer, RedisError):
+            self._failed(answer)
+            return None
+        return answer
+
     async def check(self) -> None:
         """Ask whether Redis is there, whatever the breaker says; raises `Unavailable`."""
         try:
