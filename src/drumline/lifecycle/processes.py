@@ -191,7 +191,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Firer(engine.firings),
         Pruner(engine.store, retention=settings.retention),
         EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
-        Tidier(engine.store),
+        Tidier(engine.store, clock=SystemClock()),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         Statistician(engine.store, metrics=engine.metrics),
         DepthSampler(engine.store, clock=SystemClock()),
