@@ -97,3 +97,21 @@ def test_loops_in_several_threads_submit_through_one_app(tmp_path: Path) -> None
     app.close()
 
     assert len(set(ids)) == 1_200
+
+
+def test_a_loop_that_was_left_with_a_submission_under_way_does_not_hold_up_the_next_in_its_thread(
+    tmp_path: Path,
+) -> None:
+    app = Drumline("test", data=tmp_path)
+    app.submit_task("ping")
+    left, next_one = asyncio.new_event_loop(), asyncio.new_event_loop()
+    under_way = left.create_task(app.asubmit_task("ping"))
+    left.run_until_complete(asyncio.sleep(0))
+
+    handle = next_one.run_until_complete(app.asubmit_task("ping"))
+
+    assert handle.status() is Status.QUEUED
+    assert left.run_until_complete(under_way).status() is Status.QUEUED
+    for loop in (left, next_one):
+        loop.close()
+    app.close()

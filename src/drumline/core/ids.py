@@ -28,8 +28,9 @@ class IdSource:
     """Makes UUIDv7 ids that rise within this source, even inside one millisecond.
 
     The 12 bits after the version are a counter that starts at random in its lower half each millisecond; when it
-    runs over, the source borrows from the next millisecond instead of waiting. The random ends are made many at a
-    time: every task needs one, and putting them together digit by digit would be a good part of what submitting costs.
+    runs over, the source borrows from the next millisecond instead of waiting. Of the 60 random bits behind it the
+    first 12 are those of the millisecond, and the others are made for many ids at a time: every task needs one, and
+    putting them together digit by digit would be a good part of what submitting costs.
     """
 
     def __init__(self, now: Callable[[], int], random: Random) -> None:
@@ -37,7 +38,7 @@ class IdSource:
         self._random = random
         self._last_ms = 0
         self._counter = 0
-        self._head = ""
+        self._head = self._middle = ""
         self._tails: list[str] = []
 
     def next(self) -> TaskId:
@@ -45,7 +46,7 @@ class IdSource:
         self._step()
         if not self._tails:
             self._tails = self._more_tails(_TAILS)
-        return TaskId(self._head + _DIGITS[self._counter] + self._tails.pop())
+        return TaskId(self._head + _DIGITS[self._counter] + self._middle + self._tails.pop())
 
     def take(self, count: int) -> list[TaskId]:
         """Return as many ids as calls of `next` would, and look at the clock once for all of them."""
@@ -54,7 +55,8 @@ class IdSource:
             self._step()
             digits = _DIGITS[self._counter : self._counter + count - len(made)]
             tails = self._more_tails(len(digits))
-            made += [self._head + number + tail for number, tail in zip(digits, tails, strict=True)]
+            head, middle = self._head, self._middle
+            made += [f"{head}{number}{middle}{tail}" for number, tail in zip(digits, tails, strict=True)]
             self._counter += len(digits) - 1
         return cast("list[TaskId]", made)
 
@@ -72,12 +74,11 @@ class IdSource:
         self._last_ms = ms
         self._counter = counter
         self._head = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7"
+        self._middle = f"8{_DIGITS[self._random.getrandbits(_COUNTER_BITS)]}"
 
     def _more_tails(self, count: int) -> list[str]:
-        """Return random ends: the digit of the variant and 60 bits."""
-        short = memoryview(self._random.randbytes(2 * count)).cast("H")
-        long = self._random.randbytes(6 * count).hex(" ", 6).split()
-        return [f"8{_DIGITS[number & 0xFFF]}{digits}" for number, digits in zip(short, long, strict=True)]
+        """Return random ends of 48 bits."""
+        return self._random.randbytes(6 * count).hex(" ", 6).split()
 
 
 def parse_task_id(text: str, *, field: str = "id") -> TaskId:

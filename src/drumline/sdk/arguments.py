@@ -102,7 +102,12 @@ class Arguments:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
         shape = self._shapes.get((len(args), *kwargs)) or self._shape_of(args, kwargs)
         # A struct is filled and written faster than a dictionary of the same.
-        return _encoded(shape(*args, **kwargs) if shape else self._bound(args, kwargs), encode)
+        given = shape(*args, **kwargs) if shape else self._bound(args, kwargs)
+        try:
+            return Raw(encode(given))
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            named = given if isinstance(given, dict) else msgspec.structs.asdict(given)
+            raise _unwritable(named, error, encode) from error
 
     def _shape_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[msgspec.Struct] | None:
         """Return a struct of a call's arguments and remember it, if each is for its parameter and none is missing."""
@@ -233,14 +238,6 @@ def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[s
         return get_type_hints(holder, getattr(function, "__globals__", {}), include_extras=True)
     except NameError as error:
         raise TypeError(f"{task}: an annotation cannot be read at run time: {error}; import it for real") from error
-
-
-def _encoded(given: dict[str, Any] | msgspec.Struct, encode: Encode) -> Raw:
-    try:
-        return Raw(encode(given))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        named = given if isinstance(given, dict) else msgspec.structs.asdict(given)
-        raise _unwritable(named, error, encode) from error
 
 
 def _unwritable(given: dict[str, Any], error: Exception, encode: Encode) -> Invalid:

@@ -198,6 +198,8 @@ class Batcher(Generic[In, Out]):
             refused: asyncio.Future[list[Out]] = asyncio.get_running_loop().create_future()
             refused.set_exception(error)
             return [(items, refused)]
+        if len(items) <= self._largest and weight <= HEAVIEST:
+            return [(items, self._send_weighed(items, weight))]
         return [(part, self.send_many(part)) for part in self._parts(items, weight)]
 
     def _parts(self, items: Sequence[In], weight: int) -> Iterator[Sequence[In]]:
@@ -280,17 +282,18 @@ class Batcher(Generic[In, Out]):
             self._waiting.clear()
             self._count = self._weight = 0
             return everything
-        groups = [self._waiting.popleft()]
-        size, weight = len(groups[0].items), groups[0].weight
-        while self._waiting:
-            following = self._waiting[0]
-            size, weight = size + len(following.items), weight + following.weight
-            if size > self._largest or weight > HEAVIEST:
+        groups: list[_Waiting[In, Out]] = []
+        size = weight = 0
+        for group in self._waiting:
+            larger, heavier = size + len(group.items), weight + group.weight
+            if groups and (larger > self._largest or heavier > HEAVIEST):
                 break
-            groups.append(self._waiting.popleft())
-        for group in groups:
-            self._count -= len(group.items)
-            self._weight -= group.weight
+            size, weight = larger, heavier
+            groups.append(group)
+        for _ in groups:
+            self._waiting.popleft()
+        self._count -= size
+        self._weight -= weight
         return groups
 
     async def _send(self, groups: list[_Waiting[In, Out]]) -> None:
