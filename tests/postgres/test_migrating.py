@@ -6,7 +6,7 @@ import pytest
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.migrating import MAJOR, major_of
 from drumline.backends.sql_files import migrations
-from drumline.core.errors import Unavailable
+from drumline.core.errors import Conflict, Unavailable
 from tests.factories import submit
 
 
@@ -49,8 +49,10 @@ async def test_a_newer_major_schema_is_refused(empty_postgres_url: str) -> None:
     await connection.execute("INSERT INTO drumline.migration VALUES (9999, $1, 'future')", MAJOR + 1)
     await connection.close()
 
-    with pytest.raises(Unavailable, match="newer"):
+    with pytest.raises(Conflict, match="newer"):
         await store.migrate()
+    with pytest.raises(Conflict, match="Upgrade this one"):
+        await PostgresStore.open(empty_postgres_url)
 
     await store.close()
 

@@ -5,10 +5,11 @@ from typing import Final
 
 import structlog
 
+from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.database import Database, Line, Transaction
 from drumline.backends.postgres.wall import ADVICE
 from drumline.backends.sql_files import migrations
-from drumline.core.errors import Unavailable
+from drumline.core.errors import Conflict
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -32,15 +33,27 @@ async def _migrate(transaction: Transaction) -> None:
     await transaction.fetch("create_schema")
     await transaction.fetch("create_migration")
     rows = await transaction.fetch("schema_version")
+    _refuse_newer(rows)
     applied = {number for number, _ in rows}
-    major = rows[0][1] if rows else MAJOR
-    if major > MAJOR:
-        raise Unavailable(f"the database was migrated by a newer Drumline (major {major}; this one knows {MAJOR})")
     for each, name, script in migrations("drumline.backends.postgres"):
         if each not in applied:  # not only above the newest: what was made side by side may arrive in any order
             await transaction.run(script)
             await transaction.fetch("note_migration", number=each, major=major_of(script), name=name)
     await _wall_in(transaction)
+
+
+async def check_major(database: Database) -> None:
+    """Raise `Conflict` if the schema is of a major that this version does not know; one that is missing may come."""
+    ((has_schema,),) = await database.fetch(Line.DESK, "has_schema", repeat=True)
+    if has_schema:
+        _refuse_newer(await database.fetch(Line.DESK, "schema_version", repeat=True))
+
+
+def _refuse_newer(versions: Rows) -> None:
+    major = versions[0]["major"] if versions else MAJOR
+    if major > MAJOR:
+        told = f"the database was migrated by a newer Drumline (major {major}; this one knows {MAJOR})"
+        raise Conflict(f"{told}\nUpgrade this one, or give it a database of its own.")
 
 
 async def _wall_in(transaction: Transaction) -> None:

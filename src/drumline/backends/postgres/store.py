@@ -12,6 +12,7 @@ from drumline.backends.postgres.firing import Firing
 from drumline.backends.postgres.flow import Flow
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.keys import Keys
+from drumline.backends.postgres.migrating import check_major
 from drumline.backends.postgres.outputs import Outputs
 from drumline.backends.postgres.progress import ProgressNotes
 from drumline.backends.postgres.querying_jobs import QueryingJobs
@@ -66,7 +67,15 @@ class PostgresStore(
         budget: Budget = DEFAULT_BUDGET,
         metrics: Metrics | None = None,
     ) -> Self:
-        """Reach the database at `url`, or raise `Unavailable`. Its schema is left as it is: see `migrate`."""
+        """Reach the database at `url`, or raise `Unavailable`. Its schema is left as it is: see `migrate`.
+
+        Raises `Conflict` if that schema is of a major that this version does not know.
+        """
         database = Database(url, budget=budget, metrics=metrics)
         await database.is_direct()
+        try:
+            await check_major(database)
+        except BaseException:
+            await database.close()
+            raise
         return cls(database, clock)
