@@ -288,7 +288,24 @@ async def is_stored(store: PostgresStore, task: TaskId) -> bool:
 async def test_a_login_that_is_refused_is_told_at_once(postgres_url: str) -> None:
     address = postgres_url.partition("://")[2].rpartition("@")[2]
 
-    with pytest.raises(Invalid, match="refused the login") as refused:
+    with pytest.raises(Invalid, match=f"{address} refused the login.*\nSet store_url") as refused:
         await PostgresStore.open(f"postgresql://nobody_here@{address}")
 
     assert refused.value.field == "store_url"
+
+
+async def test_a_database_that_cannot_be_had_is_named_by_its_address_and_never_by_its_password(
+    postgres_url: str,
+) -> None:
+    address = postgres_url.partition("://")[2].rpartition("@")[2].partition("/")[0]
+
+    with pytest.raises(Unavailable) as nobody:
+        await PostgresStore.open("postgresql://drumline:geheim@127.0.0.1:1/tasks")
+    with pytest.raises(Unavailable) as missing:
+        await PostgresStore.open(f"postgresql://drumline:geheim@{address}/not_made_yet")
+
+    assert "cannot be reached" in nobody.value.message
+    assert "(127.0.0.1:1/tasks)" in nobody.value.message
+    assert 'database "not_made_yet" does not exist' in missing.value.message
+    assert "cannot be reached" not in missing.value.message
+    assert "geheim" not in nobody.value.message + missing.value.message

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 
 import pytest
 from redis.asyncio import Redis
@@ -47,6 +48,21 @@ async def own_queue(server: RedisServer, clock: ManualClock) -> AsyncIterator[Re
 
 async def is_back(queue: RedisQueue) -> bool:
     return await queue.sync(now=ManualClock().now()) is not None
+
+
+async def test_a_wrong_address_is_told_before_anybody_asks_for_something(clock: ManualClock) -> None:
+    queue = RedisQueue("redis://127.0.0.1:1", clock=clock)
+
+    with capture_logs() as logs:
+        told = partial(asyncio.to_thread, lambda: bool(logs))
+        listening = asyncio.create_task(queue.listen(lambda _queue, _count: None))
+        await eventually(told)
+
+    assert logs[0]["event"] == "redis.unavailable"
+    assert "127.0.0.1:1" in logs[0]["error"]
+    listening.cancel()
+    await asyncio.wait({listening})
+    await queue.close()
 
 
 async def test_a_redis_that_is_away_gives_no_hints_and_no_errors(clock: ManualClock) -> None:

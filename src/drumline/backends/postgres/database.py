@@ -20,7 +20,7 @@ from drumline.backends.postgres.connection import (
     connect_direct,
     fetch,
 )
-from drumline.backends.postgres.failures import CLASHED, LOST, translated
+from drumline.backends.postgres.failures import CLASHED, LOST, address_of, translated
 from drumline.backends.postgres.wall import Wall
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
@@ -105,7 +105,7 @@ class Database:
     async def is_direct(self) -> bool:
         """Tell whether connections are the server's own, so that what is set or prepared on one stays there.
 
-        This is the first word with the server: a login that it refuses is `Invalid`.
+        This is the first word with the server, so a failure names its address; a login that it refuses is `Invalid`.
         """
         if self._is_direct is None:
             try:
@@ -115,10 +115,11 @@ class Database:
                     )
             except asyncpg.InvalidAuthorizationSpecificationError as error:
                 # Later it may mean that the password is being changed; at the first try it is a mistake.
-                raise Invalid(f"PostgreSQL refused the login: {error}", field="store_url") from error
+                told = f"PostgreSQL at {address_of(self._url)} refused the login: {error}"
+                raise Invalid(f"{told}\nSet store_url (DRUMLINE_STORE_URL).", field="store_url") from error
             except Exception as error:
                 if (meaning := translated(error)) is not None:
-                    raise meaning from error
+                    raise Unavailable(f"{meaning.message} ({address_of(self._url)})") from error
                 raise
             self._is_direct = connection is not None
             if connection is not None:

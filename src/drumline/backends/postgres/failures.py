@@ -1,12 +1,17 @@
 """The driver's and the network's errors, translated once into words of the house."""
 
 from typing import Final
+from urllib.parse import urlsplit
 
 import asyncpg
 
 from drumline.core.errors import DrumlineError, Unavailable
 
+REFUSED: Final = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+"""The server is there, but not for this user or with this database."""
+
 LOST: Final = (
+    *REFUSED,
     OSError,  # the network, TimeoutError included
     asyncpg.PostgresConnectionError,  # cut while we were talking
     asyncpg.InterfaceError,  # cut before we were
@@ -15,8 +20,6 @@ LOST: Final = (
     asyncpg.InsufficientResourcesError,  # too many connections, no memory, no disk
     asyncpg.PostgresSystemError,
     asyncpg.ReadOnlySQLTransactionError,  # a failover left us on a replica
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
 )
 """What says nothing about the statement, only that the database cannot be had now."""
 
@@ -41,6 +44,8 @@ def translated(error: Exception) -> DrumlineError | None:
     """Return what an error means here; None if it is no failure of the database but a mistake in this program."""
     if isinstance(error, asyncpg.DataError):
         return None
+    if isinstance(error, REFUSED):
+        return Unavailable(f"PostgreSQL refused the connection: {_reason(error)}")
     if isinstance(error, LOST):
         return Unavailable(f"PostgreSQL cannot be reached: {_reason(error)}")
     if isinstance(error, CLASHED):
@@ -48,6 +53,12 @@ def translated(error: Exception) -> DrumlineError | None:
     if isinstance(error, UNMIGRATED):
         return Unavailable(f"the database has not the schema of this version ({_reason(error)}): run drumline migrate")
     return None
+
+
+def address_of(url: str) -> str:
+    """Return where a URL leads, without whom it logs in: for those who set it up, and may have mistyped it."""
+    parts = urlsplit(url)
+    return parts.netloc.rpartition("@")[2] + parts.path
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final, Self
 
 from drumline.backends.redis.abilities import Abilities
@@ -13,6 +14,7 @@ from drumline.backends.redis.line import Call
 from drumline.backends.redis.swept import Swept
 from drumline.backends.redis.wakeups import listen, message_of, parse, parse_handed
 from drumline.core.clock import Clock, Instant
+from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.metrics import Metrics
 from drumline.ports.queue import Handed, Leased, Popped, Woken
@@ -125,6 +127,8 @@ class RedisQueue(Leasing, Swept):
             elif handed is not None:
                 self._hand(*parse_handed(message), handed)
 
+        with suppress(Unavailable):  # the line has told it: a wrong address is known before somebody needs it
+            await self._line.check()
         self._is_heard = handed is not None and not self._address.is_cluster
         self._is_leased_to = self._is_heard and leased is not None
         try:

@@ -52,7 +52,10 @@ async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
     try:
         facts = await examine_postgres(str(settings.store_url).replace("postgres://", "postgresql://", 1))
     except DrumlineError as error:
-        return False, [problem("store", f"PostgreSQL cannot be reached: {error.message}", "See that it runs.")]
+        advice = (
+            "See that it runs, and that store_url (DRUMLINE_STORE_URL) names it: address, user, password and database."
+        )
+        return False, [problem("store", error.message, advice)]
     known = frozenset(number for number, _, _ in migrations("drumline.backends.postgres"))
     can_be_used = known <= set(facts.applied) and not facts.is_by_statement
     return can_be_used, list(judge_postgres(facts, known=known, major=MAJOR))
