@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
@@ -30,6 +31,8 @@ class Fleet:
     def __init__(self) -> None:
         self.config = RuntimeConfig(version=0)
         self.is_away = False
+        self.is_cut_off = False
+        """Whether it can say which version is the newest, and no more."""
 
     def set(self, settings: Mapping[str, Any]) -> None:
         self.config = RuntimeConfig(version=self.config.version + 1, settings=settings)
@@ -40,6 +43,8 @@ class Fleet:
         return self.config.version
 
     async def get(self) -> RuntimeConfig:
+        if self.is_cut_off:
+            raise Unavailable("the store has just gone away")
         return self.config
 
 
@@ -184,6 +189,20 @@ async def test_while_the_store_is_away_what_was_known_holds(fleet: Fleet, file: 
     fleet.is_away = False
     await look(live)
 
+    assert live.settings.worker.concurrency == 8
+
+
+async def test_a_configuration_that_was_cut_off_at_the_start_is_taken_over_later(fleet: Fleet, file: Path) -> None:
+    fleet.is_cut_off = True
+    fleet.set({"worker.concurrency": 8})
+    live, _ = await begun(fleet, config=file)
+    with capture_logs() as meanwhile:
+        await look(live)
+
+    fleet.is_cut_off = False
+    await look(live)
+
+    assert [log["event"] for log in meanwhile] == []  # nothing is reachable that could not be read
     assert live.settings.worker.concurrency == 8
 
 

@@ -135,9 +135,10 @@ class Live:
         for looked in self._looked:
             try:
                 async with asyncio.timeout(FIRST_SECONDS):
-                    looked.stamp = await looked.look()
+                    stamp = await looked.look()
                     if looked.name == RUNTIME:
                         self._config = await self._runtime.get()
+                    looked.stamp = stamp  # what could not be read has to look new the next time
             except (DrumlineError, TimeoutError, OSError) as error:
                 self._away(looked, error)
             looked.due = loop.time() + looked.every
