@@ -256,6 +256,24 @@ async def test_an_outage_stops_no_attempt_and_ends_no_session(house: House) -> N
     assert (stand.entered, stand.cancelled) == (1, 0)
 
 
+async def test_a_report_that_meets_an_outage_names_its_cause_once(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    stand = Stand(house)
+    task = await house.submit("stand")
+
+    async with house.worker() as shift:
+        await stand.holds(1)
+        house.line.is_cut = True
+        stand.go.set()
+        await until(lambda: shift.worker._desk.link._failures > 1)
+        house.line.is_cut = False
+        await house.ended(task)
+
+    told = [record.message for record in caplog.records if record.message.startswith("engine.unavailable")]
+    assert told == ["engine.unavailable: Unavailable: the line is cut"]
+
+
 async def test_a_worker_that_is_cut_off_for_long_stops_its_attempts_and_gives_them_back(house: House) -> None:
     stand = Stand(house)
     task = await house.submit("stand")

@@ -67,7 +67,7 @@ class Reports:
     async def _ask(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:
             return await self._gateway.settle(reports)
-        except Invalid:
+        except (Invalid, Unavailable):
             raise
         except DrumlineError as error:
             # A key that is being changed, a proxy with nobody behind it: that says nothing about the outcomes, and an
