@@ -56,6 +56,16 @@ async def test_what_a_key_may_do_is_told_to_its_holder(http: httpx.AsyncClient) 
     assert set(first["permissions"]) == set(Permission)
 
 
+async def test_a_key_may_end_as_late_as_the_document_says_and_no_later(http: httpx.AsyncClient) -> None:
+    document = (await http.get("/openapi.json")).json()
+    number, *_ = document["components"]["schemas"]["KeyRequest"]["properties"]["expires_in"]["anyOf"]
+
+    await made(http, expires_in=number["maximum"])
+    late = await http.post("/api/v1/keys", json={"name": "k", "expires_in": number["maximum"] + 1})
+
+    problem(late, 422, "invalid", "expires_in")
+
+
 @pytest.mark.parametrize(
     ("fields", "field"),
     [

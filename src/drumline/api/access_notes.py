@@ -3,6 +3,7 @@
 from drumline.api.schema import Schema
 from drumline.core.access import Permission
 from drumline.core.audit import LONGEST_REASON
+from drumline.core.duration import LONGEST
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE
 from drumline.core.new_key import LONGEST_KEY_NAME, MOST_PATTERNS
@@ -70,7 +71,7 @@ def access_notes(limits: Limits) -> dict[str, Schema]:
         },
         "KeyRequest.expires_in": {
             "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0.001, "maximum": 3_000_000_000},
+                {"type": "number", "exclusiveMinimum": 0.001, "maximum": int(LONGEST.total_seconds())},
                 {"type": "string", "pattern": _WAIT},
                 {"type": "null"},
             ],
