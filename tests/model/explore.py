@@ -1,6 +1,5 @@
 """Visits every state that a model can reach, and tells what can go wrong."""
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
@@ -35,42 +34,41 @@ def explore(
 
     States that are `cut` lie at the bound of the model, so they need not be able to end.
     """
-    came_from: dict[S, tuple[S, str] | None] = {start: None}
-    healthy: dict[S, list[S]] = {}
-    frontier = deque([start])
-    while frontier:
-        here = frontier.popleft()
-        if reason := broken(here):
-            return Verdict(len(came_from), reason, _story(here, came_from))
-        healthy[here] = []
-        for step in steps(here):
+    numbers = {start: 0}
+    """Each state by a number from here on: a state is large, and to look it up takes long."""
+    states = [start]
+    came_from: list[tuple[int, str] | None] = [None]
+    before: list[list[int]] = [[]]
+    """From where each state can be reached without a fault."""
+    for here, state in enumerate(states):  # which grow meanwhile
+        if reason := broken(state):
+            return Verdict(len(states), reason, _story(here, came_from))
+        for step in steps(state):
+            after = numbers.setdefault(step.after, len(states))
+            if after == len(states):
+                states.append(step.after)
+                came_from.append((here, step.name))
+                before.append([])
             if not step.is_fault:
-                healthy[here].append(step.after)
-            if step.after not in came_from:
-                came_from[step.after] = (here, step.name)
-                frontier.append(step.after)
-    can_end = _reaching(healthy, {state for state in healthy if ended(state)})
-    for state in healthy:
-        if state not in can_end and not cut(state):
-            return Verdict(len(came_from), "stuck: nothing but a fault can end it", _story(state, came_from))
-    return Verdict(len(came_from), None)
+                before[after].append(here)
+    can_end = _reaching(before, {number for number, state in enumerate(states) if ended(state)})
+    for number, state in enumerate(states):
+        if number not in can_end and not cut(state):
+            return Verdict(len(states), "stuck: nothing but a fault can end it", _story(number, came_from))
+    return Verdict(len(states), None)
 
 
-def _reaching(edges: dict[S, list[S]], goals: set[S]) -> set[S]:
-    before: dict[S, list[S]] = {}
-    for here, nexts in edges.items():
-        for after in nexts:
-            before.setdefault(after, []).append(here)
-    reached, frontier = set(goals), deque(goals)
+def _reaching(before: list[list[int]], goals: set[int]) -> set[int]:
+    reached, frontier = set(goals), list(goals)
     while frontier:
-        for state in before.get(frontier.popleft(), ()):
+        for state in before[frontier.pop()]:
             if state not in reached:
                 reached.add(state)
                 frontier.append(state)
     return reached
 
 
-def _story(state: S, came_from: dict[S, tuple[S, str] | None]) -> tuple[str, ...]:
+def _story(state: int, came_from: list[tuple[int, str] | None]) -> tuple[str, ...]:
     names: list[str] = []
     while (origin := came_from[state]) is not None:
         state, name = origin
