@@ -1,13 +1,16 @@
 """What every test may use."""
 
 import os
+import sys
 
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.harness.fixtures", "tests.harness.parameters"]
 
-# Tests start hundreds of processes: the first compiles what they import, and the others need not do it again.
+# Tests start hundreds of processes: the first compiles what they import, and the others need not do it again. Nor need
+# the processes that share the tests, each of which imports all of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The same examples in every run, however slow the machine is; DRUMLINE_TEST_EXPLORE=1 looks for new ones.
 settings.register_profile(

@@ -6,10 +6,8 @@ from typing import Any
 
 import httpx
 import msgspec
-import pytest
 from msgspec import Raw, Struct
 
-from drumline.api.operation import Operation
 from drumline.api.problems import PROBLEMS
 from drumline.api.routes import OPERATIONS
 from drumline.api.schema import Schemas
@@ -85,11 +83,11 @@ async def test_the_docs_page_needs_no_script_and_no_other_host(stranger: httpx.A
         assert (await stranger.get(link)).status_code == 200
 
 
-@pytest.mark.parametrize("operation", SHOWN, ids=lambda operation: f"{operation.method} {operation.path}")
-async def test_the_docs_page_shows_every_operation(stranger: httpx.AsyncClient, operation: Operation) -> None:
+async def test_the_docs_page_shows_every_operation(stranger: httpx.AsyncClient) -> None:
     page = (await stranger.get("/docs")).text
 
-    assert f"{operation.method}</b> <code>{operation.path}</code>" in page
+    headings = [f"{operation.method}</b> <code>{operation.path}</code>" for operation in SHOWN]
+    assert [heading for heading in headings if heading not in page] == []
 
 
 async def test_every_problem_type_leads_to_a_page(stranger: httpx.AsyncClient) -> None:
@@ -97,11 +95,14 @@ async def test_every_problem_type_leads_to_a_page(stranger: httpx.AsyncClient) -
         assert title in unescape((await stranger.get(f"/errors/{code}")).text)
 
 
-@pytest.mark.parametrize("operation", SHOWN, ids=lambda operation: f"{operation.method} {operation.path}")
-def test_the_reference_page_lists_every_operation(operation: Operation) -> None:
-    row = f"| `{operation.method} {operation.path}` | {operation.summary}{' (no key needed)' * operation.is_open} |"
+def test_the_reference_page_lists_every_operation() -> None:
+    page = REFERENCE.read_text()
 
-    assert row in REFERENCE.read_text()
+    rows = [
+        f"| `{operation.method} {operation.path}` | {operation.summary}{' (no key needed)' * operation.is_open} |"
+        for operation in SHOWN
+    ]
+    assert [row for row in rows if row not in page] == []
 
 
 def test_the_reference_page_lists_every_error() -> None:

@@ -1,6 +1,7 @@
 """What the OpenAPI document promises, held against a real server by schemathesis."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
 from schemathesis.generation.modes import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
@@ -24,7 +26,9 @@ from drumline.engine.engine import Engine
 from drumline.observe.exposition import Exposition
 from tests.api.conftest import KEY
 
-INFO = Info(version="1", longest_wait=0.01, longest_stream=0.05)
+INFO = Info(version="1", longest_wait=0.01, longest_stream=0.01)
+MOST = 50 if os.environ.get("DRUMLINE_TEST_EXPLORE") else 5
+"""Requests by chance for each operation, besides the seventy or so that lie at the bounds of what it takes."""
 
 SEPARATE = {"/api/v1/tasks/batch", "/api/v1/worker/sessions/{session}/settle"}
 """Here each item is judged on its own: a bad one gets its problem inside a good answer."""
@@ -75,7 +79,9 @@ UNSAYABLE = (
 """Reasons for refusing what the document allows."""
 
 # Streams are cut off soon; what they say is looked at in test_events.py.
-schema = schemathesis.openapi.from_dict(document(OPERATIONS, info=INFO, limits=DEFAULT_LIMITS))
+DOCUMENT = document(OPERATIONS, info=INFO, limits=DEFAULT_LIMITS)
+LABELS = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods]
+schema = schemathesis.openapi.from_dict(DOCUMENT)
 # What is longer than it may be can be longer than a request may be, too.
 refused = schema.config.checks.negative_data_rejection.expected_statuses
 schema.config.checks.negative_data_rejection.expected_statuses = [*refused, "413"]
@@ -110,9 +116,19 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     loop.close()
 
 
-@schema.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-def test_the_server_keeps_what_its_schema_promises(case: schemathesis.Case[Any], address: str) -> None:
+@pytest.mark.parametrize("label", LABELS)
+def test_the_server_keeps_what_its_schema_promises(label: str, address: str) -> None:
+    # Not by `schema.parametrize()`: that thinks up every request of every operation before the first test, in each of
+    # the processes that share the tests.
+    operation = schema.find_operation_by_label(label)
+    assert operation is not None
+    config = HypothesisTestConfig(project=schema.config, modes=list(HypothesisTestMode))
+    create_test(operation=operation, test_func=check, config=config)(address=address)
+
+
+@settings(max_examples=MOST, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+def check(case: schemathesis.Case[Any], address: str) -> None:
+    """Make one request, and hold its answer against the document."""
     separate = [negative_data_rejection] if case.operation.path in SEPARATE else []
 
     reply = case.call_and_validate(

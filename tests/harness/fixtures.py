@@ -1,6 +1,7 @@
 """The fixtures that hand real components to tests."""
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker(pytest.mark.services)
     yield
     items.sort(key=lambda item: item.get_closest_marker("faults") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector thousands of tests that live until the end: it would go through all of them often."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
