@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from drumline.core.clock import ManualClock
+from drumline.core.clock import Clock, ManualClock
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, TaskId
@@ -165,11 +165,13 @@ class House:
         return await self.get(task)
 
     @asynccontextmanager
-    async def worker(self, built_in: BuiltIn | None = None, **settings: Any) -> AsyncIterator[Shift]:
-        """Have a worker of the app at work inside the block."""
+    async def worker(
+        self, built_in: BuiltIn | None = None, *, clock: Clock | None = None, **settings: Any
+    ) -> AsyncIterator[Shift]:
+        """Have a worker of the app at work inside the block, by the system's time unless another is handed in."""
         chosen = WorkerSettings(**{"capacity": 8, "stop_grace": 0.5, "grace": 5.0, "log_every": 0.02, **settings})
         executors = assemble(chosen, [self.app], built_in=built_in or BuiltIn(http=False, pdf=False))
-        async with Shift.of(Worker(self.line, executors, chosen)) as shift:
+        async with Shift.of(Worker(self.line, executors, chosen, clock=clock)) as shift:
             yield shift
 
     async def _is(self, task: TaskId, state: State) -> bool:

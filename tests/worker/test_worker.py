@@ -297,8 +297,9 @@ async def test_a_worker_that_is_cut_off_for_long_stops_its_attempts_and_gives_th
 async def test_the_wait_for_a_session_does_not_count_as_silence_in_it(house: House) -> None:
     house.line.is_cut = True
 
-    async with house.worker(beat_every=0.02, longest_silence=1.0) as shift:
-        await asyncio.sleep(1.2)
+    async with house.worker(beat_every=0.02, longest_silence=60.0, clock=house.clock) as shift:
+        await until(lambda: shift.worker._desk.link._failures > 0)
+        house.clock.advance(61.0)
         house.line.is_cut = False
         await until(lambda: shift.worker.session is not None)
         first = shift.worker.session
