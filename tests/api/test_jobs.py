@@ -300,6 +300,20 @@ async def test_the_executions_of_a_jobs_tasks_are_listed_the_latest_first(http: 
     problem(await http.get(path, params={"limit": 1001}), 422, "invalid", "limit")
 
 
+async def test_a_job_tells_of_an_execution_what_its_task_tells(http: httpx.AsyncClient, ada: Ada) -> None:
+    job = await submitted_job(http)
+    await run(ada, b"1")
+    await fail(ada)
+
+    (of_job,) = [
+        one for one in (await http.get(f"/api/v1/jobs/{job['id']}/attempts")).json()["items"] if one["key"] == "b"
+    ]
+    (of_task,) = (await http.get(f"/api/v1/tasks/{job['tasks']['b']}/attempts")).json()["items"]
+
+    error = of_task.pop("error")
+    assert of_job == {**of_task, "key": "b", "task_id": job["tasks"]["b"], "reason": error["message"]}
+
+
 async def test_the_graph_shows_edges_times_and_what_the_length_hung_on(http: httpx.AsyncClient, ada: Ada) -> None:
     job = await submitted_job(http)
     await run(ada, b"1", b"2", b'{"n": 3}', b"5")

@@ -4,19 +4,18 @@ from msgspec import Struct, field
 
 from drumline.api.shapes import (
     BackoffBody,
+    ExecutionBody,
     Moment,
     NotifyBody,
-    OutcomeWord,
     TaskIdText,
-    WorkerIdText,
     backoff_body,
+    execution,
     moment,
     notify_body,
 )
 from drumline.core.attempt import JobAttempt
 from drumline.core.clock import Instant, moment_of
 from drumline.core.graph import CriticalPath, critical_path
-from drumline.core.ids import session_text
 from drumline.core.job import JobCounts, JobStatus, JobView, NodeView, RunIf
 from drumline.core.state import Status
 
@@ -85,17 +84,11 @@ class NodeBody(Struct, frozen=True, kw_only=True):
     is_critical: bool
 
 
-class JobAttemptBody(Struct, frozen=True, kw_only=True):
+class JobAttemptBody(ExecutionBody, frozen=True, kw_only=True):
     """One execution of a task of a job; `reason` is what the error says that it ended with."""
 
     key: str
     task_id: TaskIdText
-    attempt: int
-    epoch: int
-    outcome: OutcomeWord
-    worker: WorkerIdText | None
-    started_at: Moment | None
-    finished_at: Moment | None
     reason: str | None
 
 
@@ -204,19 +197,9 @@ def _node_body(node: NodeView, path: CriticalPath, *, is_critical: bool, now: In
     )
 
 
-def job_attempt_body(attempt: JobAttempt) -> JobAttemptBody:
+def job_attempt_body(view: JobAttempt) -> JobAttemptBody:
     """Return an execution as JSON shows it."""
-    return JobAttemptBody(
-        key=attempt.key,
-        task_id=attempt.task,
-        attempt=attempt.attempt,
-        epoch=attempt.epoch,
-        outcome=attempt.outcome.word,
-        worker=None if attempt.worker is None else session_text(attempt.worker),
-        started_at=moment(attempt.started_at),
-        finished_at=moment(attempt.finished_at),
-        reason=attempt.reason,
-    )
+    return JobAttemptBody(**execution(view), key=view.key, task_id=view.task, reason=view.reason)
 
 
 def _lasted(node: NodeView, now: Instant) -> float:

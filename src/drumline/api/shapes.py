@@ -1,11 +1,11 @@
 """What tasks, attempts, queues and workers look like in JSON, and how they get there."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from drumline.core.attempt import AttemptOutcome, AttemptView
+from drumline.core.attempt import AttemptOutcome, AttemptView, Execution
 from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
@@ -106,8 +106,8 @@ class TaskList(Struct, frozen=True):
     next_cursor: str | None
 
 
-class AttemptBody(Struct, frozen=True, kw_only=True):
-    """One execution of a task. `epoch` rises with each; `attempt` counts those that matter for retries."""
+class ExecutionBody(Struct, frozen=True, kw_only=True):
+    """What is told of every execution, of whatever task."""
 
     attempt: int
     epoch: int
@@ -115,6 +115,11 @@ class AttemptBody(Struct, frozen=True, kw_only=True):
     worker: WorkerIdText | None
     started_at: Moment | None
     finished_at: Moment | None
+
+
+class AttemptBody(ExecutionBody, frozen=True, kw_only=True):
+    """One execution of a task. `epoch` rises with each; `attempt` counts those that matter for retries."""
+
     error: ErrorBody | None
 
 
@@ -250,15 +255,19 @@ def error_body(error: ErrorInfo | None) -> ErrorBody | None:
 
 def attempt_body(view: AttemptView) -> AttemptBody:
     """Return an execution as JSON shows it."""
-    return AttemptBody(
-        attempt=view.attempt,
-        epoch=view.epoch,
-        outcome=view.outcome.word,
-        worker=None if view.worker is None else session_text(view.worker),
-        started_at=moment(view.started_at),
-        finished_at=moment(view.finished_at),
-        error=error_body(view.error),
-    )
+    return AttemptBody(**execution(view), error=error_body(view.error))
+
+
+def execution(ran: Execution) -> dict[str, Any]:
+    """Return the members of an `ExecutionBody`, for those who add their own."""
+    return {
+        "attempt": ran.attempt,
+        "epoch": ran.epoch,
+        "outcome": ran.outcome.word,
+        "worker": None if ran.worker is None else session_text(ran.worker),
+        "started_at": moment(ran.started_at),
+        "finished_at": moment(ran.finished_at),
+    }
 
 
 def artifact_body(view: ArtifactView) -> ArtifactBody:

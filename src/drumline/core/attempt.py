@@ -64,8 +64,8 @@ def state_after(outcome: AttemptOutcome) -> State:
     return State(outcome) if outcome in ENDING else TRANSITIONS[State.RUNNING, Act.RELEASE]
 
 
-class AttemptView(Struct, frozen=True, kw_only=True):
-    """One execution of a task, for people."""
+class Execution(Struct, frozen=True, kw_only=True):
+    """What is told of every execution, of whatever task."""
 
     epoch: int
     attempt: int
@@ -73,19 +73,18 @@ class AttemptView(Struct, frozen=True, kw_only=True):
     worker: SessionId | None
     started_at: Instant | None
     finished_at: Instant | None
+
+
+class AttemptView(Execution, frozen=True, kw_only=True):
+    """One execution of a task, for people."""
+
     error: ErrorInfo | None = None
 
 
-class JobAttempt(Struct, frozen=True, kw_only=True):
+class JobAttempt(Execution, frozen=True, kw_only=True):
     """One execution of a task of a job, for people who look at many."""
 
     key: str
     task: TaskId
-    epoch: int
-    attempt: int
-    outcome: AttemptOutcome
-    worker: SessionId | None
-    started_at: Instant | None
-    finished_at: Instant | None
     reason: str | None = None
     """What the error says that it ended with."""

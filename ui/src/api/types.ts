@@ -561,14 +561,14 @@ export type ItemOutcome = "waiting" | "done" | "skipped" | "failed";
 
 /** One execution of a task of a job; `reason` is what the error says that it ended with. */
 export type JobAttemptBody = {
-  key: string;
-  task_id: string;
   attempt: number;
   epoch: number;
   outcome: "running" | "completed" | "failed" | "cancelled" | "skipped" | "retried" | "snoozed" | "released" | "crashed";
   worker: string | null;
   started_at: string | null;
   finished_at: string | null;
+  key: string;
+  task_id: string;
   reason: string | null;
 };
 
