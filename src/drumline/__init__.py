@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout
     from drumline.sdk.handle import TaskHandle
     from drumline.sdk.job_handle import JobHandle
-    from drumline.sdk.jobs import JobInfo, NodeInfo
+    from drumline.sdk.jobs import AttemptInfo, JobInfo, NodeInfo
     from drumline.sdk.locate import Direct
     from drumline.sdk.node import Node
     from drumline.sdk.secret import secret
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncTask",
+    "AttemptInfo",
     "Backoff",
     "Call",
     "Cancelled",
@@ -110,7 +111,7 @@ _HOMES: Final = {
     "drumline.sdk.errors": ("JobCancelled", "JobFailed", "TaskCancelled", "TaskFailed", "WaitTimeout"),
     "drumline.sdk.handle": ("TaskHandle",),
     "drumline.sdk.job_handle": ("JobHandle",),
-    "drumline.sdk.jobs": ("JobInfo", "NodeInfo"),
+    "drumline.sdk.jobs": ("AttemptInfo", "JobInfo", "NodeInfo"),
     "drumline.sdk.locate": ("Direct",),
     "drumline.sdk.node": ("Node",),
     "drumline.sdk.secret": ("secret",),

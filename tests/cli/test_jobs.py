@@ -216,6 +216,29 @@ def test_the_tasks_of_a_job_are_listed(online: Drumline, submitted: Any, tmp_pat
     ]  # fmt: skip
 
 
+def test_get_shows_the_executions_of_a_jobs_tasks_if_asked(online: Drumline, submitted: Any, tmp_path: Path) -> None:
+    job = submitted(broken(tmp_path))
+    until_ended(online, job)
+
+    unasked = online("jobs", "get", job)
+    page = online("jobs", "get", job, "--attempts")
+    as_json = online("jobs", "get", job, "--attempts", "--json").json
+    one_field = online("jobs", "get", job, "--attempts", "--fields", "status,attempts").json
+    unasked_json = online("jobs", "get", job, "--json").json
+
+    table = page.out.removeprefix(unasked.out)
+    head, *rows = table.strip().splitlines()
+    assert (page.code, page.err) == (0, "")
+    assert head.split() == ["KEY", "#", "OUTCOME", "STARTED", "TOOK", "WORKER", "REASON"]
+    assert sorted(row.split()[:3] for row in rows) == [
+        ["a", "1", "completed"], ["b", "1", "failed"], ["c", "0", "skipped"],
+    ]  # fmt: skip
+    assert [row.split()[0] for row in rows] == [attempt["key"] for attempt in as_json["attempts"]]
+    assert {attempt["key"]: attempt["reason"] for attempt in as_json["attempts"]}["b"] == "never"
+    assert one_field == {"status": "FAILED", "attempts": as_json["attempts"]}
+    assert "attempts" not in unasked_json
+
+
 # -- wait and steer
 
 

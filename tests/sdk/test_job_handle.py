@@ -26,6 +26,7 @@ from drumline.sdk.dag import Dag
 from drumline.sdk.embedded import EmbeddedTransport
 from tests.sdk.hand_worker import HandWorker
 
+NOWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
 BOOM = ErrorInfo("ValueError", "boom", "Traceback: boom")
 
 
@@ -78,6 +79,38 @@ def test_a_job_runs_to_its_result(shop: Shop) -> None:
     assert job.url.endswith(job.id)
 
 
+def test_every_execution_of_its_tasks_is_told_the_latest_first(shop: Shop) -> None:
+    job = shop.dag().submit()
+    shop.worker.succeed(b'{"cents": 10}')
+    shop.worker.fail(BOOM)
+    job.wait(timeout=10)
+    job.resume()
+    running = shop.worker.claim()
+
+    told = job.attempts()
+
+    begun = [one for one in told if one.started_at]
+    assert [(one.key, one.attempt, one.outcome, one.reason) for one in begun] == [
+        ("charge-1", 2, "running", None),
+        ("charge-1", 1, "failed", "boom"),
+        ("charge-0", 1, "completed", None),
+    ]
+    assert (begun[0].task_id, begun[0].finished_at) == (running.lease.task, None)
+    assert begun[0].worker == job.task("charge-1").info().worker
+    assert job.attempts(limit=1) == told[:1]
+
+
+def test_executions_are_asked_for_within_bounds(shop: Shop) -> None:
+    job = shop.dag().submit()
+
+    for limit in (0, 1001):
+        with pytest.raises(Invalid) as caught:
+            job.attempts(limit)
+        assert caught.value.field == "limit"
+    with pytest.raises(NotFound):
+        shop.app.job(NOWHERE).attempts()
+
+
 async def test_the_same_without_blocking(shop: Shop) -> None:
     job = await shop.dag().asubmit()
     for result in (b'{"cents": 10}', b'{"cents": 20}', b"30"):
@@ -89,6 +122,9 @@ async def test_the_same_without_blocking(shop: Shop) -> None:
     assert await job.astatus() is JobStatus.COMPLETED
     assert (await job.ainfo()).name == "closing"
     assert [node.key for node in await job.anodes()] == ["charge-0", "charge-1", "total"]
+    assert {(one.key, one.outcome) for one in await job.aattempts()} == {
+        ("charge-0", "completed"), ("charge-1", "completed"), ("total", "completed"),
+    }  # fmt: skip
     assert (await job.amermaid()).startswith("flowchart")
     assert await (await job.atask(shop.sum)) == 30
     with pytest.raises(Conflict):
@@ -197,7 +233,7 @@ def test_a_job_waits_for_another(shop: Shop) -> None:
     assert second.info().depends_on == (first.id,)
     assert second.info().waits_for == 1
     with pytest.raises(Invalid) as caught:
-        shop.dag(depends_on=[first, "01890a5d-ac96-774b-bcce-b302099a8057"]).submit()
+        shop.dag(depends_on=[first, NOWHERE]).submit()
     assert caught.value.field == "depends_on[1]"
 
 
@@ -215,7 +251,7 @@ def test_an_earlier_job_is_found_again(shop: Shop) -> None:
     with pytest.raises(Invalid, match="belongs to another job"):
         again.result_of(shop.sum)
     with pytest.raises(NotFound):
-        shop.app.job("01890a5d-ac96-774b-bcce-b302099a8057").status()
+        shop.app.job(NOWHERE).status()
     with pytest.raises(Invalid):
         shop.app.job("no id")
 

@@ -8,7 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_type
 
-from drumline import Chain, Context, Dag, Drumline, JobHandle, JobInfo, JobStatus, Node, NodeInfo, TaskHandle, inject
+from drumline import (
+    AttemptInfo,
+    Chain,
+    Context,
+    Dag,
+    Drumline,
+    JobHandle,
+    JobInfo,
+    JobStatus,
+    Node,
+    NodeInfo,
+    TaskHandle,
+    inject,
+)
 
 
 @dataclass
@@ -82,6 +95,7 @@ assert_type(job.task("charge").result(), Any)
 assert_type(job.status(), JobStatus)
 assert_type(job.wait("5s"), JobInfo)
 assert_type(job.nodes(), tuple[NodeInfo, ...])
+assert_type(job.attempts(), tuple[AttemptInfo, ...])
 assert_type(app.job("id"), JobHandle[Any])
 
 # A chain gives what its last task gives; the result before is the first argument.
@@ -100,6 +114,7 @@ async def awaited() -> None:
     assert_type(await handle.aresult_of(many), list[Invoice])
     assert_type(await handle.atask(one), TaskHandle[Invoice])
     assert_type(await handle.await_end(), JobInfo)
+    assert_type(await handle.aattempts(), tuple[AttemptInfo, ...])
     assert_type(await (await chain.asubmit()), str)
 
 

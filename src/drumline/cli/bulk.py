@@ -12,8 +12,7 @@ from drumline.cli.describing import print_line, shown_moment
 from drumline.cli.exits import ExitCode
 from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, picked, print_json, print_json_line, print_list, say
-from drumline.cli.tables import Column, print_table, terminal_width, tidy
-from drumline.cli.terminal import is_terminal
+from drumline.cli.tables import Column, print_fitted, tidy
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -95,9 +94,7 @@ def get(id: BulkId, as_json: Json = False, fields: Fields = None, url: Url = Non
     refused = client.get(f"/bulk/{id}/items", outcome="failed,skipped", limit=SHOWN_ITEMS)
     if refused["items"]:
         typer.echo()
-        print_table(
-            refused["items"], ITEMS, width=terminal_width() if is_terminal() else None, is_relative=is_terminal()
-        )
+        print_fitted(refused["items"], ITEMS)
         if refused["next_cursor"]:
             say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1/bulk/{id}/items?outcome=failed,skipped")
 

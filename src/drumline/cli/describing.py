@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from drumline.cli.moments import between, relative, since_epoch, size, span
-from drumline.cli.tables import Column, print_table, terminal_width, tidy
+from drumline.cli.tables import Column, print_fitted, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 
 LABEL = 10
@@ -18,12 +18,15 @@ SHORT_JSON = 100
 BAR = 20
 """How long a bar is."""
 
-ATTEMPTS = (
+EXECUTION = (
     Column("#", lambda attempt: attempt["attempt"], rank=9),
     Column("OUTCOME", lambda attempt: attempt["outcome"], rank=8),
     Column("STARTED", lambda attempt: attempt["started_at"], rank=6, is_time=True),
     Column("TOOK", lambda attempt: between(attempt["started_at"], attempt["finished_at"]), rank=5),
     Column("WORKER", lambda attempt: attempt["worker"], rank=4),
+)
+ATTEMPTS = (
+    *EXECUTION,
     Column("ERROR", lambda attempt: first_line(attempt["error"]), rank=7, least=16),
 )
 
@@ -50,8 +53,7 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
         print_line("artifact", f"{tidy(artifact['name'])}  {size(artifact['size'])}  {artifact['content_type']}")
     if len(attempts) > 1 or any(attempt["error"] for attempt in attempts):
         typer.echo()
-        is_fitted = is_terminal()
-        print_table(attempts, ATTEMPTS, width=terminal_width() if is_fitted else None, is_relative=is_fitted)
+        print_fitted(attempts, ATTEMPTS)
 
 
 def attempt_text(task: dict[str, Any]) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 
 import typer
 
-from drumline.cli.describing import print_line, shown_moment
+from drumline.cli.describing import EXECUTION, print_line, shown_moment
 from drumline.cli.job_watching import progress_of
 from drumline.cli.moments import between, since_epoch, span
-from drumline.cli.tables import Column, print_table, terminal_width, tidy
-from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
+from drumline.cli.tables import Column, print_fitted, tidy
+from drumline.cli.terminal import STATUS_COLOURS, painted
 
 MOST_TASKS = 20
 """Tasks that are listed: first those that failed, then those that run."""
@@ -23,6 +23,12 @@ COLUMNS = (
     Column("ATTEMPT", lambda node: node["attempt"] or None, rank=2),
     Column("TOOK", lambda node: between(node["started_at"], node["finished_at"]), rank=4),
     Column("REASON", lambda node: node["reason"], rank=6, least=16),
+)
+
+ATTEMPTS = (
+    Column("KEY", lambda attempt: attempt["key"], rank=9, least=12),
+    *EXECUTION,
+    Column("REASON", lambda attempt: attempt["reason"], rank=7, least=16),
 )
 
 
@@ -47,6 +53,12 @@ def print_job(job: dict[str, Any], nodes: list[dict[str, Any]]) -> None:
     _print_tasks(nodes)
 
 
+def print_attempts(attempts: list[dict[str, Any]]) -> None:
+    """Print executions of a job's tasks, the latest first."""
+    typer.echo()
+    print_fitted(attempts, ATTEMPTS)
+
+
 def _remark(job: dict[str, Any]) -> str:
     return "  (asked to stop)" if job["cancel_requested"] and job["status"] == "PROCESSING" else ""
 
@@ -54,6 +66,6 @@ def _remark(job: dict[str, Any]) -> str:
 def _print_tasks(nodes: list[dict[str, Any]]) -> None:
     shown = sorted(nodes, key=lambda node: ORDER.index(node["status"]))[:MOST_TASKS]
     typer.echo()
-    print_table(shown, COLUMNS, width=terminal_width() if is_terminal() else None, is_relative=is_terminal())
+    print_fitted(shown, COLUMNS)
     if len(nodes) > len(shown):
         typer.echo(f"… and {len(nodes) - len(shown):,} more: drumline tasks list --job ID, drumline jobs graph ID")

@@ -74,7 +74,7 @@ def list_jobs(
 @app.command()
 def get(
     id: JobId,
-    attempts: Annotated[bool, typer.Option("--attempts", help="With --json: the latest executions too.")] = False,
+    attempts: Annotated[bool, typer.Option("--attempts", help="The latest executions of its tasks too.")] = False,
     as_json: Json = False,
     fields: Fields = None,
     url: Url = None,
@@ -85,14 +85,19 @@ def get(
 
     client = connect(url, api_key)
     job = client.get(f"/jobs/{id}")
+    ran = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS) if attempts else None
     if as_json or fields:
-        if attempts:
-            job["attempts"] = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS)["items"]
+        if ran is not None:
+            job["attempts"] = ran["items"]
         print_json(next(picked([job], names)) if (names := Form(fields=fields).names) else job)
         return
-    from drumline.cli.job_describing import print_job
+    from drumline.cli.job_describing import print_attempts, print_job
 
     print_job(job, client.get(f"/jobs/{id}/graph")["nodes"])
+    if ran is not None:
+        print_attempts(ran["items"])
+        if ran["is_more"]:
+            say(f"These are the latest {MOST_ATTEMPTS:,} executions; there were more before them.")
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import typer
 
 from drumline.cli.moments import relative
-from drumline.cli.terminal import STATUS_COLOURS, painted
+from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 
 GAP = "  "
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -39,6 +39,12 @@ def print_table(
     typer.echo(_line([column.title for column in columns], widths, bold=True))
     for row in rows:
         typer.echo(_line(row, widths))
+
+
+def print_fitted(items: Iterable[dict[str, Any]], columns: Sequence[Column]) -> None:
+    """Print a table as it fits the terminal, times as seen from now; whole and exact where there is none."""
+    is_fitted = is_terminal()
+    print_table(items, columns, width=terminal_width() if is_fitted else None, is_relative=is_fitted)
 
 
 def terminal_width() -> int:

@@ -4,13 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from drumline.core.attempt import JobAttempt
 from drumline.core.clock import Clock, Instant, to_datetime
 from drumline.core.errors import Conflict
-from drumline.core.ids import JobId, TaskId
+from drumline.core.ids import JobId, TaskId, session_text
 from drumline.core.job import JobRequest, JobStatus, JobView, NodeView
 from drumline.core.task import TaskView
 from drumline.sdk.jobs import (
+    AttemptInfo,
     CancelJob,
+    GetAttempts,
     GetJob,
     GetNodes,
     GetResults,
@@ -57,6 +60,8 @@ class _Jobs(Protocol):
 
     async def nodes(self, job: JobId) -> Sequence[NodeView]: ...
 
+    async def attempts(self, job: JobId, *, limit: int) -> tuple[Sequence[JobAttempt], bool]: ...
+
     async def results(self, job: JobId, *, limit: int, cursor: str | None) -> _Page: ...
 
     async def cancel(self, job: JobId, *, force: bool, reason: str | None) -> object: ...
@@ -88,6 +93,9 @@ async def answer_job(engine: HasJobs, ask: JobAsk[Any]) -> Any:
             return _job_info(await engine.jobs.wait(job, seconds=wait))
         case GetNodes(job):
             return tuple(_node_info(node, engine.clock.now()) for node in await engine.jobs.nodes(job))
+        case GetAttempts(job, limit):
+            found, _ = await engine.jobs.attempts(job, limit=limit)
+            return tuple(_attempt_info(view) for view in found)
         case GetResults(job, cursor):
             page = await engine.jobs.results(job, limit=PAGE, cursor=cursor)
             return TaskPage(tuple(info_of(view, engine.clock.now()) for view in page.items), page.next_cursor)
@@ -140,6 +148,20 @@ def _node_info(view: NodeView, now: Instant) -> NodeInfo:
         finished_at=_moment(view.finished_at),
         reason=view.reason,
         cause=view.cause,
+    )
+
+
+def _attempt_info(view: JobAttempt) -> AttemptInfo:
+    return AttemptInfo(
+        key=view.key,
+        task_id=view.task,
+        attempt=view.attempt,
+        epoch=view.epoch,
+        outcome=view.outcome.word,
+        worker=None if view.worker is None else session_text(view.worker),
+        started_at=_moment(view.started_at),
+        finished_at=_moment(view.finished_at),
+        reason=view.reason,
     )
 
 

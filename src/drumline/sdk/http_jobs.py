@@ -9,7 +9,9 @@ from msgspec import Struct
 from drumline.core.codec import encode
 from drumline.core.ids import JobId
 from drumline.sdk.jobs import (
+    AttemptInfo,
     CancelJob,
+    GetAttempts,
     GetJob,
     GetNodes,
     GetResults,
@@ -28,6 +30,10 @@ PAGE: Final = 200
 
 class _Graph(Struct):
     nodes: tuple[NodeInfo, ...]
+
+
+class _Attempts(Struct):
+    items: tuple[AttemptInfo, ...]
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -51,19 +57,29 @@ def message_of(ask: JobAsk[Any]) -> Message:
             return Message(
                 method="POST", path="/api/v1/jobs", body=encode(request), is_repeatable=is_keyed, answer=SubmittedInfo
             )
-        case GetJob(job, wait):
-            return Message(path=_path(job), wait=wait, answer=JobInfo)
-        case GetNodes(job):
-            return Message(path=f"{_path(job)}/graph", answer=_Graph, read=lambda graph: graph.nodes)
-        case GetResults(job, cursor):
-            query = f"?job={job}&status=COMPLETED&payload=true&limit={PAGE}"
-            more = "" if cursor is None else f"&cursor={cursor}"
-            return Message(path=f"/api/v1/tasks{query}{more}", answer=TaskPage)
         case CancelJob(job, force, reason):
             body = encode({"force": force, "reason": reason})
             return Message(method="POST", path=f"{_path(job)}/cancel", body=body)
         case ResumeJob(job):
             return Message(method="POST", path=f"{_path(job)}/resume", is_repeatable=False)
+        case _:
+            return _look(ask)
+
+
+def _look(ask: JobAsk[Any]) -> Message:
+    """Return the request that an ask becomes that changes nothing."""
+    match ask:
+        case GetJob(job, wait):
+            return Message(path=_path(job), wait=wait, answer=JobInfo)
+        case GetNodes(job):
+            return Message(path=f"{_path(job)}/graph", answer=_Graph, read=lambda graph: graph.nodes)
+        case GetAttempts(job, limit):
+            path = f"{_path(job)}/attempts?limit={limit}"
+            return Message(path=path, answer=_Attempts, read=lambda attempts: attempts.items)
+        case GetResults(job, cursor):
+            query = f"?job={job}&status=COMPLETED&payload=true&limit={PAGE}"
+            more = "" if cursor is None else f"&cursor={cursor}"
+            return Message(path=f"/api/v1/tasks{query}{more}", answer=TaskPage)
         case _:
             raise TypeError(f"cannot send {ask!r}")
 

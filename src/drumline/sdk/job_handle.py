@@ -14,7 +14,7 @@ from drumline.core.mermaid import mermaid
 from drumline.sdk.client import Client, Steps, only, warn_if_blocking
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.job_steps import HasShelf, JobSteps, Shelf
-from drumline.sdk.jobs import CancelJob, GetJob, GetNodes, JobInfo, NodeInfo, ResumeJob
+from drumline.sdk.jobs import AttemptInfo, CancelJob, GetAttempts, GetJob, GetNodes, JobInfo, NodeInfo, ResumeJob
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -77,6 +77,17 @@ class JobHandle(Generic[R]):
     async def anodes(self) -> tuple[NodeInfo, ...]:
         """Return the tasks of the job as they stand, in the order in which they were added."""
         return await self._client.arun(only(GetNodes(self.id)))
+
+    def attempts(self, limit: int = 100) -> tuple[AttemptInfo, ...]:
+        """Return the latest executions of the job's tasks: those that run, then the one that ended last.
+
+        At most `limit` of them, up to 1,000.
+        """
+        return self._run(only(GetAttempts(self.id, limit)), "aattempts")
+
+    async def aattempts(self, limit: int = 100) -> tuple[AttemptInfo, ...]:
+        """Return the latest executions of the job's tasks, as `attempts` does."""
+        return await self._client.arun(only(GetAttempts(self.id, limit)))
 
     def mermaid(self, *, folded: bool = True) -> str:
         """Return the graph as a Mermaid flowchart, with where each task stands."""

@@ -56,6 +56,24 @@ class NodeInfo(Struct, frozen=True, kw_only=True):
         return Vertex(key=self.key, name=self.name, needs=self.needs, status=self.status.value, run_if=run_if)
 
 
+class AttemptInfo(Struct, frozen=True, kw_only=True):
+    """One execution of a task of a job, as the HTTP API shows it."""
+
+    key: str
+    task_id: TaskId
+    attempt: int
+    epoch: int
+    """Rises with each execution of the task; `attempt` counts those that matter for retries."""
+    outcome: str
+    """`running`, `completed`, `failed`, `cancelled`, `skipped`, `retried`, `snoozed`, `released` or `crashed`."""
+    worker: str | None = None
+    started_at: datetime | None = None
+    """None if it ended without having begun: a task that was skipped, or cancelled while it waited."""
+    finished_at: datetime | None = None
+    reason: str | None = None
+    """What the error says that it ended with."""
+
+
 class SubmittedInfo(Struct, frozen=True, kw_only=True):
     """A job that is stored durably, and the ids of its tasks by key."""
 
@@ -92,6 +110,14 @@ class GetNodes(JobAsk[tuple[NodeInfo, ...]]):
     """Return the tasks of a job in the order in which they were given."""
 
     job: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class GetAttempts(JobAsk[tuple[AttemptInfo, ...]]):
+    """Return the latest executions of a job's tasks: those that run, then the one that ended last."""
+
+    job: JobId
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
