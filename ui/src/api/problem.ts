@@ -15,6 +15,11 @@ export class Problem extends Error {
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
+
+  /** Whether the server does not have this operation: it is of an older version than this page. */
+  get isOfOlderServer(): boolean {
+    return this.code === "unknown_path";
+  }
 }
 
 export async function problemOf(response: Response): Promise<Problem> {

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { call } from "@/api/client";
+import { Problem } from "@/api/problem";
 import { every } from "@/api/queries";
 import type { JobBody } from "@/api/types";
 import { type Column, Rows } from "@/parts/Rows";
@@ -20,7 +21,10 @@ interface Props {
 
 const MOST = 1_000;
 
-/** What happened in a job, the latest first: every execution, or as many as are worth reading. */
+/**
+ * What happened in a job, the latest first: every execution, or as many as are worth reading. While an installation is
+ * upgraded, a server may answer that cannot list executions: what it told of the tasks themselves is shown then.
+ */
 export function History({ job, nodes, selected, onSelect }: Props) {
   const attempts = useQuery({
     queryKey: ["job", job.id, "attempts"],
@@ -31,7 +35,8 @@ export function History({ job, nodes, selected, onSelect }: Props) {
   const ran = attempts.data?.items;
   const items = useMemo(() => historyOf(job, nodes, ran ?? []), [job, nodes, ran]);
   if (attempts.isPending) return <Loading />;
-  if (attempts.isError) return <Trouble error={attempts.error} onRetry={() => void attempts.refetch()} />;
+  const isOld = attempts.error instanceof Problem && attempts.error.isOfOlderServer;
+  if (attempts.isError && !isOld) return <Trouble error={attempts.error} onRetry={() => void attempts.refetch()} />;
   const columns: Column<Happening>[] = [
     { name: "Status", width: "118px", cell: (one) => <Status of={one.status} small /> },
     {
@@ -65,9 +70,14 @@ export function History({ job, nodes, selected, onSelect }: Props) {
         keyOf={(one) => one.id}
         onOpen={(one) => one.key !== null && onSelect(one.key)}
       />
-      {attempts.data.is_more && (
+      {attempts.data?.is_more && (
         <p className={css.note}>
           These are the latest {MOST.toLocaleString("en")} executions, and the last one of every other task.
+        </p>
+      )}
+      {isOld && !attempts.data && (
+        <p className={css.note}>
+          This is the last execution of every task: the server is of an older version, and cannot list those before.
         </p>
       )}
     </div>
