@@ -49,7 +49,7 @@ HOT: dict[str, dict[str, Any]] = {
     "claim_shared": CLAIM | {"limits": [100], "cursor_lanes": [1], "cursor_due_at": [0], "cursor_tasks": [IDS[0]],
     "share_tenants": ["default"], "share_levels": [0], "share_steps": [1]},
     "claim_hinted": CLAIM | {"hints": IDS, "requests": [1, 1], "limited": False},
-    "claim_lone": ABLE | {"session": 7, "nonce": 5, "hint": IDS[0], "limited": False, "act": 3},
+    "claim_lone": ABLE | {"session": 7, "nonce": 5, "hint": IDS[0], "act": 3},
     "submit_leased": {"id": IDS[0], "lane": 1, "payload": "{}", "options": None, "tenant": "default",
     "queue": "default", "name": "work", "session": 7, "nonce": 5, "submit": 0, "claim": 3, "now": None},
     "next_due": ABLE,
@@ -126,8 +126,8 @@ HOT: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 REAPING: dict[str, dict[str, Any]] = {
-    "lock_orphans": {"limit": 100, "in_job": False, "only": []},
-    "orphans_in_jobs": {"limit": 100},
+    "lock_orphans": {"limit": 100, "in_job": False, "only": None},
+    "orphans": {"limit": 100, "in_job": True, "only": None},
     "forget_claims": {},
 }
 

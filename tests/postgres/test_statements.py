@@ -5,7 +5,7 @@ import pytest
 
 from drumline.backends import postgres
 from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
-from drumline.backends.postgres.statements import SQL, Statement
+from drumline.backends.postgres.statements import SQL, Statement, Statements
 from drumline.core.priority import POINT_MS
 from drumline.core.state import Act
 
@@ -54,6 +54,32 @@ def test_a_statement_can_be_like_another_with_another_part() -> None:
         due.split("share AS MATERIALIZED")[0].split("*/")[1] == shared.split("share AS MATERIALIZED")[0].split("*/")[1]
     )
     assert due.split("locked AS MATERIALIZED")[1].count("$") == shared.split("locked AS MATERIALIZED")[1].count("$")
+
+
+def test_a_statement_can_have_a_part_of_another() -> None:
+    found, locked = SQL["orphans"].text.split("*/ ")[1], SQL["lock_orphans"].text.split("*/ ")[1]
+
+    part, _, rest = found.partition("\n)\n")
+    assert part.startswith("WITH orphan AS MATERIALIZED (")
+    assert locked.startswith(part)
+    assert rest.strip() == "SELECT orphan.id FROM orphan"
+
+
+def test_a_part_that_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match=r"lock_orphans\.sql has 0 parts lost"):
+        Statements({"lock_orphans": "SELECT 1", "x": "-- with the lost of lock_orphans\nSELECT 1"})
+
+
+def test_every_claim_asks_the_same_of_a_lane() -> None:
+    due, lone, hinted = (asked_of_a_lane(name) for name in ("claim_due", "claim_lone", "claim_hinted"))
+
+    assert lone == due
+    assert hinted.replace("$::bool = EXISTS", "NOT EXISTS") == due  # those who claim under limits say so
+
+
+def asked_of_a_lane(name: str) -> str:
+    (found,) = re.findall(r"lane\.name = any.*?f\.task, lane\.name\) = lane\.name\s+\)", SQL[name].text, re.DOTALL)
+    return re.sub(r"\$\d+", "$", " ".join(found.split()))
 
 
 def test_every_act_has_a_number_of_its_own() -> None:

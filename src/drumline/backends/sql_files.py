@@ -1,10 +1,10 @@
 """SQL from files: one statement per file, named by its verb, with its contract as a comment on top."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
 
-class SqlFiles:
+class SqlFiles(Mapping[str, str]):
     """The statements of one backend, by name: `sql["claim"]` is `sql/claim.sql`."""
 
     def __init__(self, package: str) -> None:
@@ -20,6 +20,9 @@ class SqlFiles:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 def migrations(package: str) -> list[tuple[int, str, str]]:

@@ -129,7 +129,6 @@ class Claiming(Limiting):
             hint=hint,
             **_ability(able),
             act=NUMBER_OF[Act.CLAIM],
-            limited=False,
             now=self._now(),
         )
         await self._hand_over(rows, group, taken)

@@ -159,7 +159,9 @@ class Sessions(JobFollowing):
         freed: list[Freed] = []
         effects = NO_EFFECTS
         while True:
-            rows = await self._database.fetch(Line.BROAD, "orphans_in_jobs", repeat=True, limit=MOST_REAPED)
+            rows = await self._database.fetch(
+                Line.BROAD, "orphans", repeat=True, limit=MOST_REAPED, in_job=True, only=None
+            )
             found = [TaskId(str(task)) for (task,) in rows]
 
             async def free(transaction: Transaction, found: list[TaskId] = found) -> tuple[list[Freed], Effects]:
@@ -182,7 +184,7 @@ class Sessions(JobFollowing):
         self, transaction: Transaction, poison_after: int, *, only: Sequence[TaskId] | None = None
     ) -> list[Freed]:
         """Lock what no open session holds, and decide about it: what belongs to no job, or of those only these."""
-        rows = await transaction.fetch("lock_orphans", limit=MOST_REAPED, in_job=only is not None, only=only or ())
+        rows = await transaction.fetch("lock_orphans", limit=MOST_REAPED, in_job=only is not None, only=only)
         return [(_freed(Held(*row), bool(is_ghost), poison_after), bool(is_ghost)) for *row, is_ghost in rows]
 
     async def _free(

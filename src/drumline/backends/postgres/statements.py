@@ -9,6 +9,7 @@ from drumline.backends.sql_files import SqlFiles
 _COMMENT = re.compile(r"--[^\n]*")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 _LIKE = re.compile(r"^-- like (\w+), with another (\w+)\n", re.MULTILINE)
+_WITH = re.compile(r"^-- with the (\w+) of (\w+)\n", re.MULTILINE)
 
 
 class Statement:
@@ -33,7 +34,7 @@ class Statement:
 class Statements:
     """Every statement, by name."""
 
-    def __init__(self, files: SqlFiles) -> None:
+    def __init__(self, files: Mapping[str, str]) -> None:
         self._statements = {name: Statement(name, _whole(name, files)) for name in files}
 
     def __getitem__(self, name: str) -> Statement:
@@ -43,16 +44,28 @@ class Statements:
         return iter(self._statements)
 
 
-def _whole(name: str, files: SqlFiles) -> str:
-    """Return a statement; one that says `-- like another, with another part` has only that part of the WITH itself."""
+def _whole(name: str, files: Mapping[str, str]) -> str:
+    """Return a statement, with what it has from another.
+
+    One that says `-- like another, with another part` is the other with a part of the WITH of its own; one that says
+    `-- with the part of another` has only that part from the other.
+    """
     source = files[name]
-    like = _LIKE.search(source)
-    if like is None:
-        return source
-    part = re.compile(rf"^{like[2]} AS .*?^\)", re.MULTILINE | re.DOTALL)
-    whole, count = part.subn(lambda _: source[like.end() :].strip(), files[like[1]])
-    if count != 1:
-        raise ValueError(f"{name}.sql replaces {like[2]} in {like[1]}.sql, where it is {count} times")
+    if like := _LIKE.search(source):
+        other, part = like.groups()
+        return files[other].replace(_part(part, other, files), source[like.end() :].strip())
+    if taken := _WITH.search(source):
+        part, other = taken.groups()
+        return f"WITH {_part(part, other, files)}\n{source[taken.end() :]}"
+    return source
+
+
+def _part(part: str, name: str, files: Mapping[str, str]) -> str:
+    """Return a part of the WITH of a statement: the one whose name stands before it."""
+    found = re.findall(rf"^(?:WITH )?({part} AS .*?^\))", files[name], re.MULTILINE | re.DOTALL)
+    if len(found) != 1:
+        raise ValueError(f"{name}.sql has {len(found)} parts {part}")
+    whole: str = found[0]
     return whole
 
 

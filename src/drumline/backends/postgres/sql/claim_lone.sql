@@ -1,9 +1,8 @@
 -- claim: lease one hinted task to one session, if it is due and can be given to it.
 --   transition  queued -> running
 --   fence       epoch rises, nonce is new
---   :limited    whether it is under flow limits: then the caller has seen to it that there is room in these
--- The same as claim_hinted, for a task that came alone: somebody waits for it, and most of what claim_hinted takes for one
--- task is what it prepares for many.
+-- The same as claim_hinted, for a task that came alone and is under no flow limit: somebody waits for it, and most of what
+-- claim_hinted takes for one task is what it prepares for many.
 WITH taken AS (
     UPDATE drumline.task_live AS live
     SET
@@ -32,7 +31,7 @@ WITH taken AS (
                     SELECT FROM drumline.queue_pause AS p
                     WHERE p.tenant = lane.tenant AND p.queue = lane.queue
                 )
-                AND :limited::bool = EXISTS (
+                AND NOT EXISTS (
                     SELECT FROM drumline.flow_limit AS f
                     WHERE
                         f.tenant = lane.tenant

@@ -1,7 +1,8 @@
 -- reap: lock running tasks that no open session holds.
 -- GIVES tasks whose session died, and ghosts: tasks whose session closed in order without settling them, or is open
 -- and has beaten twice since it was given them without naming them in its last beat
---   :in_job  whether they belong to jobs; then only those of :only, whose jobs are locked
+--   :in_job  whether they belong to jobs
+--   :only    only these, whose jobs are locked; NULL means all
 -- They are found first and locked afterwards, so that they are locked in order, and nothing else is.
 WITH orphan AS MATERIALIZED (
     SELECT lost.id, s.id AS session, claim.nonce, NOT s.is_dead AS is_ghost
@@ -18,8 +19,8 @@ WITH orphan AS MATERIALIZED (
             AND l.nonce = claim.nonce
             AND (s.closed_at IS NOT NULL OR l.id <> all(s.held))
             AND l.in_job = :in_job::bool
-            AND (NOT :in_job OR l.id = any(:only::uuid []))
-        OFFSET 0
+            AND (:only::uuid [] IS NULL OR l.id = any(:only))
+        OFFSET 0 -- no join: it would read the whole table, each second
     ) AS lost
     ORDER BY lost.id
     LIMIT :limit::int4
