@@ -8,8 +8,9 @@ task is waited for all that time. So once a connection stands, its transport is 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
+import redis
 from hiredis import Reader
 from redis.asyncio import ConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -33,9 +34,8 @@ class Speech(asyncio.Protocol, ABC):
             protocolError=LostConnection,
             replyError=_error,
         )
-        writer: Any = connection._writer  # noqa: SLF001 - redis-py shows it to nobody
-        self._transport: asyncio.Transport = writer.transport
-        self._streams: asyncio.Protocol = self._transport.get_protocol()
+        self._transport = _transport_of(connection)
+        self._streams: asyncio.BaseProtocol = self._transport.get_protocol()
         self._transport.set_protocol(self)
 
     @property
@@ -140,6 +140,23 @@ async def opened(pool: ConnectionPool) -> AbstractConnection:
     """Return a connection of a pool, which stands."""
     connection: AbstractConnection = await pool.get_connection()  # type: ignore[no-untyped-call]
     return connection
+
+
+def _transport_of(connection: AbstractConnection) -> asyncio.Transport:
+    """Return the transport of a connection that stands; raises `TypeError` if redis-py keeps it elsewhere.
+
+    redis-py has no public way to it. Should that attribute go, nobody else would say so: whoever opens connections
+    takes every error for a Redis that is away.
+    """
+    writer: Any = getattr(connection, "_writer", NOTHING_YET)
+    if writer is None:
+        raise LostConnection("the connection to Redis was closed as soon as it stood")
+    if not isinstance(writer, asyncio.StreamWriter):
+        raise TypeError(
+            f"redis-py {redis.__version__} keeps no StreamWriter in {type(connection).__name__}._writer, through which "
+            "Drumline speaks with Redis (ADR 0011): install the version of redis-py that this Drumline was tested with"
+        )
+    return cast("asyncio.Transport", writer.transport)  # of a stream: it reads too, which its type does not promise
 
 
 def _error(text: str) -> RedisError:
