@@ -8,14 +8,13 @@ from typing import Final
 
 import asyncpg
 
+from drumline.backends.no_queue import NoQueue
 from drumline.backends.postgres.connection import Connection, connect_direct
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database, Line
 from drumline.backends.postgres.failures import LOST
 from drumline.core.errors import Unavailable
-from drumline.core.ids import TaskId
-from drumline.core.task import ClaimedTask, Lane
-from drumline.ports.queue import Handed, Leased, Popped, Reservation, Woken
-from drumline.ports.store import ClaimRequest, Hint
+from drumline.ports.queue import Handed, Leased, Woken
+from drumline.ports.store import Hint
 
 CHANNEL: Final = "drumline_wake"
 LONGEST: Final = 7000
@@ -25,8 +24,8 @@ PROBE_EVERY: Final = 30.0
 """Seconds after which a silent listener asks whether its connection still stands."""
 
 
-class NotifyQueue:
-    """Tells other processes, once per batch, which queues have new tasks."""
+class NotifyQueue(NoQueue):
+    """Keeps no hints either, but tells other processes, once per batch, which queues have new tasks."""
 
     def __init__(self, url: str, *, budget: Budget = DEFAULT_BUDGET) -> None:
         self._database = Database(url, budget=budget)
@@ -57,25 +56,6 @@ class NotifyQueue:
         """Wake those who wait in other processes: no hints are kept anyway."""
         await self.push(hints)
 
-    async def pop(self, request: ClaimRequest) -> Popped | None:
-        """Let the store choose."""
-
-    async def reserve(self, lane: Lane) -> Reservation | None:
-        """Know nobody who waits."""
-
-    async def unreserve(self, reservation: Reservation) -> None:
-        """Keep no list of those who wait."""
-
-    async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:  # noqa: ARG002 - nobody waits
-        """Reach nobody."""
-        return False
-
-    async def drop(self, tasks: Sequence[TaskId]) -> None:
-        """Forget nothing."""
-
-    async def doubt(self) -> None:
-        """Keep nothing that could be missing."""
-
     async def listen(
         self,
         woken: Woken,
@@ -94,9 +74,6 @@ class NotifyQueue:
                 await self._listen_on(connection, woken)
             except LOST:
                 await asyncio.sleep(RECONNECT_AFTER)
-
-    async def check(self) -> dict[str, object] | None:
-        """Have nothing to check that the store does not."""
 
     async def close(self) -> None:
         """Let go of every connection."""
