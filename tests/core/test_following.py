@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drumline.core.following import Following, Skip, Waiting, follow
+from drumline.core.following import Following, Skip, Waiting, begun, follow
 from drumline.core.ids import TaskId
 from drumline.core.job import RunIf
 from drumline.core.state import State
@@ -25,6 +25,12 @@ def after(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> F
 def test_the_last_parent_releases_and_an_earlier_one_counts() -> None:
     assert after({A: State.COMPLETED}, {C: waits(A)}).released == [C]
     assert after({A: State.COMPLETED}, {C: waits(A, pending=3)}).counted == {C: (2, 0)}
+
+
+def test_what_a_job_would_release_that_may_not_begin_yet_waits_for_nothing_else() -> None:
+    found = begun(Following([A, B], {C: Skip(None, A)}, {D: (2, 1)}), {B}.__contains__)
+
+    assert found == Following([A], {C: Skip(None, A)}, {D: (2, 1), B: (0, 0)})
 
 
 def test_a_skip_says_because_of_whom_however_far_up() -> None:

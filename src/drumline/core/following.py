@@ -11,7 +11,7 @@ Whoever is skipped has ended, so the same holds for those that need it. A skip h
 cancelled, however far up. One that is merely not needed has none, and harms nobody but those who need it to complete.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -78,6 +78,16 @@ def follow(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> 
         else:
             following.released.append(task)
     return following
+
+
+def begun(following: Following, waits: Callable[[TaskId], bool]) -> Following:
+    """Return what follows where jobs still wait for other jobs: their tasks are released together, when they may begin.
+
+    `waits` tells of a task whether its job does. Until then such a task is counted as one that waits for nothing.
+    """
+    held = {task: (0, 0) for task in following.released if waits(task)}
+    released = [task for task in following.released if task not in held]
+    return Following(released, following.skipped, following.counted | held)
 
 
 def _cause(parent: TaskId, ended: Mapping[TaskId, State], skipped: Mapping[TaskId, Skip]) -> TaskId | None:

@@ -22,7 +22,7 @@ from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, bury, error_text, is_queued, record
 from drumline.backends.postgres.holding_back import count_parents, hold_back_early
 from drumline.core.clock import LATEST, Instant
-from drumline.core.following import Following, follow, may_skip, skip_error
+from drumline.core.following import Following, begun, follow, may_skip, skip_error
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
@@ -80,8 +80,12 @@ class JobFollowing(Access):
         """Release and skip what waited for tasks that have just ended, and count them in their jobs."""
         states = {task: state for task, (state, _) in ended.items()}
         blocked = await _blocked_by(transaction, states)
-        following = follow(states, {each.id: each.waiting() for each in blocked.values()})
-        released = await self._release(transaction, following, blocked, members.jobs)
+        following = begun(
+            follow(states, {each.id: each.waiting() for each in blocked.values()}),
+            lambda task: members.jobs[blocked[task].job].pending_jobs > 0,
+        )
+        await count_parents(transaction, following.counted)
+        released = await self._unblock(transaction, following.released)
         skips = await self._skip(transaction, following, blocked, states)
         ends = _ends(ended, members)
         ends += [(blocked[each.id].job, State.SKIPPED, None) for each in skips]
@@ -124,23 +128,6 @@ class JobFollowing(Access):
         await record(transaction, skips, now=self._now())
         await _blame(transaction, following)
         return skips
-
-    async def _release(
-        self,
-        transaction: Transaction,
-        following: Following,
-        blocked: Mapping[TaskId, Blocked],
-        jobs: Mapping[str, JobRow],
-    ) -> list[Hint]:
-        counted = dict(following.counted)
-        released = []
-        for task in following.released:
-            if jobs[blocked[task].job].pending_jobs:
-                counted[task] = (0, 0)  # it is released with the others when the job may begin
-            else:
-                released.append(task)
-        await count_parents(transaction, counted)
-        return await self._unblock(transaction, released)
 
     async def _unblock(self, transaction: Transaction, tasks: Iterable[TaskId]) -> list[Hint]:
         """Let blocked tasks wait to be claimed."""

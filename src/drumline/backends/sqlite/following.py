@@ -15,7 +15,7 @@ from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
-from drumline.core.following import Following, follow, may_skip, skip_error
+from drumline.core.following import begun, follow, may_skip, skip_error
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
@@ -66,8 +66,12 @@ class JobFollowing(Access):
         blocked = _blocked_by(connection, states)
         keys |= {each.id: each.key for each in blocked.values()}
         before = jobs_in(connection, jobs.values())
-        following = follow(states, {each.id: each.waiting() for each in blocked.values()})
-        released = self._release(connection, now, following, blocked, before)
+        following = begun(
+            follow(states, {each.id: each.waiting() for each in blocked.values()}),
+            lambda task: before[blocked[task].job].pending_jobs > 0,
+        )
+        count_parents(connection, following.counted)
+        released = self._unblock(connection, now, following.released)
         skips = [
             End(task, Act.SKIP, State.SKIPPED, blocked[task].epoch + 1, blocked[task].attempt, error=error)
             for task, skip in following.skipped.items()
@@ -81,24 +85,6 @@ class JobFollowing(Access):
         all_ended += [(blocked[task].job, State.SKIPPED, None) for task in following.skipped]
         changed = tally(connection, now, all_ended, before)
         return Effects(released=tuple(released)) + changed + moved_by(skips)
-
-    def _release(
-        self,
-        connection: sqlite3.Connection,
-        now: Instant,
-        following: Following,
-        blocked: Mapping[TaskId, Blocked],
-        jobs: Mapping[str, JobRow],
-    ) -> list[Hint]:
-        counted = dict(following.counted)
-        released = []
-        for task in following.released:
-            if jobs[blocked[task].job].pending_jobs:
-                counted[task] = (0, 0)  # it is released with the others when the job may begin
-            else:
-                released.append(task)
-        count_parents(connection, counted)
-        return self._unblock(connection, now, released)
 
     def _unblock(self, connection: sqlite3.Connection, now: Instant, tasks: Sequence[TaskId]) -> list[Hint]:
         """Let blocked tasks wait to be claimed."""
