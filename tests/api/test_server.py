@@ -13,11 +13,15 @@ from typing import Any
 import httpx
 import pytest
 
+from drumline.api.operation import Operation
+from drumline.api.protocol import MOST_CHUNKS, OPERATIONS
 from drumline.api.server import Server
+from drumline.core.limits import DEFAULT_LIMITS
 from drumline.core.session import BEAT_EVERY
 from tests.api.conftest import KEY, problem, submitted
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "worker_protocol.py"
+PROTOCOL = Path(__file__).parents[2] / "docs" / "reference" / "worker-protocol.md"
 
 
 @pytest.fixture
@@ -159,7 +163,15 @@ def test_the_example_worker_is_short_and_needs_nothing_installed() -> None:
 
 
 def test_the_numbers_in_the_protocol_page_are_those_of_the_code() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "worker-protocol.md").read_text()
+    page = PROTOCOL.read_text()
 
     assert f'"beat_every": {BEAT_EVERY}' in page
+    assert f"At most {MOST_CHUNKS:,} pieces" in page
+    assert f"at most {MOST_CHUNKS:,} in a request" in page
+    assert f"at most {DEFAULT_LIMITS.artifact // 2**20} MiB" in page
     assert json.dumps({"outcome": "released"})[1:-1] in page
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}")
+def test_every_call_of_the_protocol_is_on_its_page(operation: Operation) -> None:
+    assert f"{operation.method:<6} {operation.path}" in PROTOCOL.read_text()
