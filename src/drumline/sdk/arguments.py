@@ -146,9 +146,12 @@ class Arguments:
         A JSON array binds by position. Parameters that are not given keep the function's own defaults.
         """
         try:
-            text = bytes(payload)
-            if self._extra is None and (text.startswith(b"{") or text.lstrip().startswith(b"{")):
-                return msgspec.structs.asdict(self._decoder.decode(payload))
+            if self._extra is None:
+                try:
+                    return msgspec.structs.asdict(self._decoder.decode(payload))
+                except msgspec.ValidationError:
+                    if _is_object(payload):
+                        raise
             return self._bind_loosely(_ANY_DECODER.decode(payload))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise explain(error, field="payload", type=self._struct) from error
@@ -238,6 +241,10 @@ def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[s
         return get_type_hints(holder, getattr(function, "__globals__", {}), include_extras=True)
     except NameError as error:
         raise TypeError(f"{task}: an annotation cannot be read at run time: {error}; import it for real") from error
+
+
+def _is_object(payload: bytes | Raw) -> bool:
+    return bytes(payload).lstrip().startswith(b"{")
 
 
 def _unwritable(given: dict[str, Any], error: Exception, encode: Encode) -> Invalid:
