@@ -73,18 +73,26 @@ class Settlements:
         failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
         standings = dict(zip(failed, await self._store.standing(failed), strict=True)) if failed else {}
         decided = [self.decide(report, standings.get(report.lease) if standings else None) for report in reports]
-        answers = await self._store.settle(decided)
-        self._count(decided, answers)
-        self._offers.offer([answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint])
+        states = self._settled(decided, await self._store.settle(decided))
         self._endings.ended(report.lease.task for report in reports)
-        return [answer.state if isinstance(answer, Settled) else answer for answer in answers]
+        return states
 
-    def _count(self, decided: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> None:
+    def _settled(self, decided: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> list[State | Fenced]:
+        """Count and offer what the answers say, and return the states in them."""
+        states: list[State | Fenced] = []
+        hints = []
         for settlement, answer in zip(decided, answers, strict=True):
-            if answer.__class__ is Fenced:
+            if isinstance(answer, Fenced):
                 self._metrics.fenced.add()
-            elif settlement.cause is not None:
+                states.append(answer)
+                continue
+            if settlement.cause is not None:
                 self._metrics.dead_lettered.add(1, (settlement.cause.reason.value,))
+            if answer.hint is not None:
+                hints.append(answer.hint)
+            states.append(answer.state)
+        self._offers.offer(hints)
+        return states
 
     def decide(self, report: Report, standing: Standing | None) -> Settlement:
         """Return what follows from a report, given where its task stands."""

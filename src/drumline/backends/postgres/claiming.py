@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -19,7 +19,7 @@ from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.priority import score
 from drumline.core.state import Act
-from drumline.core.task import ClaimedTask, Lane, decode_options
+from drumline.core.task import DEFAULT_OPTIONS, ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
 
 Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
@@ -54,11 +54,11 @@ class Claiming(Limiting):
             return await self._claim(requests, again=True)
 
     async def _claim(self, requests: Sequence[ClaimRequest], *, again: bool) -> list[Claim]:
-        taken: dict[int, list[Ranked]] = {}
+        taken: defaultdict[int, list[Ranked]] = defaultdict(list)
         alike: defaultdict[Kind, list[Numbered]] = defaultdict(list)
         for place, request in enumerate(requests):
             if again or request.again:
-                taken[place] = await self._claimed_before(request)
+                await self._hand_over_again((place, request), taken)
             if not taken.get(place):
                 alike[(request.queues, request.names, request.tenant), request.limited].append((place, request))
         claims = await self._answers({place: ranked for place, ranked in taken.items() if ranked})
@@ -216,9 +216,21 @@ class Claiming(Limiting):
 
     async def _hand_over(self, rows: Rows, group: list[Numbered], taken: defaultdict[int, list[Ranked]]) -> None:
         lanes = await self._lanes.lanes({row[2] for row in rows})
-        for row in rows:
-            place, request = group[row[0] - 1]
-            taken[place].append(_ranked(row, request.nonce, lanes))
+        for number, task, lane_number, due_at, epoch, attempt, payload, options in rows:
+            place, request = group[number - 1]
+            lane = lanes[lane_number]
+            id_ = TaskId(str(task))
+            claimed = ClaimedTask(
+                lease=Lease(id_, epoch, request.nonce),
+                name=lane.name,
+                queue=lane.queue,
+                payload=LARGE if payload is None else Raw(payload),
+                attempt=attempt,
+                priority=lane.priority,
+                tenant=lane.tenant,
+                options=DEFAULT_OPTIONS if options is None else decode_options(options),
+            )
+            taken[place].append((score(due_at, lane.priority), id_, claimed))
 
     async def _answers(self, taken: Mapping[int, list[Ranked]], next_due: Instant | None = None) -> dict[int, Claim]:
         """Return what requests were given as answers to them, best first and with the large payloads, if they fit."""
@@ -231,12 +243,13 @@ class Claiming(Limiting):
         read = {TaskId(str(task)): Raw(payload) for task, payload in rows}
         return {place: _filled([task for _, _, task in ranked], read, next_due) for place, ranked in taken.items()}
 
-    async def _claimed_before(self, request: ClaimRequest) -> list[Ranked]:
+    async def _hand_over_again(self, numbered: Numbered, taken: defaultdict[int, list[Ranked]]) -> None:
+        """Give a request what it was given before, if it is one whose answer was lost."""
+        _, request = numbered
         rows = await self._database.fetch(
             Line.CLAIM, "claimed_before", repeat=True, session=request.session, nonce=request.nonce
         )
-        lanes = await self._lanes.lanes({row[2] for row in rows})
-        return [_ranked(row, request.nonce, lanes) for row in rows]
+        await self._hand_over(rows, [numbered], taken)
 
 
 def _ability(able: Able) -> dict[str, Any]:
@@ -255,8 +268,8 @@ def _next_hints(hinted: list[Numbered], taken: dict[int, list[Ranked]], rounds: 
     hints: dict[TaskId, int] = {}
     for place, request in hinted:
         if len(taken.get(place, ())) < request.limit:
-            for task in (request.hints or ())[rounds * request.limit : (rounds + 1) * request.limit]:
-                hints.setdefault(task, place)
+            following = (request.hints or ())[rounds * request.limit : (rounds + 1) * request.limit]
+            hints = dict.fromkeys(following, place) | hints
     return hints
 
 
@@ -268,23 +281,6 @@ def _firsts(rows: Rows) -> dict[int, Place]:
         if lane not in firsts:
             firsts[lane] = Place(row[3], str(row[1]))
     return firsts
-
-
-def _ranked(row: Iterable[Any], nonce: int, lanes: Mapping[int, Lane]) -> Ranked:
-    _, task, number, due_at, epoch, attempt, payload, options = row
-    lane = lanes[number]
-    id_ = TaskId(str(task))
-    claimed = ClaimedTask(
-        lease=Lease(id_, epoch, nonce),
-        name=lane.name,
-        queue=lane.queue,
-        payload=LARGE if payload is None else Raw(payload),
-        attempt=attempt,
-        priority=lane.priority,
-        tenant=lane.tenant,
-        options=decode_options(options),
-    )
-    return score(due_at, lane.priority), id_, claimed
 
 
 def _filled(tasks: Sequence[ClaimedTask], read: Mapping[TaskId, Raw], next_due: Instant | None) -> Claim:

@@ -12,7 +12,6 @@ from drumline.backends.postgres.endings import Ending, record
 from drumline.backends.postgres.settling_jobs import (
     PLAIN,
     Answers,
-    Ended,
     SettlingJobs,
     answers_of,
     end_columns,
@@ -28,7 +27,8 @@ from drumline.core.task import decode_options
 from drumline.ports.store import Settled, Settlement, Standing
 
 NOT_CURRENT: Final = "the lease is not the task's current one"
-FAILED: Final = PLAIN[Act.FAIL]
+QUIET: Final = PLAIN.keys() - {Act.FAIL}
+"""The acts that end tasks and leave nothing else to be written."""
 
 
 class Settling(SettlingJobs):
@@ -45,15 +45,15 @@ class Settling(SettlingJobs):
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
         """Record how attempts ended."""
-        if any(settlement.job is not None for settlement in settlements):
-            return await self._settle_both(settlements)
-        ending = [(settlement, plain) for settlement in settlements if (plain := PLAIN.get(settlement.act))]
-        is_plain = len(ending) == len(settlements) and all(plain is not FAILED for _, plain in ending)
-        if is_plain and len({each.lease.task for each, _ in ending}) == len(ending):
-            rows = await self._database.fetch(Line.SETTLE, "settle", repeat=True, **end_columns(ending, self._now()))
+        if in_jobs := [settlement for settlement in settlements if settlement.job is not None]:
+            return await self._settle_both(in_jobs, settlements)
+        is_each_once = len({settlement.lease.task for settlement in settlements}) == len(settlements)
+        if is_each_once and {settlement.act for settlement in settlements} <= QUIET:
+            columns = end_columns(settlements, self._now())
+            rows = await self._database.fetch(Line.SETTLE, "settle", repeat=True, **columns)
             if rows and rows[0][1] is None:
-                return [plain.answer for _, plain in ending]  # all of them: nothing to look up
-            answers = answers_of(ending, rows)
+                return [PLAIN[settlement.act].answer for settlement in settlements]  # all of them: nothing to look up
+            answers = answers_of(settlements, rows)
         else:
             answers = await self._settle_mixed(settlements)
         if left := [settlement for settlement in settlements if settlement.lease not in answers]:
@@ -62,9 +62,11 @@ class Settling(SettlingJobs):
             answers |= await self._settled_before(unknown)
         return [answers.get(settlement.lease) or Fenced(NOT_CURRENT) for settlement in settlements]
 
-    async def _settle_both(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+    async def _settle_both(
+        self, in_jobs: Sequence[Settlement], settlements: Sequence[Settlement]
+    ) -> list[Settled | Fenced]:
         """Settle tasks that are known to belong to jobs, then the others."""
-        answers = await self._settle_in_jobs([each for each in settlements if each.job is not None])
+        answers = await self._settle_in_jobs(in_jobs)
         if len(answers) == len(settlements):
             return [answers[each.lease] for each in settlements]
         left = [replace(each, job=None) for each in settlements if each.lease not in answers]
@@ -81,7 +83,7 @@ class Settling(SettlingJobs):
             first = firsts.setdefault(settlement.lease.task, settlement)
             if first.lease != settlement.lease:
                 seconds[settlement.lease.task].append(settlement)
-        ending = [(each, plain) for each in firsts.values() if (plain := PLAIN.get(each.act))]
+        ending = [each for each in firsts.values() if each.act in PLAIN]
         queueing = [each for each in firsts.values() if each.act not in PLAIN]
 
         async def both(transaction: Transaction) -> tuple[Answers, list[Ending]]:
@@ -113,7 +115,7 @@ class Settling(SettlingJobs):
         }
 
 
-def _deaths(ending: list[Ended], answers: Answers) -> list[Death]:
+def _deaths(ending: list[Settlement], answers: Answers) -> list[Death]:
     """Return the tasks that have failed for good just now."""
-    failed = [each for each, plain in ending if plain is FAILED and each.lease in answers]
+    failed = [each for each in ending if each.act is Act.FAIL and each.lease in answers]
     return [Death(each.lease.task, each.lease.epoch, each.cause or cause_of(each.error)) for each in failed]

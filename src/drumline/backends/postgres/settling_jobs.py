@@ -1,7 +1,7 @@
 """Recording how attempts of tasks of jobs ended: their ends lead to others, so the jobs are locked first."""
 
-from collections.abc import Container, Sequence
-from operator import itemgetter
+from collections.abc import Container, Iterable, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from drumline.backends.postgres.access import column
@@ -34,9 +34,7 @@ class Plain(NamedTuple):
 PLAIN: Final = {
     act: Plain(NUMBER_OF[act], int(OUTCOME_OF[act]), Settled(TRANSITIONS[State.RUNNING, act])) for act in ENDING_ACTS
 }
-COMPLETED: Final = PLAIN[Act.COMPLETE]
 
-Ended = tuple[Settlement, Plain]
 Answers = dict[Lease, Settled]
 
 
@@ -80,9 +78,8 @@ class SettlingJobs(JobFollowing):
         if any(job.started_at is None for job in members.jobs.values()):
             rows = await transaction.fetch("started_at", ids=[each.lease.task for each in settlements])
             started = {TaskId(task): started_at for task, started_at in sorted(rows, key=itemgetter(1), reverse=True)}
-        ending = [(each, COMPLETED) for each in settlements]
-        rows = await transaction.fetch("settle", **end_columns(ending, self._now(), in_job=True))
-        answers = answers_of(ending, rows)
+        rows = await transaction.fetch("settle", **end_columns(settlements, self._now(), in_job=True))
+        answers = answers_of(settlements, rows)
         if not answers:
             return answers, NO_EFFECTS
         ended = sorted(lease.task for lease in answers)
@@ -122,19 +119,20 @@ class SettlingJobs(JobFollowing):
         return answers
 
 
-def end_columns(ending: Sequence[Ended], now: Instant | None, *, in_job: bool = False) -> dict[str, Any]:
-    """Return the parameters of settle.sql."""
+def end_columns(settlements: Iterable[Settlement], now: Instant | None, *, in_job: bool = False) -> dict[str, Any]:
+    """Return the parameters of settle.sql; the acts must be ending ones."""
     # Sorted, so that no two settlements can wait for each other's tasks.
-    ending = sorted(ending, key=lambda each: each[0].lease.task)
-    leases, plains = [settlement.lease for settlement, _ in ending], [plain for _, plain in ending]
+    ending = sorted(settlements, key=attrgetter("lease.task"))
+    leases = [each.lease for each in ending]
+    plains = [PLAIN[each.act] for each in ending]
     return {
         "ids": [lease.task for lease in leases],
         **column("epochs", [lease.epoch for lease in leases]),
         **column("nonces", [lease.nonce for lease in leases]),
         **column("acts", [plain.act for plain in plains]),
         **column("outcomes", [plain.outcome for plain in plains]),
-        **column("results", [settlement.result for settlement, _ in ending]),
-        **column("errors", [(error := settlement.error) and error_text(error) for settlement, _ in ending]),
+        **column("results", [each.result for each in ending]),
+        **column("errors", [each.error and error_text(each.error) for each in ending]),
         "in_job": in_job,
         "now": now,
     }
@@ -149,10 +147,10 @@ def lease_columns(leases: Sequence[Lease]) -> dict[str, Any]:
     }
 
 
-def answers_of(ending: Sequence[Ended], rows: Rows) -> Answers:
+def answers_of(ending: Iterable[Settlement], rows: Rows) -> Answers:
     """Return the answers for those that ended: all of them, unless the statement says which."""
     if not rows:
         return {}
     ((_, ids),) = rows
     ended = None if ids is None else {str(task) for task in ids}
-    return {each.lease: plain.answer for each, plain in ending if ended is None or each.lease.task in ended}
+    return {each.lease: PLAIN[each.act].answer for each in ending if ended is None or each.lease.task in ended}
