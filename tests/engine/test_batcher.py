@@ -305,3 +305,61 @@ async def test_those_of_many_for_whom_there_is_no_room_are_refused_and_the_other
 
     assert [answer for answer in answers if isinstance(answer, int)] == [10, 20, 30, 40, 50, 60]
     assert [type(answer) for answer in answers[6:]] == [Overloaded] * 4
+
+
+class Ear:
+    """Hears what became of items that were sent without waiting."""
+
+    def __init__(self) -> None:
+        self.answers: dict[int, int] = {}
+        self.errors: dict[int, BaseException] = {}
+
+    def __call__(self, items: Sequence[int], answers: Sequence[int], error: BaseException | None) -> None:
+        if error is None:
+            self.answers |= zip(items, answers, strict=True)
+        else:
+            self.errors |= dict.fromkeys(items, error)
+
+
+async def test_whoever_does_not_wait_is_told_each_answer() -> None:
+    gate, ear = Gate(is_open=False), Ear()
+    batcher = Batcher(gate, name="test")
+    batcher.told = ear
+    batcher.send(1)
+    await steps()
+    batcher.send(2)
+    waiting = asyncio.create_task(batcher.join(3))
+    await steps()
+    batcher.send(4)
+
+    gate.open.set()
+    await batcher.drained()
+
+    assert gate.batches == [[1], [2, 3, 4]]
+    assert ear.answers == {1: 10, 2: 20, 4: 40}
+    assert await waiting == 30
+
+
+async def test_no_batch_of_items_that_nobody_waits_for_is_larger_or_heavier_than_others() -> None:
+    gate, ear = Gate(), Ear()
+    batcher = Batcher(gate, name="test", largest=3, weights=Weights(lambda item: item * (HEAVIEST // 10)))
+    batcher.told = ear
+
+    for item in (1, 1, 1, 1, 6, 6):
+        batcher.send(item)
+    await batcher.drained()
+
+    assert gate.batches == [[1, 1, 1], [1, 6], [6]]
+
+
+async def test_whoever_does_not_wait_is_told_what_kept_items_from_an_answer() -> None:
+    gate, ear = Gate(), Ear()
+    batcher = Batcher(gate, name="test", largest=2)
+    batcher.told = ear
+
+    for item in (1, -2, 3, 4):
+        batcher.send(item)
+    await batcher.drained()
+
+    assert ear.answers == {3: 30, 4: 40}
+    assert {item: type(error) for item, error in ear.errors.items()} == {1: ValueError, -2: ValueError}

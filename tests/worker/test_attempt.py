@@ -355,3 +355,30 @@ async def test_cleaning_up_may_take_its_time_when_an_attempt_is_stopped(house: H
         view = await house.try_once("tidy")
 
     assert view.result is None
+
+
+async def test_an_attempt_is_a_task_of_the_loop_that_bears_its_id(house: House) -> None:
+    @house.app.task(name="who")
+    async def who() -> str:
+        task = asyncio.current_task()
+        return task.get_name() if task else ""
+
+    async with house.worker():
+        view = await house.run("who")
+
+    assert result_of(view) == view.id
+
+
+async def test_attempts_are_made_by_the_loops_task_factory_if_it_has_one(house: House) -> None:
+    class Marked(asyncio.Task[Any]):
+        """A task as a library makes it that follows tasks."""
+
+    @house.app.task(name="who")
+    async def who() -> str:
+        return type(asyncio.current_task()).__name__
+
+    asyncio.get_running_loop().set_task_factory(lambda loop, coro, **how: Marked(coro, loop=loop, **how))
+    async with house.worker():
+        view = await house.run("who")
+
+    assert result_of(view) == "Marked"

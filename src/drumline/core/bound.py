@@ -1,4 +1,4 @@
-"""What the log lines of an execution have in common, told only when a line is written."""
+"""What goes on here: what its log lines have in common, told only when one is written, and where its output goes."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -12,6 +12,10 @@ class Bound(Protocol):
         """Return what to write on every line."""
         ...
 
+    def write(self, text: str) -> None:
+        """Keep output; safe from any thread, and never waits for the network."""
+        ...
+
 
 CURRENT_BOUND: ContextVar[Bound | None] = ContextVar("drumline log lines", default=None)
-"""What goes on here now."""
+"""What goes on here now; threads that a worker starts inherit it."""

@@ -10,7 +10,7 @@ What is stored, shown and sent is always the reference. Which secrets a task may
 and nothing else: a parent's result that looks like a reference is data (`core/references.py` marks it as such).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
@@ -22,6 +22,8 @@ from drumline.core.secret import check_secret_name
 
 FORMAT: Final = "format"
 SLOT: Final = "{}"
+LOOKED_THROUGH: Final = 50
+"""Payloads that are searched together: one by one it takes several times as long, all at once too much memory."""
 
 
 class SecretReference(NamedTuple):
@@ -34,6 +36,12 @@ class SecretReference(NamedTuple):
 def has_secrets(payload: bytes) -> bool:
     """Tell whether a payload may refer to secrets; hardly any other has the word in it."""
     return payload.find(SECRET_MARK) >= 0  # `in` asks first whether the mark is a number
+
+
+def any_has_secrets(payloads: Sequence[Raw]) -> bool:
+    """Tell whether one of many payloads may refer to secrets."""
+    starts = range(0, len(payloads), LOOKED_THROUGH)
+    return any(has_secrets(b" ".join(payloads[start : start + LOOKED_THROUGH])) for start in starts)
 
 
 def find_secrets(payload: Any, *, field: str = "payload") -> list[SecretReference]:

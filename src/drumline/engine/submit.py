@@ -7,7 +7,7 @@ from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
 from drumline.core.ids import IdSource, TaskId
 from drumline.core.limits import Limits
 from drumline.core.metrics import Metrics
-from drumline.core.secret_references import has_secrets
+from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.hand_over import HandOver
@@ -22,8 +22,6 @@ E = TypeVar("E", bound=DrumlineError | None)
 
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
-LOOKED_THROUGH: Final = 50
-"""Payloads that are searched together: one by one it takes several times as long, all at once too much memory."""
 
 
 class Submissions:
@@ -198,11 +196,7 @@ class Submissions:
 
 
 def _may_have_secrets(requests: Sequence[TaskRequest | DrumlineError]) -> bool:
-    payloads = [request.payload for request in requests if isinstance(request, TaskRequest)]
-    return any(
-        has_secrets(b" ".join(payloads[start : start + LOOKED_THROUGH]))
-        for start in range(0, len(payloads), LOOKED_THROUGH)
-    )
+    return any_has_secrets([request.payload for request in requests if isinstance(request, TaskRequest)])
 
 
 def _placed(error: E, number: int) -> E | Invalid | Forbidden:

@@ -32,8 +32,8 @@ class Weights(NamedTuple, Generic[In]):
     most_waiting: int | None = None
 
 
-Then = Callable[[Out | None, BaseException | None], None]
-"""Called with the answer to an item, or with what kept it from having one."""
+Told = Callable[[Sequence[In], Sequence[Out], BaseException | None], None]
+"""Called with items and the answers to them, or with none and what kept them from having any; must not raise."""
 
 
 class _Group(Struct, Generic[In, Out], eq=False):
@@ -70,23 +70,23 @@ class _Single(Struct, Generic[In, Out], eq=False):
         _fail(self.answer, error)
 
 
-class _Told(Struct, Generic[In, Out], eq=False):
-    """An item whose sender does not wait, as a group."""
+class _Sent(Struct, Generic[In, Out], eq=False):
+    """Items whose senders do not wait, as a group: those that come one after the other."""
 
-    items: tuple[In]
+    items: list[In]
     weight: int
-    then: Then[Out]
+    told: Told[In, Out]
 
     def give(self, outs: Sequence[Out], start: int) -> None:
-        """Tell the answer."""
-        self.then(outs[start], None)
+        """Tell the answers, which stand in a batch's from `start` on."""
+        self.told(self.items, outs[start : start + len(self.items)], None)
 
     def fail(self, error: BaseException) -> None:
-        """Tell that there will be no answer."""
-        self.then(None, error)
+        """Tell that there will be no answers."""
+        self.told(self.items, (), error)
 
 
-_Waiting = _Group[In, Out] | _Single[In, Out] | _Told[In, Out]
+_Waiting = _Group[In, Out] | _Single[In, Out] | _Sent[In, Out]
 
 
 class Batcher(Generic[In, Out]):
@@ -121,6 +121,8 @@ class Batcher(Generic[In, Out]):
         self._most_weight = weights.most_waiting if weights else None
         self.meter: Callable[[float], None] | None = None
         """Told how many items each batch has."""
+        self.told: Told[In, Out] = _nobody
+        """Told what became of items that were sent without waiting."""
         self._waiting: deque[_Waiting[In, Out]] = deque()
         self._count = 0
         self._weight = 0
@@ -224,9 +226,17 @@ class Batcher(Generic[In, Out]):
         """
         return self._send_weighed(items, self._weight_of(items))
 
-    def send(self, item: In, then: Then[Out]) -> None:
-        """Send one item and have `then` called with what became of it, which must not raise. No push-back here."""
-        self._add(_Told((item,), self._weigh(item) if self._weigh else 0, then))
+    def send(self, item: In) -> None:
+        """Send one item without waiting: `told` hears what became of it. No push-back here."""
+        weight = self._weigh(item) if self._weigh else 0
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(last, _Sent) and len(last.items) < self._largest and last.weight + weight <= HEAVIEST:
+            last.items.append(item)
+            last.weight += weight
+            self._count += 1
+            self._weight += weight
+        else:
+            self._add(_Sent([item], weight, self.told))
 
     async def drained(self) -> None:
         """Wait until nothing is waiting and nothing is in flight."""
@@ -319,6 +329,10 @@ class Batcher(Generic[In, Out]):
         if len(outs) != len(items):
             raise RuntimeError(f"{self._name} gave {len(outs)} answers to {len(items)} items")
         return outs
+
+
+def _nobody(_items: Sequence[Any], _outs: Sequence[Any], _error: BaseException | None) -> None:
+    return
 
 
 def _fail(answer: "asyncio.Future[Any]", error: BaseException) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
@@ -91,16 +91,25 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
         self.on_artifact(name, data.encode() if isinstance(data, str) else bytes(data), content_type)
 
 
+class Maker(Protocol):
+    """Who can make the context of a call."""
+
+    def context_of(self, call: Any) -> Context[Any]:
+        """Return what the task may know of its attempt."""
+        ...
+
+
 class Later(Struct, eq=False):
     """A context that is made when somebody asks for it: most tasks never do."""
 
-    _make: Callable[[], Context[Any]]
+    _maker: Maker
+    _call: Any
     _made: Context[Any] | None = None
 
     def context(self) -> Context[Any]:
         """Return it, the same one each time."""
         if self._made is None:
-            self._made = self._make()
+            self._made = self._maker.context_of(self._call)
         return self._made
 
 

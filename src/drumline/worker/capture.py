@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, TextIO
 
+from drumline.core.bound import CURRENT_BOUND
 from drumline.core.masking import CURRENT_MASK, masked
-from drumline.worker.logs import CURRENT_LOG
 
 FORMAT: Final = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
@@ -35,9 +35,9 @@ class AttemptHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record where it belongs."""
-        log = CURRENT_LOG.get()
-        if log is not None:
-            log.write(self.format(record) + "\n")
+        attempt = CURRENT_BOUND.get()
+        if attempt is not None:
+            attempt.write(self.format(record) + "\n")
         elif record.levelno >= logging.WARNING and logging.root.handlers == [self] and logging.lastResort:
             # With no handler but ours, logging would have shown warnings by itself: do not make it silent.
             logging.lastResort.handle(record)
@@ -51,9 +51,9 @@ class Tee(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write to the stream, and to the attempt's log if there is one."""
-        log = CURRENT_LOG.get()
-        if log is not None:
-            log.write(text)
+        attempt = CURRENT_BOUND.get()
+        if attempt is not None:
+            attempt.write(text)
         self.stream.write(masked(text))
         return len(text)
 

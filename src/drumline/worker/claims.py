@@ -8,7 +8,6 @@ from typing import Final
 from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
-from drumline.ports.tracing import NO_TRACER, Kind, Tracer, messaging
 from drumline.worker.holdings import Holdings
 from drumline.worker.link import Link
 from drumline.worker.turns import Turns
@@ -28,10 +27,9 @@ class Claims:
         link: Link,
         holdings: Holdings,
         *,
-        start: Callable[[ClaimedTask, SessionId, str | None], None],
+        start: Callable[[Sequence[ClaimedTask], SessionId], None],
         wait: float,
     ) -> None:
-        self.tracer: Tracer = NO_TRACER
         self._gateway = gateway
         self._link = link
         self._holdings = holdings
@@ -90,12 +88,5 @@ class Claims:
             await asyncio.sleep(self._link.failed(error))
             return None
         self._link.answered()
-        for task in tasks:
-            self._start(task, session, self._received(task) if self.tracer.is_on else None)
+        self._start(tasks, session)
         return tasks
-
-    def _received(self, task: ClaimedTask) -> str | None:
-        """Note in the task's trace that it has come here, and return the span of that."""
-        facts = messaging("receive", task.queue, messaging__message__id=task.lease.task)
-        with self.tracer.span(f"receive {task.queue}", Kind.CONSUMER, parent=task.options.trace, facts=facts) as span:
-            return span.traceparent

@@ -61,7 +61,7 @@ class Holdings:
 
     def by_tenant(self) -> dict[str, int]:
         """Return how many tasks of each tenant are held."""
-        return Counter(attempt.tenant for attempt in self._held.values())
+        return Counter([attempt.task.tenant for attempt in self._held.values()])
 
     def get(self, lease: Lease) -> "Attempt | None":
         """Return the attempt of a lease, if it is held."""
@@ -69,9 +69,10 @@ class Holdings:
 
     def add(self, attempt: "Attempt") -> None:
         """Take a slot and a lease."""
-        self._held[attempt.lease] = attempt
+        if not self._held:
+            self.empty.clear()
+        self._held[attempt.task.lease] = attempt
         self._executing += 1
-        self.empty.clear()
 
     def free_slot(self) -> None:
         """Give a slot back: an execution has ended."""
@@ -79,9 +80,10 @@ class Holdings:
         if self._wanted:
             self._look()
 
-    def drop(self, attempt: "Attempt") -> None:
-        """Let a lease go: its report was acknowledged, or it is lost."""
-        self._held.pop(attempt.lease, None)
+    def drop(self, *leases: Lease) -> None:
+        """Let leases go: their reports were acknowledged, or they are lost."""
+        for lease in leases:
+            self._held.pop(lease, None)
         if self._wanted:
             self._look()
         if not self._held:

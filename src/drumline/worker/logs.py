@@ -7,7 +7,6 @@ limit is counted, not kept.
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextvars import ContextVar
 from threading import Lock
 from typing import Final
 
@@ -23,14 +22,11 @@ from drumline.worker.texts import size_of, storable
 
 SEND_SECONDS: Final = 30.0
 
-CURRENT_LOG: Final[ContextVar["AttemptLog | None"]] = ContextVar("drumline_attempt_log", default=None)
-"""The log of the attempt that is running here; threads that the worker starts inherit it."""
-
 _log = logging.getLogger("drumline.worker")
 
 
 class AttemptLog(Struct, eq=False):
-    """What one attempt has written and what of it was taken to be sent; there is one for every attempt."""
+    """What one attempt has written and what of it was taken to be sent; there is one for every attempt that writes."""
 
     _book: "LogBook"
     _lease: Lease

@@ -1,5 +1,6 @@
 """Reporting how attempts ended: joined into batches, repeated until the engine has acknowledged each one."""
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.ports.gateway import Acknowledged, Gateway, Report, weight_of
-from drumline.sdk.batcher import Batcher, Then, Weights
+from drumline.sdk.batcher import Batcher, Weights
+from drumline.worker.holdings import Holdings
 from drumline.worker.link import Link
 
 SETTLE_SECONDS: Final = 30.0
@@ -21,11 +23,12 @@ _log = logging.getLogger("drumline.worker")
 class Reports:
     """The way back: an attempt is over for the worker when its report is acknowledged."""
 
-    def __init__(self, gateway: Gateway, link: Link, metrics: Metrics, *, largest: int) -> None:
+    def __init__(self, gateway: Gateway, link: Link, holdings: Holdings, metrics: Metrics, *, largest: int) -> None:
         self._attempts = metrics.attempts
         self._attempts.begin(("succeeded",), ("failed",), ("released",))
         self._gateway = gateway
         self._link = link
+        self._holdings = holdings
         self._batcher: Batcher[Report, Acknowledged] = Batcher(
             self._flush,
             name="reports",
@@ -34,6 +37,7 @@ class Reports:
             weights=Weights(weight_of),
         )
         self._batcher.meter = metrics.batch.of("reports")
+        self._batcher.told = self._acknowledged
 
     def resize(self, largest: int) -> None:
         """Send more or fewer reports together from now on."""
@@ -43,9 +47,22 @@ class Reports:
         """Return how the outcome was taken; `Fenced` if the lease was not current."""
         return await self._batcher.join(Report(lease, outcome))
 
-    def send(self, lease: Lease, outcome: Outcome, then: Then[Acknowledged]) -> None:
-        """Report without waiting; `then` is told the answer, or why there is none."""
-        self._batcher.send(Report(lease, outcome), then)
+    def send(self, lease: Lease, outcome: Outcome) -> None:
+        """Report without waiting; the lease is let go when the report is acknowledged."""
+        self._batcher.send(Report(lease, outcome))
+
+    def _acknowledged(
+        self, reports: Sequence[Report], answers: Sequence[Acknowledged], error: BaseException | None
+    ) -> None:
+        self._holdings.drop(*[report.lease for report in reports])
+        if isinstance(error, asyncio.CancelledError):
+            return
+        if error is not None:
+            for report in reports:
+                _log.warning("report.given_up: task %s: %s", report.lease.task, error)
+        for report, answer in zip(reports, answers, strict=False):
+            if isinstance(answer, Fenced):
+                _log.warning("report.fenced: task %s was taken over by another attempt", report.lease.task)
 
     async def _flush(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:
@@ -56,7 +73,7 @@ class Reports:
             if len(reports) == 1:
                 return [await self._settle_refused(reports[0], error)]
             return [(await self._flush([report]))[0] for report in reports]
-        for outcome, count in Counter(report.outcome.__class__ for report in reports).items():
+        for outcome, count in Counter([report.outcome.__class__ for report in reports]).items():
             self._attempts.add(count, (outcome.__name__.lower(),))
         return answers
 

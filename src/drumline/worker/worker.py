@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from drumline._version import __version__
@@ -17,13 +18,13 @@ from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, session_text
 from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
-from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import Tracer
-from drumline.worker.attempt import Desk
+from drumline.worker.attempt import start
 from drumline.worker.beats import Beats
 from drumline.worker.capture import captured
 from drumline.worker.claims import Claims
+from drumline.worker.desk import Desk
 from drumline.worker.executors.registry import Executors
 from drumline.worker.link import ACTIVITY, any_of
 from drumline.worker.settings import WorkerSettings
@@ -58,7 +59,11 @@ class Worker:
         self._metrics = metrics or Metrics(clock)
         self._desk = Desk(gateway, self._settings, self._metrics)
         self._claims = Claims(
-            gateway, self._desk.link, self._desk.holdings, start=self._start, wait=self._settings.claim_wait
+            gateway,
+            self._desk.link,
+            self._desk.holdings,
+            start=partial(start, self._desk, executors),
+            wait=self._settings.claim_wait,
         )
         self._changed = asyncio.Event()
         self._opened_with: tuple[str, ...] = ()
@@ -67,7 +72,7 @@ class Worker:
 
     def trace(self, tracer: Tracer) -> None:
         """Make spans of what is received and run; to be called before use."""
-        self._desk.tracer = self._claims.tracer = tracer
+        self._desk.tracer = tracer
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until `stop` is set or an operator asks to drain; then finish what runs, within the grace.
@@ -186,9 +191,6 @@ class Worker:
             tenant=self._settings.tenant,
             label=self._settings.label,
         )
-
-    def _start(self, task: ClaimedTask, session: SessionId, received: str | None) -> None:
-        self._desk.attempt(task, self._executors.get(task.name), session, received).start()
 
     # -- the end
 

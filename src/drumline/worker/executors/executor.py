@@ -8,15 +8,14 @@ import msgspec
 
 from drumline.core.codec import decode
 from drumline.core.errors import Invalid
-from drumline.core.limits import Limits
 from drumline.core.masking import Mask
 from drumline.core.names import check_text
 from drumline.core.session import TaskType
 from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact
+from drumline.worker.desk import Desk
 from drumline.worker.failures import refusal
 from drumline.worker.logs import AttemptLog
-from drumline.worker.progress import ProgressBook
 from drumline.worker.stopping import StopReason
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -29,29 +28,35 @@ class Call(msgspec.Struct, eq=False):
     """One attempt, as its executor sees it."""
 
     task: ClaimedTask
-    log: AttemptLog
-    _progress: ProgressBook
-    _limits: Limits
-    _stop_grace: float
+    _desk: Desk
+    has_secrets: bool = False
+    """Whether its payload refers to secrets, which have to be filled in."""
     timeout: float | None = None
     """Seconds that this attempt may take."""
     stopping: StopReason | None = None
     """Set before the executor is cancelled; read from any thread."""
     lingering: asyncio.Future[Any] | None = None
     """What still runs although the attempt was given up: its slot stays taken until it ends."""
+    opened: AttemptLog | None = None
+    """Its log, once something was written."""
+    has_progress: bool = False
     artifacts: dict[str, Artifact] = {}
     mask: Mask | None = None
     """What to blot out of all that leaves the attempt, if it was given secrets."""
 
     @property
-    def grace(self) -> float:
-        """Seconds to let a stopped attempt end by itself; none if somebody else may be running the task already."""
-        return 0.0 if self.stopping is StopReason.LOST else self._stop_grace
+    def log(self) -> AttemptLog:
+        """Where its output goes: most attempts have none, so that it is opened when it is first asked for."""
+        if self.opened is None:
+            with self._desk.logs.lock:
+                if self.opened is None:  # not by another thread meanwhile
+                    self.opened = self._desk.logs.open(self.task.lease)
+        return self.opened
 
     @property
-    def is_stopping(self) -> bool:
-        """Whether the attempt should end."""
-        return self.stopping is not None
+    def grace(self) -> float:
+        """Seconds to let a stopped attempt end by itself; none if somebody else may be running the task already."""
+        return 0.0 if self.stopping is StopReason.LOST else self._desk.stop_grace
 
     def payload_as(self, type: type[T]) -> T:
         """Return the payload as a struct; one that does not fit fails the task for good, naming the field."""
@@ -62,7 +67,8 @@ class Call(msgspec.Struct, eq=False):
 
     def note_progress(self, done: float, total: float | None, message: str) -> None:
         """Note how far the attempt is. Safe from any thread, and as often as one likes."""
-        self._progress.note(self.task.lease, done, total, self.masked(message))
+        self.has_progress = True
+        self._desk.progress.note(self.task.lease, done, total, self.masked(message))
 
     def masked(self, text: str) -> str:
         """Return a text without the secrets that the attempt was given."""
@@ -72,9 +78,9 @@ class Call(msgspec.Struct, eq=False):
         """Keep a file; it is stored before the attempt is reported. Safe from any thread."""
         check_artifact_name(name)
         name = self.masked(name)
-        if len(data) > self._limits.artifact:
+        if len(data) > self._desk.limits.artifact:
             raise Invalid(
-                f"is {len(data):,} bytes; at most {self._limits.artifact:,} are kept", field=name, code="too_large"
+                f"is {len(data):,} bytes; at most {self._desk.limits.artifact:,} are kept", field=name, code="too_large"
             )
         if len(self.artifacts) >= MOST_ARTIFACTS and name not in self.artifacts:
             raise Invalid(f"must be at most {MOST_ARTIFACTS} files", field="artifact")

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 from drumline.core.clock import to_datetime
@@ -41,8 +40,8 @@ class AsyncFunction:
         bound = _bind(definition, call)
         context = None
         if definition.arguments.injected or call.timeout is not None:  # which is counted from now
-            context = context_of(call, self._get_state())
-        activate(context or Later(partial(context_of, call, self._get_state())))
+            context = self.context_of(call)
+        activate(context or Later(self, call))
         try:
             coroutine = definition.invoke(bound, context)
         except TypeError as error:
@@ -52,6 +51,10 @@ class AsyncFunction:
             return await coroutine
         except Exception as error:
             raise judged(error, definition) from error
+
+    def context_of(self, call: Call) -> Context[Any]:
+        """Return what the function may know of its attempt."""
+        return context_of(call, self._get_state())
 
 
 class ThreadFunction:
@@ -147,6 +150,6 @@ def judged(error: Exception, definition: TaskDefinition) -> Exception:
 
 def _bind(definition: TaskDefinition, call: Call) -> dict[str, Any]:
     try:
-        return definition.bind(call.task.payload)
+        return definition.arguments.bind(call.task.payload)
     except Invalid as error:
         raise refusal(error) from error
