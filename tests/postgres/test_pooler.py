@@ -44,6 +44,12 @@ async def test_a_server_of_our_own_is_noticed(store: PostgresStore) -> None:
     assert (await store.check())["pooled"] is False
 
 
+async def test_a_pooled_connection_is_ready_for_the_first_task_as_well(pooled: PostgresStore) -> None:
+    await pooled.prepare()
+
+    assert await submit(pooled)
+
+
 async def test_a_task_lives_its_whole_life_behind_a_pooler(pooled: PostgresStore) -> None:
     task = await submit(pooled, idempotency_key="k", tags=("t",))
     ada = await open_session(pooled)

@@ -68,6 +68,7 @@ async def test_a_wrong_address_is_told_before_anybody_asks_for_something(clock: 
 async def test_a_redis_that_is_away_gives_no_hints_and_no_errors(clock: ManualClock) -> None:
     queue = RedisQueue("redis://127.0.0.1:1", clock=clock)
 
+    await queue.prepare()
     await queue.push([hint()])
     await queue.drop([hint().task])
     await queue.pause_queue("mail", tenant="default")
@@ -76,6 +77,19 @@ async def test_a_redis_that_is_away_gives_no_hints_and_no_errors(clock: ManualCl
     with pytest.raises(Unavailable):
         await queue.check()
     await queue.close()
+
+
+async def test_the_first_push_of_a_queue_that_was_prepared_needs_no_new_connection(
+    proxy: Proxy, redis_url: str, queue: RedisQueue, clock: ManualClock
+) -> None:
+    far = RedisQueue(proxy.url(redis_url), clock=clock)
+    await far.prepare()
+    proxy.refuse()
+
+    tasks = await pushed(far, hint())
+
+    assert await popped_tasks(queue) == tasks
+    await far.close()
 
 
 async def test_an_outage_is_told_when_it_begins_and_when_it_ends(server: RedisServer, own_queue: RedisQueue) -> None:

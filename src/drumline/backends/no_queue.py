@@ -11,6 +11,9 @@ from drumline.ports.store import ClaimRequest, Hint
 class NoQueue:
     """Keeps no hints. Processes that share the store find each other's tasks by looking once a second."""
 
+    async def prepare(self) -> None:
+        """Have nothing to make ready."""
+
     async def push(self, hints: Sequence[Hint]) -> bool:  # noqa: ARG002 - there is nothing to do with them
         """Keep nothing: the store has the task."""
         return False

@@ -46,6 +46,11 @@ class HandOver:
         self._rests_until = float("-inf")
         self._under_way: set[asyncio.Task[None]] = set()
 
+    async def prepare(self) -> None:
+        """Have ready what the first task needs on its way to whoever runs it."""
+        await self._queue.prepare()
+        await self._flow.refresh()
+
     async def submit(self, task: NewTask) -> Submitted | None:
         """Store a lone task and hand it over; None, and nothing done, if it has to go the way of all others."""
         if not _is_plain(task) or self._flow.concerns(task.lane):

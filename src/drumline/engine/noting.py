@@ -56,6 +56,10 @@ class Noting:
         self._clock = clock
         self._seen: OrderedDict[tuple[str, TaskId], None] = OrderedDict()
 
+    async def prepare(self) -> None:
+        """Have ready what bringing in the first task needs."""
+        await self._store.prepare()
+
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         """Store tasks durably, in order."""
         answers = await self._store.submit(tasks)

@@ -1,9 +1,10 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final, TypeVar
 
-from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused
+from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused, Unavailable
 from drumline.core.ids import IdSource, TaskId
 from drumline.core.limits import Limits
 from drumline.core.metrics import Metrics
@@ -64,6 +65,16 @@ class Submissions:
         """Go by other defaults and sizes from now on."""
         self._retry = tuning.retry
         self._batcher.resize(tuning.submit_batch)
+
+    async def prepare(self) -> None:
+        """Have ready what the first task needs, so that it takes no longer than any other.
+
+        A store that is away now is not waited for: it may be there when somebody submits.
+        """
+        with suppress(Unavailable):
+            await self._store.prepare()
+            await self._quotas.of(DEFAULT_TENANT)
+            await self._hand_over.prepare()
 
     async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
         """Store one task, or raise the reason why not."""

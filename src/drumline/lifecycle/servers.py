@@ -60,6 +60,7 @@ async def run_dev(
     async with opened(settings) as wired, AsyncExitStack() as around:
         engine = wired.engine
         await engine.store.migrate()
+        await engine.submissions.prepare()
         live = await around.enter_async_context(following(engine, settings, sources))
         stop_api = asyncio.Event()
         is_embedded = settings.sqlite_path is not None
@@ -99,6 +100,7 @@ async def run_api(settings: Settings, *, say: Say, sources: Sources | None = Non
     key = _server_key(settings)
     async with opened(settings) as wired, following(wired.engine, settings, sources):
         engine = wired.engine
+        await engine.submissions.prepare()
         stop_api = asyncio.Event()
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())

@@ -51,6 +51,10 @@ class Popped(Struct, frozen=True):
 class Queue(Protocol):
     """Where hints are kept."""
 
+    async def prepare(self) -> None:
+        """Have ready what the first push needs, such as a connection. A queue that is away is passed over."""
+        ...
+
     async def push(self, hints: Sequence[Hint]) -> bool:
         """Offer tasks, and wake those who wait for them in other processes.
 

@@ -75,6 +75,10 @@ class StoredLeased(Struct, frozen=True):
 class Submitting(Protocol):
     """Bringing tasks in."""
 
+    async def prepare(self) -> None:
+        """Have ready what bringing in the first task needs, such as a connection."""
+        ...
+
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         """Store tasks durably, in order.
 

@@ -234,7 +234,8 @@ class Drumline(Generic[StateT]):
         """Stay connected inside the block, for async programs: enter it where the program starts.
 
         An app that uses the backends itself (`direct`, or a data folder without a server) does so on this event
-        loop, with no thread between: the fastest way to submit.
+        loop, with no thread between: the fastest way to submit. When the block begins, what the first task needs is
+        ready.
         """
         place = self._locate()
         if place.url is not None:

@@ -58,6 +58,8 @@ class _Log(Protocol):
 
 
 class _Submissions(Protocol):
+    async def prepare(self) -> None: ...
+
     async def submit_many(self, requests: Sequence[TaskRequest]) -> list[Submitted | DrumlineError]: ...
 
 
@@ -232,9 +234,13 @@ def open_embedded(place: Place) -> EmbeddedTransport:
 
 @asynccontextmanager
 async def opened_here(place: Place) -> AsyncIterator[EngineTransport]:
-    """Open the engine on the running event loop, with no thread between; close it at the end of the block."""
+    """Open the engine on the running event loop, with no thread between; close it at the end of the block.
+
+    When the block begins, all is ready for the first task.
+    """
     engine: EngineLike = await _wiring().embedded_engine(place)
     try:
+        await engine.submissions.prepare()
         yield EngineTransport(engine, asyncio.get_running_loop(), home=place.data.as_uri())
     finally:
         await engine.close()

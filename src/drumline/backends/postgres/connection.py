@@ -75,3 +75,8 @@ async def fetch(connection: Connection, name: str, values: dict[str, Any]) -> Ro
     """Run a statement of this backend."""
     statement = SQL[name]
     return await connection.fetch(statement.text, *statement.arguments(values))
+
+
+async def meet(connection: Connection, name: str) -> None:
+    """Let both sides look up what a statement of this backend is about, without running it."""
+    await connection.prepare(SQL[name].text)

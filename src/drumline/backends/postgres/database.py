@@ -19,6 +19,7 @@ from drumline.backends.postgres.connection import (
     connect,
     connect_direct,
     fetch,
+    meet,
 )
 from drumline.backends.postgres.failures import CLASHED, LOST, address_of, translated
 from drumline.backends.postgres.wall import Wall
@@ -140,6 +141,18 @@ class Database:
                 return await fetch(connection, name, values)
 
         return await self._patiently(line, work, repeat, tenant)
+
+    async def prepare(self, line: Line, *names: str) -> None:
+        """Have a connection ready that has met these statements: to meet one, with its types and tables, takes long.
+
+        A pooler gives each transaction another server: there a connection is all that can be had.
+        """
+
+        async def work(connection: Connection) -> None:
+            for name in names if self._is_direct else ():
+                await meet(connection, name)
+
+        await self._patiently(line, work, repeat=True, tenant=None)
 
     async def transact(
         self,

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from secrets import token_hex
 from typing import Final
 
@@ -34,6 +35,11 @@ class NotifyQueue(NoQueue):
         self._origin = token_hex(4)
         self._counts: Counter[str] = Counter()
         self._pushing = False
+
+    async def prepare(self) -> None:
+        """Open the connection that notifications go over."""
+        with suppress(Unavailable):  # it is opened by the first push
+            await self._database.prepare(Line.SUBMIT, "notify")
 
     async def push(self, hints: Sequence[Hint]) -> bool:
         """Wake those who wait in other processes. What comes while a notification is on its way goes with the next."""

@@ -40,6 +40,10 @@ class Entries(NamedTuple):
 class Submitting(Access):
     """`ports.store.Submitting` on PostgreSQL."""
 
+    async def prepare(self) -> None:
+        """Open a connection that knows the statements by which tasks come in."""
+        await self._database.prepare(Line.SUBMIT, "lane_numbers", "submit_leased", "submit")
+
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         """Store tasks durably, in order."""
         if not tasks:

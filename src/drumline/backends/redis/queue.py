@@ -60,6 +60,10 @@ class RedisQueue(Leasing, Swept):
         """Return the queue at `url`. Nothing is sent yet: an engine starts without Redis as well as with it."""
         return cls(url, prefix=prefix, metrics=metrics)
 
+    async def prepare(self) -> None:
+        """Open the connection that pushes go over; if Redis is away, that is done when it is back."""
+        await self._line.run(Call("EXISTS", (self._keys.generation,), plain=True))
+
     async def push(self, hints: Sequence[Hint]) -> bool:
         """Offer tasks, and wake those who wait for them in other processes; or hand a lone one to one of them."""
         now = self._clock.now()

@@ -17,6 +17,9 @@ SUBMITTED = "submit"
 class Submitting(Access):
     """`ports.store.Submitting` on SQLite."""
 
+    async def prepare(self) -> None:
+        """Have everything ready since the store was opened."""
+
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         """Store tasks durably, in order."""
         return await self._database.write(lambda connection: self._submit(connection, tasks))

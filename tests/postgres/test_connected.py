@@ -1,0 +1,52 @@
+"""A program that has connected has what its first task needs."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from drumline import Direct, Drumline, Status, Unavailable
+from drumline.backends.postgres import PostgresStore
+from drumline.core.task import accept
+from tests.factories import new_id, open_session, request
+from tests.harness.fixtures import through
+from tests.harness.proxy import Proxy
+
+
+@pytest.fixture
+async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
+    proxy = through(postgres_url)
+    await proxy.start()
+    yield proxy
+    await proxy.close()
+
+
+async def test_the_first_task_of_a_program_that_is_connected_opens_no_connection(
+    proxy: Proxy, postgres_url: str
+) -> None:
+    app = Drumline("test", direct=Direct(store=proxy.url(postgres_url)))
+
+    async with app.connected():
+        proxy.refuse()
+        handle = await app.asubmit_task("ping")
+
+        assert await handle.astatus() is Status.QUEUED
+
+
+async def test_a_lone_task_that_is_leased_at_once_opens_none_either(proxy: Proxy, postgres_url: str) -> None:
+    store = await PostgresStore.open(proxy.url(postgres_url))
+    ada = await open_session(store, "work")
+    await store.prepare()
+    proxy.refuse()
+
+    stored = await store.submit_leased(accept(request(), id=new_id()), session=ada, nonce=1)
+
+    assert stored.claimed is not None
+    await store.close()
+
+
+async def test_a_program_can_connect_before_the_schema_is_there(empty_postgres_url: str) -> None:
+    app = Drumline("test", direct=Direct(store=empty_postgres_url))
+
+    async with app.connected():
+        with pytest.raises(Unavailable):
+            await app.asubmit_task("ping")
