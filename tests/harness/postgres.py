@@ -1,9 +1,11 @@
 """A private PostgreSQL server."""
 
+import atexit
 import os
 import shutil
 import signal
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
@@ -88,10 +90,18 @@ class PostgresServer:
 
 
 def _initialise(data: Path, user: str | None) -> None:
-    command = [_program("initdb") or "initdb", "-D", str(data), "-U", USER, "-A", "trust", "-E", "UTF8"]
-    subprocess.run(
-        [*command, "--locale=C", "--no-sync"], check=True, stdout=subprocess.DEVNULL, user=user, cwd=data.parent
-    )
+    """Copy what `initdb` made once: that is several times faster than to have it made again."""
+    subprocess.run(["cp", "-a", str(_initialised(user)), str(data)], check=True)
+
+
+@cache
+def _initialised(user: str | None) -> Path:
+    """Return a data folder that no server has used yet; it goes when this process ends."""
+    folder = private_folder("postgres-new", user)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    command = [_program("initdb") or "initdb", "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-E", "UTF8"]
+    subprocess.run([*command, "--locale=C", "--no-sync"], check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder)
+    return folder / "data"
 
 
 def _program(name: str) -> str | None:
