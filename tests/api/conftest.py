@@ -21,13 +21,14 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
+from tests.harness.sqlite import migrated
 
 KEY = "sk_test_key"
 
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(tmp_path / "drumline.db"), NoQueue())
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db")), NoQueue())
     yield engine
     await engine.close()
 

@@ -15,6 +15,7 @@ from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.ports.bus import CONSUMER
 from tests.api.conftest import KEY, submitted
+from tests.harness.sqlite import migrated
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(tmp_path / "drumline.db", clock=clock), NoQueue(), clock=clock)
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock), NoQueue(), clock=clock)
     yield engine
     await engine.close()
 

@@ -22,6 +22,7 @@ from drumline.core.seal import Seal
 from drumline.core.sign_in import SignIn, SignInPolicy
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY, problem
+from tests.harness.sqlite import migrated
 
 SECRET = b"a secret that all servers share."
 HOUR = 3_600_000
@@ -35,7 +36,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(tmp_path / "drumline.db", clock=clock), NoQueue(), clock=clock)
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock), NoQueue(), clock=clock)
     engine.access.sign_ins.attach(SignInPolicy(idle_ms=HOUR, lifetime_ms=10 * HOUR), SECRET)
     yield engine
     await engine.close()

@@ -26,6 +26,7 @@ from drumline.core.sign_in import SignInPolicy
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY
 from tests.harness.issuer import CLIENT, Issuer, Key
+from tests.harness.sqlite import migrated
 
 SECRET = b"a secret that all servers share."
 HERE = "http://drumline.test"
@@ -64,7 +65,7 @@ def clock() -> Shifted:
 
 @pytest.fixture
 async def engine(tmp_path: Path, clock: Shifted) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(tmp_path / "drumline.db"), NoQueue(), clock=clock)
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db")), NoQueue(), clock=clock)
     yield engine
     await engine.close()
 

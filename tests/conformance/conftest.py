@@ -9,6 +9,7 @@ from drumline.backends.postgres import PostgresStore
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Clock, ManualClock
 from drumline.ports.store import Store
+from tests.harness.sqlite import migrated
 
 MakeStore = Callable[[Clock], Awaitable[Store]]
 
@@ -27,7 +28,7 @@ def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
         if url is not None:
             return await PostgresStore.open(url, clock=clock)
         return await SqliteStore.open(
-            ":memory:" if request.param == "sqlite-memory" else tmp_path / "d.db", clock=clock
+            ":memory:" if request.param == "sqlite-memory" else migrated(tmp_path / "d.db"), clock=clock
         )
 
     return make

@@ -13,6 +13,7 @@ from drumline.core.audit import AuditHead, Verifier, link
 from drumline.core.clock import Instant
 from drumline.ports.store import Store
 from tests.conformance.test_audit import entry, verified
+from tests.harness.sqlite import migrated
 
 Tamper = Callable[[str], Awaitable[None]]
 """Runs statements on the database behind the store's back."""
@@ -26,7 +27,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 async def store(url: str | None, tmp_path: Path) -> AsyncIterator[Store]:
-    opened: Store = await (PostgresStore.open(url) if url else SqliteStore.open(tmp_path / "d.db"))
+    opened: Store = await (PostgresStore.open(url) if url else SqliteStore.open(migrated(tmp_path / "d.db")))
     await opened.append_audit([entry(act=f"act{n}") for n in range(1, 6)])
     await opened.append_audit([entry("other")])
     yield opened

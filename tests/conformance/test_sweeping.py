@@ -14,6 +14,7 @@ from drumline.core.state import Act
 from drumline.core.task import Lane
 from drumline.ports.store import Hint, Store, Sweeping
 from tests.factories import claim_one, open_session, settle, submit
+from tests.harness.sqlite import migrated
 
 WORK = Lane("default", "default", "work", 0)
 
@@ -35,7 +36,7 @@ async def swept(address: str, tmp_path: Path, clock: ManualClock) -> AsyncIterat
     if address.startswith("postgresql:"):
         store = await PostgresStore.open(address, clock=clock)
     else:
-        path = ":memory:" if address == "sqlite-memory" else tmp_path / "d.db"
+        path = ":memory:" if address == "sqlite-memory" else migrated(tmp_path / "d.db")
         store = await SqliteStore.open(path, clock=clock)
     yield store
     await store.close()

@@ -14,6 +14,7 @@ from drumline.ports.bus import Channel
 from drumline.ports.store import Store
 from drumline.scheduler.relay import Relay
 from tests.harness.kafka import KafkaServer
+from tests.harness.sqlite import migrated
 
 MakeRelay = Callable[[], Relay]
 _numbers = count(1)
@@ -40,7 +41,7 @@ def options(kafka_server: KafkaServer) -> KafkaOptions:
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "postgres":
         return str(request.getfixturevalue("postgres_url"))
-    return str(tmp_path / "d.db")
+    return str(migrated(tmp_path / "d.db"))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from drumline.backends.postgres import PostgresStore
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.ports.store import Store
+from tests.harness.sqlite import migrated
 from tests.notifier.office import Office
 from tests.notifier.postbox import Postbox, open_postbox
 from tests.notifier.receiver import Receiver, receiving
@@ -28,7 +29,7 @@ def make_store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualCloc
     async def make() -> Store:
         if url is not None:
             return await PostgresStore.open(url, clock=clock)
-        return await SqliteStore.open(tmp_path / "drumline.db", clock=clock)
+        return await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock)
 
     return make
 

@@ -25,6 +25,7 @@ from drumline.ports.gateway import Report
 from drumline.ports.readmodel import Facts, Moment, Note
 from drumline.ports.store import LogChunk
 from tests.factories import new_id, request
+from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually
 
 FIELDS = {"taskId", "taskName", "command", "retries", "timeout", "status", "startTime", "endTime"}
@@ -43,7 +44,7 @@ async def board(redis_url: str) -> AsyncIterator[RedisBoard]:
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(tmp_path / "d.db", clock=clock), queue, clock=clock)
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
     engine.attach(board=RedisBoard(redis_url), pauses=queue)
     yield engine
     await engine.close()

@@ -22,6 +22,7 @@ from drumline.ports.gateway import Report
 from drumline.ports.readmodel import NoBoard
 from drumline.ports.store import Store
 from tests.factories import request
+from tests.harness.sqlite import migrated
 
 
 @dataclass
@@ -52,7 +53,9 @@ async def open_worker(gateway: LocalGateway, *names: str) -> SessionId:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    url: str = request.getfixturevalue("postgres_url") if request.param == "postgres" else str(tmp_path / "d.db")
+    url: str = (
+        request.getfixturevalue("postgres_url") if request.param == "postgres" else str(migrated(tmp_path / "d.db"))
+    )
     return url
 
 

@@ -24,6 +24,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
 from drumline.ports.readmodel import JobNote, NoBoard
 from tests.factories import new_id
+from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually
 
 JOB_FIELDS = {"jobId", "jobName", "userId", "createdAt", "retryPolicy", "schedule", "status"}
@@ -34,7 +35,7 @@ SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(na
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(tmp_path / "d.db", clock=clock), queue, clock=clock)
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
     engine.attach(board=RedisBoard(redis_url), pauses=queue)
     yield engine
     await engine.close()

@@ -23,6 +23,7 @@ from drumline.ports.gateway import Report
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.reap import Reaper
 from tests.factories import request
+from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually
 
 SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=10)
@@ -33,7 +34,7 @@ OOPS = Failed(ErrorInfo("ValueError", "oops"), permanent=True)
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(tmp_path / "d.db", clock=clock), queue, clock=clock)
+    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
     engine.attach(board=RedisBoard(redis_url), pauses=queue)
     yield engine
     await engine.close()

@@ -9,6 +9,7 @@ from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
+from tests.harness.sqlite import migrated
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engine]:
-    store = await SqliteStore.open(tmp_path / "drumline.db", clock=clock)
+    store = await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock)
     engine = Engine(store, NoQueue(), clock=clock)
     yield engine
     await engine.close()

@@ -17,13 +17,14 @@ from drumline.ports.queue import Popped
 from drumline.ports.store import Hint
 from drumline.scheduler.sweep import DEPTH, HORIZON_MS, Sweeper
 from tests.factories import claim, claim_request, new_id, open_session, state_of, submit
+from tests.harness.sqlite import migrated
 
 LANE = Lane("default", "default", "work", 0)
 
 
 @pytest.fixture
 async def store(tmp_path: Path, clock: ManualClock) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "drumline.db", clock=clock)
+    store = await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock)
     yield store
     await store.close()
 
