@@ -100,7 +100,8 @@ class Arguments:
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments) -> Raw:
         """Return a call as a JSON object; a call that the function would refuse raises the same `TypeError`."""
-        shape = self._shapes.get((len(args), *kwargs)) or self._shape_of(args, kwargs)
+        kind = (len(args), *kwargs) if kwargs else (len(args),)  # unpacking no keywords takes as long as all the rest
+        shape = self._shapes.get(kind) or self._shape_of(args, kwargs)
         # A struct is filled and written faster than a dictionary of the same.
         given = shape(*args, **kwargs) if shape else self._bound(args, kwargs)
         try:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast
 
-import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
@@ -47,7 +47,7 @@ class HasClient(Protocol):
         ...
 
 
-class Call(msgspec.Struct, Generic[R], frozen=True):
+class Call(Struct, Generic[R], frozen=True):
     """A call that is not submitted yet, for `submit_many` or as the first of a chain."""
 
     request: TaskRequest
@@ -72,6 +72,7 @@ class Submittable(Generic[P, R]):
         self.definition = definition
         self._app = app
         self._request = request
+        self._payload = definition.arguments.payload
         self._decode: Callable[[Raw], Any] = definition.decode_result
 
     @property
@@ -112,7 +113,7 @@ class Submittable(Generic[P, R]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], encode: Encode = encode_arguments
     ) -> TaskRequest:
         """Return the request of one call, its arguments written by `encode`."""
-        return msgspec.structs.replace(self._request, payload=self.definition.arguments.payload(args, kwargs, encode))
+        return replace(self._request, payload=self._payload(args, kwargs, encode))
 
 
 class _Callable(Submittable[P, R]):
