@@ -1,6 +1,7 @@
 """One attempt of an async function: what its end means."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from drumline.core.state import State
 from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, current, inject
 from drumline.sdk.signals import Permanent, Retry, Snooze
+from drumline.worker.attempt import Attempt
 from tests.worker.house import House, result_of, until
 
 
@@ -382,3 +384,18 @@ async def test_attempts_are_made_by_the_loops_task_factory_if_it_has_one(house: 
         view = await house.run("who")
 
     assert result_of(view) == "Marked"
+
+
+async def test_an_attempt_that_has_ended_leaves_nothing_to_collect(house: House) -> None:
+    @house.app.task(name="ask")
+    async def ask(*, ctx: Context[None] = inject()) -> None:
+        assert current() is ctx
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with house.worker():
+            await house.run("ask")
+            await until(lambda: not any(type(each) is Attempt for each in gc.get_objects()))
+    finally:
+        gc.enable()

@@ -1,8 +1,8 @@
-"""What goes on here: what its log lines have in common, told only when one is written, and where its output goes."""
+"""What goes on here, told to whoever asks: log lines, output and the code itself. Most never do."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Bound(Protocol):
@@ -14,6 +14,10 @@ class Bound(Protocol):
 
     def write(self, text: str) -> None:
         """Keep output; safe from any thread, and never waits for the network."""
+        ...
+
+    def context(self) -> Any:
+        """Return what its code may know of it; None if there is nothing to know."""
         ...
 
 

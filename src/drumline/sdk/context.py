@@ -1,6 +1,6 @@
 """What a running task knows of itself, and what it may ask of its worker.
 
-A worker makes one `Context` per attempt and enters it with `activated`; the task gets it through a keyword-only
+A worker makes one `Context` per attempt, when somebody asks for it; the task gets it through a keyword-only
 parameter (`*, ctx: Context[State] = inject()`) or from `current()`. The SDK knows nothing of the worker: all that the
 worker does for a context is handed in as callbacks, which must be safe to call from any thread.
 """
@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from msgspec import Struct
 
+from drumline.core.bound import CURRENT_BOUND
 from drumline.core.ids import TaskId
 from drumline.sdk.signals import Cancelled
 
@@ -91,29 +92,7 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
         self.on_artifact(name, data.encode() if isinstance(data, str) else bytes(data), content_type)
 
 
-class Maker(Protocol):
-    """Who can make the context of a call."""
-
-    def context_of(self, call: Any) -> Context[Any]:
-        """Return what the task may know of its attempt."""
-        ...
-
-
-class Later(Struct, eq=False):
-    """A context that is made when somebody asks for it: most tasks never do."""
-
-    _maker: Maker
-    _call: Any
-    _made: Context[Any] | None = None
-
-    def context(self) -> Context[Any]:
-        """Return it, the same one each time."""
-        if self._made is None:
-            self._made = self._maker.context_of(self._call)
-        return self._made
-
-
-_CURRENT: Final[ContextVar[Context[Any] | Later]] = ContextVar("drumline_context")
+_ACTIVATED: Final[ContextVar[Context[Any] | None]] = ContextVar("drumline_context", default=None)
 
 
 def current() -> Context[Any]:
@@ -126,23 +105,21 @@ def current() -> Context[Any]:
 
 def current_or_none() -> Context[Any] | None:
     """Return the context of the task that is running here, or None outside of one."""
-    found = _CURRENT.get(None)
-    return found.context() if isinstance(found, Later) else found
-
-
-def activate(context: Context[Any] | Later) -> None:
-    """Make `context` the current one to the end of the running asyncio task, which is the attempt's own."""
-    _CURRENT.set(context)
+    activated = _ACTIVATED.get()
+    if activated is not None:
+        return activated
+    bound = CURRENT_BOUND.get()
+    return None if bound is None else cast("Context[Any] | None", bound.context())
 
 
 @contextmanager
 def activated(context: Context[Any]) -> Iterator[None]:
-    """Make `context` the current one inside the block: for workers, and for tests of code that asks `current()`."""
-    token = _CURRENT.set(context)
+    """Make `context` the current one inside the block: for child processes, and tests of code that asks `current()`."""
+    token = _ACTIVATED.set(context)
     try:
         yield
     finally:
-        _CURRENT.reset(token)
+        _ACTIVATED.reset(token)
 
 
 class Injected:

@@ -73,8 +73,12 @@ class Attempt(Call, eq=False, kw_only=True):
 
     def start(self) -> None:
         """Begin; from here on the attempt ends by itself."""
-        self._desk.holdings.add(self)
-        self._running = self._desk.run(self._live(), name=self.task.lease.task)
+        desk, name = self._desk, self.task.lease.task
+        desk.holdings.add(self)
+        if desk.has_task_factory:
+            self._running = desk.loop.create_task(self._live(), name=name)
+        else:  # asked for a task, the loop would make up a name before it takes ours
+            self._running = asyncio.Task(self._live(), loop=desk.loop, name=name)
 
     def stop(self, reason: StopReason) -> None:
         """Make the attempt end, for the first reason given; being lost beats every other."""
@@ -117,7 +121,7 @@ class Attempt(Call, eq=False, kw_only=True):
                 raise
             _log.exception("attempt.broken: task %s", lease.task)
             return
-        self._running = None  # the two would keep each other, by way of the context
+        self._running = self._context = None  # which know the attempt: they would keep each other
         if outcome is None:
             desk.holdings.drop(lease)
         else:

@@ -1,8 +1,7 @@
 """What every attempt of a worker works with."""
 
 import asyncio
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 
 from drumline.core.metrics import Metrics
 from drumline.ports.gateway import Gateway
@@ -35,6 +34,6 @@ class Desk:
         return asyncio.get_running_loop()
 
     @cached_property
-    def run(self) -> "Callable[..., asyncio.Task[None]]":
-        """What runs an attempt on the loop: asked for a task, the loop makes up a name before it takes ours."""
-        return partial(asyncio.Task, loop=self.loop) if self.loop.get_task_factory() is None else self.loop.create_task
+    def has_task_factory(self) -> bool:
+        """Whether somebody has a say in how the loop's tasks are made."""
+        return self.loop.get_task_factory() is not None

@@ -13,6 +13,7 @@ from drumline.core.names import check_text
 from drumline.core.session import TaskType
 from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact
+from drumline.sdk.context import Context
 from drumline.worker.desk import Desk
 from drumline.worker.failures import refusal
 from drumline.worker.logs import AttemptLog
@@ -22,6 +23,14 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 MOST_ARTIFACTS: Final = 100
 _SEPARATOR: Final = re.compile(r"[/\\]")
+
+
+class Maker(Protocol):
+    """Makes contexts: an executor whose code may ask what it is part of."""
+
+    def context_of(self, call: "Call") -> Context[Any]:
+        """Return what the code may know of its attempt."""
+        ...
 
 
 class Call(msgspec.Struct, eq=False):
@@ -37,6 +46,9 @@ class Call(msgspec.Struct, eq=False):
     """Set before the executor is cancelled; read from any thread."""
     lingering: asyncio.Future[Any] | None = None
     """What still runs although the attempt was given up: its slot stays taken until it ends."""
+    maker: Maker | None = None
+    """Who makes the context, if there is one to ask for."""
+    _context: Context[Any] | None = None
     opened: AttemptLog | None = None
     """Its log, once something was written."""
     has_progress: bool = False
@@ -52,6 +64,12 @@ class Call(msgspec.Struct, eq=False):
                 if self.opened is None:  # not by another thread meanwhile
                     self.opened = self._desk.logs.open(self.task.lease)
         return self.opened
+
+    def context(self) -> Context[Any] | None:
+        """Return what the code may know of its attempt, the same each time: most never asks, so it is made here."""
+        if self._context is None and self.maker is not None:
+            self._context = self.maker.context_of(self)
+        return self._context
 
     @property
     def grace(self) -> float:

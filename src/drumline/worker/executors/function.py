@@ -10,7 +10,7 @@ from drumline.core.clock import to_datetime
 from drumline.core.errors import Invalid
 from drumline.core.outcome import Failed
 from drumline.core.session import TaskType
-from drumline.sdk.context import Context, Later, activate, activated
+from drumline.sdk.context import Context
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Signal
 from drumline.worker.executors.executor import Call
@@ -38,10 +38,10 @@ class AsyncFunction:
         """Await the function."""
         definition = self._definition
         bound = _bind(definition, call)
+        call.maker = self
         context = None
         if definition.arguments.injected or call.timeout is not None:  # which is counted from now
-            context = self.context_of(call)
-        activate(context or Later(self, call))
+            context = call.context()
         try:
             coroutine = definition.invoke(bound, context)
         except TypeError as error:
@@ -78,14 +78,10 @@ class ThreadFunction:
         """
         definition = self._definition
         bound = _bind(definition, call)
-        context = context_of(call, self._get_state())
-
-        def invoke() -> Any:
-            with activated(context):
-                return definition.invoke(bound, context)
-
+        call.maker = self
+        context = call.context()
         inside = copy_context()
-        running = self._threads.run(lambda: inside.run(invoke))
+        running = self._threads.run(lambda: inside.run(definition.invoke, bound, context))
         try:
             await asyncio.wait((running,))
         except asyncio.CancelledError:
@@ -97,6 +93,10 @@ class ThreadFunction:
         if ran.error is not None:
             raise ran.error
         return ran.value
+
+    def context_of(self, call: Call) -> Context[Any]:
+        """Return what the function may know of its attempt."""
+        return context_of(call, self._get_state())
 
     async def _let_end(self, running: "asyncio.Future[Ran]", call: Call) -> None:
         try:
