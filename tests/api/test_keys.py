@@ -56,13 +56,16 @@ async def test_what_a_key_may_do_is_told_to_its_holder(http: httpx.AsyncClient) 
     assert set(first["permissions"]) == set(Permission)
 
 
-async def test_a_key_may_end_as_late_as_the_document_says_and_no_later(http: httpx.AsyncClient) -> None:
+async def test_a_key_may_end_as_soon_and_as_late_as_the_document_says(http: httpx.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
     number, *_ = document["components"]["schemas"]["KeyRequest"]["properties"]["expires_in"]["anyOf"]
 
+    await made(http, expires_in=number["exclusiveMinimum"] + 0.001)
     await made(http, expires_in=number["maximum"])
+    soon = await http.post("/api/v1/keys", json={"name": "k", "expires_in": number["exclusiveMinimum"]})
     late = await http.post("/api/v1/keys", json={"name": "k", "expires_in": number["maximum"] + 1})
 
+    problem(soon, 422, "invalid", "expires_in")
     problem(late, 422, "invalid", "expires_in")
 
 

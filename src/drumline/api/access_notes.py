@@ -71,7 +71,7 @@ def access_notes(limits: Limits) -> dict[str, Schema]:
         },
         "KeyRequest.expires_in": {
             "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0.001, "maximum": int(LONGEST.total_seconds())},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": int(LONGEST.total_seconds())},
                 {"type": "string", "pattern": _WAIT},
                 {"type": "null"},
             ],
