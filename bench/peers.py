@@ -63,8 +63,11 @@ class Peer:
     """Runs in the environment of this project, with an attendant beside the workers."""
 
 
+# The fastest follow ours: a machine may change its pace within a quarter of an hour.
 PEERS: Final = {
     "drumline": Peer(needs=(), backlog=500_000, in_flight=4000, is_ours=True),
+    "bullmq": Peer(needs=("bullmq", "ioredis"), backlog=150_000, in_flight=100, is_node=True),
+    "pgqueuer": Peer(needs=("pgqueuer[asyncpg]", "uvloop"), backlog=200_000, in_flight=16),
     "celery": Peer(needs=("celery[redis]", "hiredis"), backlog=25_000),
     "rq": Peer(needs=("rq", "hiredis"), backlog=8_000),
     "dramatiq": Peer(needs=("dramatiq[redis]", "hiredis"), backlog=60_000),
@@ -72,9 +75,7 @@ PEERS: Final = {
     "arq": Peer(needs=("arq", "hiredis", "uvloop"), backlog=20_000, in_flight=50),
     "taskiq": Peer(needs=("taskiq", "taskiq-redis", "hiredis", "uvloop"), backlog=60_000, in_flight=50),
     "saq": Peer(needs=("saq[redis,hiredis]", "typing-extensions", "uvloop"), backlog=40_000, in_flight=50),
-    "pgqueuer": Peer(needs=("pgqueuer[asyncpg]", "uvloop"), backlog=200_000, in_flight=16),
     "procrastinate": Peer(needs=("procrastinate", "psycopg[binary,pool]", "uvloop"), backlog=8_000, in_flight=16),
-    "bullmq": Peer(needs=("bullmq", "ioredis"), backlog=150_000, in_flight=100, is_node=True),
 }
 
 
