@@ -115,3 +115,30 @@ def test_a_loop_that_was_left_with_a_submission_under_way_does_not_hold_up_the_n
     for loop in (left, next_one):
         loop.close()
     app.close()
+
+
+def test_a_loop_that_goes_on_in_another_thread_is_not_taken_for_the_one_that_runs_here(tmp_path: Path) -> None:
+    app = Drumline("test", data=tmp_path)
+    app.submit_task("ping")
+    moved, here = asyncio.new_event_loop(), asyncio.new_event_loop()
+    under_way = moved.create_task(app.asubmit_task("ping"))
+    moved.run_until_complete(asyncio.sleep(0))
+    is_running, may_go_on = threading.Event(), threading.Event()
+
+    async def stand_still() -> None:
+        is_running.set()
+        may_go_on.wait(10)
+        await under_way
+
+    elsewhere = threading.Thread(target=lambda: moved.run_until_complete(stand_still()))
+    elsewhere.start()
+    is_running.wait(10)
+    handle = here.run_until_complete(app.asubmit_task("ping"))
+    may_go_on.set()
+    elsewhere.join()
+
+    assert handle.status() is Status.QUEUED
+    assert under_way.result().status() is Status.QUEUED
+    for loop in (moved, here):
+        loop.close()
+    app.close()

@@ -9,7 +9,6 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from threading import get_ident
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -36,8 +35,8 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Submissions] = WeakKeyDictionary()
-        self._last: tuple[int, Callable[[], asyncio.AbstractEventLoop | None], Submissions]
-        self._last = 0, (lambda: None), self._new_batcher()
+        self._last: tuple[Callable[[], asyncio.AbstractEventLoop | None], Submissions]
+        self._last = (lambda: None), self._new_batcher()
 
     def submit(self, request: TaskRequest) -> TaskId:
         """Store one task, or raise the reason why not."""
@@ -50,10 +49,10 @@ class Client:
 
     def joined(self, request: TaskRequest) -> "asyncio.Future[TaskId | DrumlineError]":
         """Do as `asubmit` does; the future gives the task's id, or the reason why not."""
-        thread, last_loop, batcher = self._last
-        # A loop that runs in this thread is the running one; asking which that is, is a call to the system.
-        if thread != get_ident() or (loop := last_loop()) is None or not loop.is_running():
-            batcher = self._batcher_on(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        last_loop, batcher = self._last
+        if last_loop() is not loop:
+            batcher = self._batcher_on(loop)
         return batcher.joined(request)
 
     def run(self, steps: Steps[T]) -> T:
@@ -101,7 +100,7 @@ class Client:
         batcher = self._batchers.get(loop)
         if batcher is None:
             batcher = self._batchers[loop] = self._new_batcher()
-        self._last = get_ident(), ref(loop), batcher
+        self._last = ref(loop), batcher
         return batcher
 
     def _new_batcher(self) -> Submissions:
