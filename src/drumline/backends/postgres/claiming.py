@@ -269,7 +269,11 @@ def _next_hints(hinted: list[Numbered], taken: dict[int, list[Ranked]], rounds: 
     for place, request in hinted:
         if len(taken.get(place, ())) < request.limit:
             following = (request.hints or ())[rounds * request.limit : (rounds + 1) * request.limit]
-            hints = dict.fromkeys(following, place) | hints
+            if not hints:
+                hints = dict.fromkeys(following, place)
+                continue
+            for task in following:
+                hints.setdefault(task, place)
     return hints
 
 
