@@ -7,7 +7,8 @@ import asyncpg
 import pytest
 
 from drumline.backends.postgres import PostgresStore
-from tests.harness.fixtures import WORKER
+from tests.harness.fixtures import WORKER, through
+from tests.harness.proxy import Proxy
 
 LIMITED = f"drumline_limited_{WORKER}"
 """A database, and the user who owns it."""
@@ -18,6 +19,15 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
     opened = await PostgresStore.open(postgres_url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
+    """A way to the database that can be cut."""
+    proxy = through(postgres_url)
+    await proxy.start()
+    yield proxy
+    await proxy.close()
 
 
 @pytest.fixture

@@ -1,23 +1,12 @@
 """A program that has connected has what its first task needs."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from drumline import Direct, Drumline, Status, Unavailable
 from drumline.backends.postgres import PostgresStore
 from drumline.core.task import accept
 from tests.factories import new_id, open_session, request
-from tests.harness.fixtures import through
 from tests.harness.proxy import Proxy
-
-
-@pytest.fixture
-async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
-    proxy = through(postgres_url)
-    await proxy.start()
-    yield proxy
-    await proxy.close()
 
 
 async def test_the_first_task_of_a_program_that_is_connected_opens_no_connection(

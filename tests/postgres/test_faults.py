@@ -17,7 +17,6 @@ from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import Submitted, accept
 from drumline.ports.store import Settlement
 from tests.factories import claim, claim_one, claim_request, new_id, open_session, request, settle, state_of, submit
-from tests.harness.fixtures import through
 from tests.harness.postgres import PostgresServer
 from tests.harness.proxy import Proxy
 from tests.postgres.polling import until
@@ -25,14 +24,6 @@ from tests.postgres.polling import until
 pytestmark = pytest.mark.faults
 
 QUICK = Budget(connect=2, statement=1.5)
-
-
-@pytest.fixture
-async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
-    proxy = through(postgres_url)
-    await proxy.start()
-    yield proxy
-    await proxy.close()
 
 
 @pytest.fixture
