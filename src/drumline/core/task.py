@@ -15,6 +15,7 @@ from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_json, decode, encode, encode_canonical
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.http_headers import HTTP, check_given_headers
 from drumline.core.ids import JobId, ScheduleId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.limits import DEFAULT_LIMITS, Limits
@@ -181,7 +182,9 @@ def accept(
     if not is_plain:
         _check_words(request)
     payload = bytes(request.payload)
-    check_json(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
+    value = check_json(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
+    if request.name == HTTP:
+        check_given_headers(value)
     lane = _lane(tenant, request.queue, request.name, request.priority)
     if is_plain and retry is DEFAULT_RETRY and CARRIED_TRACE.get() is None:
         return NewTask(id=id, lane=lane, payload=payload)

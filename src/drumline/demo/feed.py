@@ -10,6 +10,7 @@ import structlog
 
 from drumline.core.errors import Conflict, Invalid, Overloaded, Unavailable
 from drumline.demo.scenario import Ask, closing, going_on, opening
+from drumline.outbound.no_cookies import no_cookies
 from drumline.sdk.problems import error_of
 
 ANSWER_SECONDS: Final = 20.0
@@ -31,7 +32,11 @@ class Feed:
         self._seed = seed
         headers = {"X-API-Key": api_key} if api_key else {}
         self._client = httpx.AsyncClient(
-            base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=ANSWER_SECONDS, trust_env=False
+            base_url=f"{url.rstrip('/')}/api/v1",
+            headers=headers,
+            cookies=no_cookies(),
+            timeout=ANSWER_SECONDS,
+            trust_env=False,
         )
 
     async def close(self) -> None:

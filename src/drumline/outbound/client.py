@@ -13,6 +13,7 @@ import httpcore
 import httpx
 
 from drumline.outbound.guard import Guard
+from drumline.outbound.no_cookies import no_cookies
 
 CONNECT_SECONDS: Final = 10.0
 """For all addresses of a host together."""
@@ -114,9 +115,10 @@ def _translated() -> Iterator[None]:
 
 
 def guarded_client(guard: Guard) -> httpx.AsyncClient:
-    """Return a client behind a guard: no proxies, no redirects unless asked for, time limits as its user sets them.
+    """Return a client behind a guard: no proxies, no cookies, no redirects unless asked for, time limits of its user.
 
     Making one reads certificates from the disk: do it in a thread.
     """
     # Whoever uses it puts the whole exchange under a deadline.
-    return httpx.AsyncClient(transport=GuardedTransport(GuardedNetwork(guard)), trust_env=False, timeout=None)  # noqa: S113
+    transport = GuardedTransport(GuardedNetwork(guard))
+    return httpx.AsyncClient(transport=transport, cookies=no_cookies(), trust_env=False, timeout=None)  # noqa: S113

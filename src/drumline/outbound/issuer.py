@@ -21,6 +21,7 @@ from drumline.core.codec import decode
 from drumline.core.errors import Invalid, Unauthorized, Unavailable
 from drumline.core.provider import Claims, Provider, claim_of
 from drumline.outbound.id_token import Expected, UnknownKey, check_id_token, check_same_person
+from drumline.outbound.no_cookies import no_cookies
 
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
 SECONDS: Final = 10.0
@@ -175,7 +176,7 @@ class Issuer:
         try:
             async with (
                 asyncio.timeout(SECONDS),
-                httpx.AsyncClient(verify=certificates, timeout=SECONDS) as client,
+                httpx.AsyncClient(verify=certificates, cookies=no_cookies(), timeout=SECONDS) as client,
                 client.stream(method, url, content=body, headers=sent) as reply,
             ):
                 content = b""

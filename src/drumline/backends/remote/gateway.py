@@ -32,6 +32,7 @@ from drumline.core.progress import ProgressNote
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.task import ClaimedTask
+from drumline.outbound.no_cookies import no_cookies
 from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.problems import error_of
@@ -61,6 +62,7 @@ class RemoteGateway:
             headers=headers,
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
+            cookies=no_cookies(),
             trust_env=False,
             transport=transport,
         )

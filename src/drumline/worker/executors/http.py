@@ -1,7 +1,6 @@
 """HTTP requests: `http`. What the server says decides whether a failure is worth a retry."""
 
 import asyncio
-import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -11,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from drumline.core.errors import Invalid
+from drumline.core.http_headers import check_header, signs_in_connection
 from drumline.core.session import TaskType
 from drumline.outbound.guard import Guard, Refused
 from drumline.outbound.late_client import LateClient
@@ -24,8 +24,9 @@ NAME: Final = "http"
 DOC: Final = """Make an HTTP request.
 
 2xx is success, or the statuses in `expect`. 408, 425, 429, 5xx and network errors are retried, after `Retry-After`
-where the server says so; other 4xx and redirects are permanent failures. The result has the status, a few headers and
-the first 64 KB of the body.
+where the server says so; other 4xx and redirects are permanent failures. No cookies are kept from one request to the
+next; `Content-Length`, `Host` and other headers of the message itself or its connection cannot be set.
+The result has the status, a few headers and the first 64 KB of the body.
 """
 KEPT_BODY: Final = 64 * 1024
 KEPT_IN_ERROR: Final = 500
@@ -38,9 +39,6 @@ HARMLESS_HEADERS: Final = frozenset(("accept", "accept-language", "content-type"
 """What another server than the one that a request was meant for may be told."""
 MOST_REDIRECTS: Final = 20
 RETRYABLE: Final = frozenset((408, 425, 429))
-
-_HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 class HttpPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,6 +56,8 @@ class HttpPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 class HttpExecutor:
     """Makes requests over connections that are kept while the worker lives. Proxies of the environment are not used.
+
+    Nothing else is kept from one request to the next: no cookies, and no connection that a request has signed in.
 
     With a guard it reaches the public Internet and what an operator allowed; without one, whatever the machine reaches.
     """
@@ -118,8 +118,10 @@ def _new_client(guard: Guard | None) -> "httpx.AsyncClient":
         from drumline.outbound.client import guarded_client  # noqa: PLC0415
 
         return guarded_client(guard)
+    from drumline.outbound.no_cookies import no_cookies  # noqa: PLC0415
+
     # The whole exchange is under the payload's own timeout.
-    return httpx.AsyncClient(trust_env=False, timeout=None)  # noqa: S113
+    return httpx.AsyncClient(cookies=no_cookies(), trust_env=False, timeout=None)  # noqa: S113
 
 
 def _request(payload: HttpPayload, client: "httpx.AsyncClient") -> "httpx.Request":
@@ -131,6 +133,8 @@ def _request(payload: HttpPayload, client: "httpx.AsyncClient") -> "httpx.Reques
     if bytes(payload.json):
         content = bytes(payload.json)
         headers.setdefault("content-type", "application/json")
+    if signs_in_connection(headers):
+        headers["connection"] = "close"
     try:
         request = client.build_request(payload.method, payload.url, headers=headers, content=content)
     except (httpx.InvalidURL, ValueError) as error:
@@ -148,8 +152,7 @@ def _check(payload: HttpPayload) -> None:
     if not 0 < payload.timeout <= LONGEST_TIMEOUT:
         raise Invalid(f"must be more than 0 and at most {LONGEST_TIMEOUT:g} seconds", field="payload.timeout")
     for name, value in payload.headers.items():
-        if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
-            raise Invalid("must be a header's name and one line of printable text", field=f"payload.headers.{name}")
+        check_header(name, value, field="payload.headers")
 
 
 async def _sent(client: "httpx.AsyncClient", request: "httpx.Request", payload: HttpPayload) -> "httpx.Response":
