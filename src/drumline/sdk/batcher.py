@@ -7,6 +7,7 @@ there is no timer on the light path, and under load the batches grow by themselv
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextvars import Context
 from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -254,7 +255,9 @@ class Batcher(Generic[In, Out]):
         self._weight += group.weight
         if len(self._flights) < self._parallel:
             self._loop = asyncio.get_running_loop()
-            flight = self._loop.create_task(self._fly(), name=f"batch {self._name}")
+            # A flight carries items of many callers: in the context of one of them its spans, logs and masks would be
+            # taken for that caller's.
+            flight = self._loop.create_task(self._fly(), name=f"batch {self._name}", context=Context())
             self._flights.add(flight)
             flight.add_done_callback(self._landed)
 

@@ -18,6 +18,8 @@ from drumline.core.task import TaskRequest
 from drumline.sdk.batcher import Batcher, Weights
 from drumline.sdk.context import current_or_none
 from drumline.sdk.loop_thread import running_loop
+from drumline.sdk.propagation import is_traced, trace_headers
+from drumline.sdk.traced import TracedSubmissions
 from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
 
 T = TypeVar("T")
@@ -37,6 +39,7 @@ class Client:
         self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Submissions] = WeakKeyDictionary()
         self._last: tuple[Callable[[], asyncio.AbstractEventLoop | None], Submissions]
         self._last = (lambda: None), self._new_batcher()
+        self._traced = TracedSubmissions(transport)
 
     def submit(self, request: TaskRequest) -> TaskId:
         """Store one task, or raise the reason why not."""
@@ -50,6 +53,8 @@ class Client:
     def joined(self, request: TaskRequest) -> "asyncio.Future[TaskId | DrumlineError]":
         """Do as `asubmit` does; the future gives the task's id, or the reason why not."""
         loop = asyncio.get_running_loop()
+        if is_traced() and (headers := trace_headers()):
+            return self._traced.joined(request, headers, loop)
         last_loop, batcher = self._last
         if last_loop() is not loop:
             batcher = self._batcher_on(loop)

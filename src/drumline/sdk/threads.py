@@ -6,6 +6,8 @@ keep a finished program alive for as long. These are daemons: what they wait for
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
+from functools import partial
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -31,7 +33,7 @@ class DaemonThreads:
         return self._idle < 0
 
     def run(self, call: Callable[[], T]) -> "Future[T]":
-        """Run `call` in one of the threads."""
+        """Run `call` in one of the threads, in the caller's context: its trace goes along."""
         future: Future[T] = Future()
         with self._lock:
             if self._is_closed:
@@ -41,7 +43,7 @@ class DaemonThreads:
                 self._threads += 1
                 self._idle += 1
                 Thread(target=self._work, name=f"{self._name}-{self._threads}", daemon=True).start()
-        self._calls.put((call, future))
+        self._calls.put((partial(copy_context().run, call), future))
         return future
 
     def close(self) -> None:
