@@ -13,9 +13,9 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.limits import Limits
 from drumline.core.recurring import Misfire, Overlap
-from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView, Turn
+from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView, Target, Turn
 from drumline.core.state import Act, State
-from drumline.core.task import TaskRequest
+from drumline.core.task import NotifyTarget, TaskRequest
 from drumline.ports.schedules import Fired, NewRun, Placing, ScheduleChange
 from tests.conformance.conftest import MakeStore
 from tests.factories import claim, claim_one, new_id, open_session, settle, state_of
@@ -65,6 +65,25 @@ async def test_nothing_fires_before_its_time(store: ScheduleStore, clock: Manual
 
     assert (fired.schedules, fired.runs, fired.tasks) == (0, (), ())
     assert (await store.watch()).next_due == view.turn.due_at == minute(1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", ["task", "job"])
+async def test_a_stored_target_that_names_no_outcome_does_not_stop_the_firing(
+    store: ScheduleStore, clock: ManualClock, kind: str
+) -> None:
+    silent = (NotifyTarget(email="ada@example.org", on=()),)
+    job = job_request()
+    tasks = {key: replace(task, notify=silent) for key, task in job.tasks.items()}
+    targets = {
+        "task": Target(task=TaskRequest(name="work", notify=silent)),
+        "job": Target(job=replace(job, notify=silent, tasks=tasks)),
+    }
+    await store.add_schedules([replace(new_schedule(clock.now()), target=targets[kind])])
+    to_minute(clock, 1, 0.2)
+
+    fired = await fire(store)
+
+    assert len(fired.runs) == 1
 
 
 async def test_a_firing_makes_a_task_that_can_be_claimed_at_once(store: ScheduleStore, clock: ManualClock) -> None:

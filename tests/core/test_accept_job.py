@@ -83,6 +83,7 @@ def test_a_task_knows_its_job_its_key_and_whose_results_it_takes() -> None:
         ({"tasks": {"a": {}}, "depends_on": ["x"]}, "depends_on[0]"),
         ({"tasks": {"a": {}}, "retries": -1}, "retries"),
         ({"tasks": {"a": {}}, "notify": [{}]}, "notify[0]"),
+        ({"tasks": {"a": {}}, "notify": [{"email": "a@b.c", "on": []}]}, "notify[0].on"),
         ({"tasks": {"a": {}}, "tags": [""]}, "tags[0]"),
         ({"tasks": {"a": {}}, "idempotency_key": "k", "idempotencyKey": "k"}, "idempotency_key"),
     ],

@@ -101,6 +101,7 @@ def test_big_integers_with_the_same_float_are_different_bodies() -> None:
         (NotifyTarget(email="ada@example.org\nBcc: eve@example.org"), "notify[1].email"),
         (NotifyTarget(email="ada@example.org,eve@example.org"), "notify[1].email"),
         (NotifyTarget(email="a@b.c", webhook="https://example.org"), "notify[1]"),
+        (NotifyTarget(email="a@b.c", on=()), "notify[1].on"),
     ],
 )
 def test_a_target_that_cannot_be_reached_is_named(target: NotifyTarget, field: str) -> None:

@@ -54,9 +54,15 @@ class Office:
         guard = Guard(parse_allowed(allow, field="allow"), resolve=resolver)
         # Receivers check the time of a message by their own clock, which is the machine's.
         self.sender = WebhookSender(guard, clock=SystemClock(), timeout=timeout, follow_redirects=follow_redirects)
-        self.reader = Reader(store, holder=holder, new_id=IdSource(clock.now, Random()).next, source="/tests")
+        self.reader = Reader(
+            store,
+            holder=holder,
+            new_id=IdSource(clock.now, Random()).next,
+            source="/tests",
+            public_url="https://drumline.example/drums",
+        )
         self.courier = Courier(store, self.sender, recorder, patience, clock=SystemClock())
-        head = Letterhead(public_url="https://drumline.example/ui/", domain="example.org")
+        head = Letterhead(public_url="https://drumline.example/drums", domain="example.org")
         self.postman = Postman(
             store, PostOffice(smtp=smtp, pace=Pace(), head=head), recorder, patience, clock=SystemClock()
         )

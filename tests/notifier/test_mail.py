@@ -7,6 +7,7 @@ import pytest
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.codec import encode
 from drumline.core.delivery import ClaimedDelivery, DeliveryId, DeliveryState, NewDelivery
+from drumline.core.links import event_link
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
 from drumline.core.target import Channel, Target
@@ -14,7 +15,7 @@ from drumline.core.task import NotifyTarget
 from drumline.notifier.letters import Letterhead, write_letter
 from drumline.outbound.smtp import compose
 from drumline.ports.notifications import DeliveryFilter
-from drumline.ports.store import Store
+from drumline.ports.store import LogChunk, Store
 from tests.factories import claim, new_id, open_session, settle
 from tests.job_factories import job_of, submit_job
 from tests.notifier.office import Office
@@ -48,7 +49,7 @@ async def test_a_failure_is_told_with_all_that_helps(office: Office, postbox: Po
             "line 7",
         ):
             assert word in text
-        assert f"https://drumline.example/ui/tasks/{task}" in text
+        assert f"https://drumline.example/drums/ui/tasks/{task}" in text
         assert "2023-11-14T22:13:22.500Z" in text
     assert (delivery.state, delivery.status) == (DeliveryState.DELIVERED, 250)
 
@@ -60,7 +61,10 @@ async def test_a_success_is_told_too(office: Office, postbox: Postbox) -> None:
 
     await office.deliver()
 
-    assert postbox.only()["subject"] == "Completed: report"
+    message = postbox.only()
+    assert message["subject"] == "Completed: report"
+    for text in texts(message):
+        assert "charging 7 \u20ac" in text, "the last lines of its log"
 
 
 @pytest.mark.parametrize(
@@ -214,7 +218,7 @@ async def test_no_word_of_others_becomes_html_or_a_header(office: Office, postbo
     tags = Tags()
     tags.feed(html)
     assert tags.seen <= OURS
-    assert all(link.startswith("https://drumline.example/ui/") for link in tags.links)
+    assert all(link.startswith("https://drumline.example/drums/ui/") for link in tags.links)
 
 
 async def test_a_letter_fits_a_phone_and_loads_nothing(office: Office, postbox: Postbox) -> None:
@@ -245,6 +249,8 @@ async def test_a_job_is_told_when_it_is_complete(office: Office, postbox: Postbo
         await office.deliver()
         assert postbox.messages == [], "not before its last task has ended"
         for task in await claim(office.store, session):
+            key = task.options.key
+            await office.store.append_log([LogChunk(task=task.lease.task, epoch=1, seq=0, text=f"log of {key}\n")])
             clock.advance(1)
             await settle(office.store, task.lease, Act.COMPLETE)
 
@@ -253,8 +259,55 @@ async def test_a_job_is_told_when_it_is_complete(office: Office, postbox: Postbo
     message = postbox.only()
     assert message["subject"] == "Completed: nightly"
     for text in texts(message):
-        for word in (job.id, "ada", "4 total, 4 completed", f"https://drumline.example/ui/jobs/{job.id}"):
+        for word in (
+            job.id,
+            "ada",
+            "4 total, 4 completed",
+            f"https://drumline.example/drums/ui/jobs/{job.id}",
+            "log of d",
+        ):
             assert word in text
+
+
+async def test_a_failed_job_names_its_failed_tasks_with_error_log_and_link(
+    office: Office, postbox: Postbox, clock: ManualClock
+) -> None:
+    needs: dict[str, tuple[str, ...]] = {"fetch": (), "charge": (), "mail": ("charge",)}
+    job = await submit_job(office.store, job_of(needs, name="nightly", notify=(NotifyTarget(email=ADA),)))
+    session = await open_session(office.store)
+    for task in await claim(office.store, session):
+        key = task.options.key
+        await office.store.append_log([LogChunk(task=task.lease.task, epoch=1, seq=0, text=f"log of {key}\n")])
+        clock.advance(1)
+        failure = {"error": REFUSED} if key == "charge" else {}
+        await settle(office.store, task.lease, Act.FAIL if failure else Act.COMPLETE, **failure)
+
+    await office.deliver()
+
+    message = postbox.only()
+    assert message["subject"] == "Failed: nightly"
+    charged = job.tasks["charge"]
+    for text in texts(message):
+        for word in ("Failed task: charge", charged, "PaymentError: card refused", "log of charge"):
+            assert word in text
+        assert f"https://drumline.example/drums/ui/tasks/{charged}" in text
+        assert f"https://drumline.example/drums/ui/jobs/{job.id}" in text
+        assert "log of fetch" not in text, "it did not fail"
+        assert "Failed task: mail" not in text, "it was skipped"
+
+
+async def test_a_job_with_many_failures_names_the_first_ten(office: Office, postbox: Postbox) -> None:
+    keys = [f"part-{number:02}" for number in range(13)]
+    await submit_job(office.store, job_of(dict.fromkeys(keys, ()), name="nightly", notify=(NotifyTarget(email=ADA),)))
+    session = await open_session(office.store)
+    for task in await claim(office.store, session, limit=20):
+        await settle(office.store, task.lease, Act.FAIL)
+
+    await office.deliver()
+
+    text, _ = texts(postbox.only())
+    assert [f"Failed task: {key}" in text for key in keys] == [True] * 10 + [False] * 3
+    assert "And 3 more failed tasks." in text
 
 
 async def test_a_job_that_failed_is_told_to_those_who_subscribed_by_its_name_or_tag(
@@ -288,3 +341,21 @@ def test_no_name_breaks_the_subject_in_two() -> None:
 
     assert letter.subject == "Reaped: a Bcc: eve@b.c"
     assert compose(letter, sender="drumline@example.org")["bcc"] is None
+
+
+@pytest.mark.parametrize(
+    ("public_url", "page"),
+    [
+        ("https://drums.example", "https://drums.example/ui/tasks/t-1"),
+        ("https://drums.example/", "https://drums.example/ui/tasks/t-1"),
+        ("https://drums.example/ui", "https://drums.example/ui/tasks/t-1"),
+        ("https://drums.example/base/ui/", "https://drums.example/base/ui/tasks/t-1"),
+        ("https://drums.example/base", "https://drums.example/base/ui/tasks/t-1"),
+        (None, None),
+    ],
+)
+def test_a_link_opens_the_page_of_the_interface_however_the_address_is_given(
+    public_url: str | None, page: str | None
+) -> None:
+    assert event_link(public_url, "drumline.task.failed", "t-1") == page
+    assert event_link(public_url, "drumline.worker.reaped", "w-1") is None

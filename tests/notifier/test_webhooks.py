@@ -11,6 +11,8 @@ from drumline.core.signing import Secret
 from drumline.core.state import Act
 from drumline.core.task import NotifyTarget
 from drumline.ports.store import Store
+from tests.factories import claim, open_session, settle
+from tests.job_factories import job_of, submit_job
 from tests.notifier.office import SECRET, Office
 from tests.notifier.receiver import HANG, Receiver, receiving
 
@@ -35,6 +37,32 @@ async def test_a_receiver_gets_what_happened_signed_so_that_the_public_library_a
     assert data["log"] == "starting\ncharging 7 \u20ac"
     assert received.headers["content-type"] == "application/json"
     assert received.headers["webhook-id"] == (await office.only()).id
+    assert event["link"] == f"https://drumline.example/drums/ui/tasks/{task}"
+
+
+async def test_a_success_is_told_with_the_last_lines_of_its_log(office: Office, receiver: Receiver) -> None:
+    await office.subscribe(webhook=receiver.url, events=("drumline.task.completed",))
+    await office.run(Act.COMPLETE)
+
+    await office.deliver()
+
+    assert receiver.received[0].verified(SECRET)["data"]["log"] == "starting\ncharging 7 \u20ac"
+
+
+async def test_a_failed_job_names_its_failed_tasks_to_a_receiver(office: Office, receiver: Receiver) -> None:
+    await office.subscribe(webhook=receiver.url, events=("drumline.job.failed",))
+    job = await submit_job(office.store, job_of({"a": (), "b": ()}))
+    session = await open_session(office.store)
+    for task in await claim(office.store, session):
+        await settle(office.store, task.lease, Act.FAIL if task.options.key == "b" else Act.COMPLETE)
+
+    await office.deliver()
+
+    (received,) = receiver.received
+    event = received.verified(SECRET)
+    assert event["link"] == f"https://drumline.example/drums/ui/jobs/{job.id}"
+    failed = {"id": job.tasks["b"], "key": "b", "name": "work", "error": {"kind": "ValueError", "message": "oops"}}
+    assert event["data"]["failed_tasks"] == [failed]
 
 
 async def test_four_refusals_and_a_hang_later_the_delivery_is_accepted_once(office: Office, clock: ManualClock) -> None:

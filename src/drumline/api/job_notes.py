@@ -62,7 +62,10 @@ def job_notes(limits: Limits, tasks: dict[str, Schema]) -> dict[str, Schema]:
             "description": "For tasks that say nothing else.",
         },
         "JobRequest.backoff": {**tasks["TaskRequest.backoff"], "description": "For tasks that say nothing else."},
-        "JobRequest.notify": tasks["TaskRequest.notify"],
+        "JobRequest.notify": {
+            **tasks["TaskRequest.notify"],
+            "description": "Whom to tell when the job as a whole ends; its tasks have a `notify` of their own.",
+        },
         "JobRequest.tags": tasks["TaskRequest.tags"],
         "JobRequest.depends_on": {
             "items": {"type": "string", "format": "uuid"},

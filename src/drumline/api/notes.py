@@ -122,6 +122,10 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
             "description": "Whose limit it counts to, where a limit has keys.",
         },
         "TaskRequest.notify": {"maxItems": MOST_TARGETS, "description": "Whom to tell when it ends."},
+        "NotifyTarget.on": {
+            "minItems": 1,
+            "description": "The outcomes that are told of. Without it `completed` and `failed`.",
+        },
         "NotifyTarget": {
             "oneOf": [
                 {"required": ["webhook"], "properties": {"webhook": WEBHOOK, "email": {"type": "null"}}},

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from drumline.api.addresses import Addresses
+from drumline.core.links import server_url
 
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?")
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
@@ -21,7 +22,7 @@ class Origins:
 
     def __init__(self, addresses: Addresses, public_url: str | None) -> None:
         self._addresses = addresses
-        self._public = None if public_url is None else public_url.rstrip("/").removesuffix("/ui")
+        self._public = None if public_url is None else server_url(public_url)
 
     def base(self, scope: Scope) -> str:
         """Return what stands before `/ui/` and `/api/…` in the browser."""

@@ -46,6 +46,8 @@ EXECUTION_ENDED: Final = frozenset(
 """The acts that leave a row in the history under their own epoch."""
 FAILED: Final = frozenset({Act.BACK_OFF, Act.FAIL, Act.REAP})
 """The acts after which people want to see the log."""
+LOGGED_IN_NOTIFICATIONS: Final = FAILED | {Act.COMPLETE, Act.STOP, Act.CANCEL, Act.FORCE_CANCEL}
+"""The acts whose notifications carry the last lines of the log; the stream of events has them for failures only."""
 _PUT_OFF: Final = frozenset({Act.BACK_OFF, Act.SNOOZE})
 
 

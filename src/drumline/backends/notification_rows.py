@@ -6,11 +6,13 @@ from typing import Any
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryState, NewDelivery
+from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
 from drumline.core.signing import Secret, Secrets
 from drumline.core.state import State
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionChange, SubscriptionId
 from drumline.core.target import Channel, Target
-from drumline.ports.notifications import Interest
+from drumline.ports.notifications import EndedTask, Interest
 
 MOST_NARROW = 20
 NAME_TAKEN = "there is a subscription of that name already"
@@ -140,6 +142,13 @@ def delivery_of(row: Iterable[Any]) -> Delivery:
         created_at=Instant(created_at),
         finished_at=finished_at,
         event=None if event is None else event.encode(),
+    )
+
+
+def ended_task(key: str, task: str, name: str, error: str | None, log: str | None) -> EndedTask:
+    """Return a task of a job that has ended."""
+    return EndedTask(
+        key=key, id=TaskId(task), name=name, error=None if error is None else decode(error, ErrorInfo), log=log
     )
 
 

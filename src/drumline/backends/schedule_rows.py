@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,12 +15,12 @@ from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Fact
 from drumline.core.firing import DueSchedule, Firing
 from drumline.core.ids import JobId, ScheduleId, TaskId
-from drumline.core.job import NewJob
+from drumline.core.job import JobRequest, JobTaskRequest, NewJob
 from drumline.core.limits import Limits
 from drumline.core.recurring import Policy
 from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleView, Target, Turn
-from drumline.core.task import NewTask, accept
+from drumline.core.task import NewTask, TaskRequest, accept
 from drumline.core.timetable import Rule
 
 STATES: Final = (ScheduleState.ACTIVE, ScheduleState.PAUSED, ScheduleState.FINISHED)
@@ -31,6 +31,8 @@ RUN_STATES: Final = (RunState.STARTED, RunState.WAITING, RunState.SKIPPED)
 NUMBER_OF: Final[Mapping[object, int]] = MappingProxyType(
     {word: number for words in (STATES, KINDS, RUN_STATES) for number, word in enumerate(words)}
 )
+
+Request = TypeVar("Request", TaskRequest, JobTaskRequest, JobRequest)
 
 _LARGEST_KEPT: Final = 4096
 """Characters of a target that is kept in memory once it has been read."""
@@ -149,8 +151,20 @@ def _pattern(target: str, tenant: str, retry: RetryDefaults) -> Any:
     """
     wanted = decode(target, Target)
     if wanted.task is None:
-        return wanted.job
-    return accept(wanted.task, id=_NO_ID, tenant=tenant, limits=_ANY_SIZE, retry=retry)
+        return None if wanted.job is None else _audible_job(wanted.job)
+    return accept(_audible(wanted.task), id=_NO_ID, tenant=tenant, limits=_ANY_SIZE, retry=retry)
+
+
+def _audible_job(job: JobRequest) -> JobRequest:
+    tasks = {key: _audible(task) for key, task in job.tasks.items()}
+    return _audible(job) if tasks == job.tasks else replace(_audible(job), tasks=tasks)
+
+
+def _audible(request: Request) -> Request:
+    """Return a request without targets that name no outcome: such were accepted once, and told of nothing."""
+    if all(target.on for target in request.notify):
+        return request
+    return replace(request, notify=tuple(target for target in request.notify if target.on))
 
 
 @lru_cache(maxsize=16_384)

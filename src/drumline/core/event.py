@@ -101,7 +101,7 @@ class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: ErrorInfo | None = None
     """Why the execution failed: kind, message and the end of the traceback."""
     log: str | None = None
-    """The last lines that a failed execution logged."""
+    """The last lines that a failed execution logged; in notifications those of every execution that ended."""
 
 
 class Place(NamedTuple):
@@ -162,6 +162,8 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     """Of a task a `TaskChange`; else an object with what is worth telling."""
     traceparent: str | UnsetType = UNSET
     """The trace that the task belongs to, if it was submitted in one: CloudEvents' extension for W3C traces."""
+    link: str | UnsetType = UNSET
+    """The page of the web interface that shows the subject: only in notifications, where `public_url` is set."""
 
 
 def type_of(act: Act | None, state: State) -> str:
@@ -173,7 +175,7 @@ def type_of(act: Act | None, state: State) -> str:
     return _TYPE_OF[act]
 
 
-def cloud_event(event: Event, *, source: str = DEFAULT_SOURCE) -> CloudEvent:
+def cloud_event(event: Event, *, source: str = DEFAULT_SOURCE, link: str | None = None) -> CloudEvent:
     """Return an event as it leaves the house."""
     position, offset = event.place
     return CloudEvent(
@@ -186,6 +188,7 @@ def cloud_event(event: Event, *, source: str = DEFAULT_SOURCE) -> CloudEvent:
         sequence=f"{position:018d}-{offset:06d}",
         data=event.data,
         traceparent=event.trace or UNSET,
+        link=link or UNSET,
     )
 
 

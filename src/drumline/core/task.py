@@ -42,7 +42,7 @@ EMPTY_PAYLOAD = Raw(b"{}")
 
 
 class NotifyTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Whom to tell when the task ends, and on which outcomes."""
+    """Whom to tell when the task or job that names it ends, and on which outcomes."""
 
     on: tuple[Literal["completed", "failed", "cancelled"], ...] = ("completed", "failed")
     webhook: str | None = None
@@ -269,6 +269,10 @@ def _checked_targets(targets: tuple[NotifyTarget, ...]) -> tuple[NotifyTarget, .
     if len(targets) > MOST_TARGETS:
         raise Invalid(f"must be at most {MOST_TARGETS}", field="notify")
     for number, target in enumerate(targets):
+        if not target.on:
+            raise Invalid(
+                "must name at least one outcome: completed, failed or cancelled", field=f"notify[{number}].on"
+            )
         target_of(target.webhook, target.email, field=f"notify[{number}]")
     return targets
 

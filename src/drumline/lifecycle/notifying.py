@@ -57,7 +57,14 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
         timeout=notify.timeout.total_seconds(),
         follow_redirects=notify.follow_redirects,
     )
-    reader = Reader(store, holder=holder, new_id=new_id, source=settings.events.source, box=box)
+    reader = Reader(
+        store,
+        holder=holder,
+        new_id=new_id,
+        source=settings.events.source,
+        box=box,
+        public_url=settings.public_url,
+    )
     courier = Courier(store, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
     courier.tracer = engine.tracer
     courier.box = box

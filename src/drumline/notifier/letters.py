@@ -15,14 +15,13 @@ from msgspec import Struct
 from drumline.core.codec import decode
 from drumline.core.delivery import ClaimedDelivery
 from drumline.core.duration import format_duration
+from drumline.core.links import event_link, page_url
 from drumline.notifier.paper import Page, Part, as_html, as_text
 from drumline.outbound.smtp import Mail
 
 MOST_LISTED: Final = 50
 MOST_NAMED: Final = 3
 LONGEST_SUBJECT: Final = 150
-PAGES: Final = {"task": "tasks", "job": "jobs"}
-"""Where the interface shows what an event is about."""
 WORST_FIRST: Final = ("failed", "cancelled", "skipped", "completed")
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -75,8 +74,7 @@ class Letterhead(Struct, frozen=True, kw_only=True):
 
     def link(self, told: Told) -> str | None:
         """Return where somebody can look at what an event is about."""
-        page = PAGES.get(told.noun)
-        return f"{self.public_url.rstrip('/')}/{page}/{told.subject}" if self.public_url and page else None
+        return event_link(self.public_url, told.type, told.subject)
 
 
 def write_letter(deliveries: Sequence[ClaimedDelivery], head: Letterhead) -> Mail:
@@ -113,11 +111,37 @@ def _full(told: Told, head: Letterhead) -> Page:
         rest = message if len(message) > LONGEST_SUBJECT or "\n" in message else ""
         code = "\n\n".join(text for text in (rest, str(error.get("traceback") or "")) if text)
         parts.append(Part(heading=_error_line(error), code=code))
+    parts += _failed_tasks(told.data, head)
     if told.data.get("log"):
-        parts.append(Part(heading="The last lines of its log", code=str(told.data["log"])))
+        parts.append(Part(heading=_log_heading(told.data), code=str(told.data["log"])))
     return Page(
         title=f"{told.outcome.capitalize()}: {told.name}", parts=tuple(parts), link=head.link(told), tone=told.outcome
     )
+
+
+def _failed_tasks(data: dict[str, Any], head: Letterhead) -> Iterable[Part]:
+    """Yield the failed tasks of a job, each with its error, the end of its log, and a link to its page."""
+    tasks = [task for task in data.get("failed_tasks") or () if isinstance(task, dict)]
+    for task in tasks:
+        error, task_id = task.get("error"), str(task.get("id") or "")
+        rows = [("Task", task_id), ("Name", one_line(str(task.get("name") or "")))]
+        if isinstance(error, dict):
+            rows.append(("Error", _error_line(error)))
+        yield Part(
+            heading=one_line(f"Failed task: {task.get('key')}"),
+            rows=tuple(rows),
+            code=str(task.get("log") or ""),
+            link=page_url(head.public_url, "tasks", task_id) if head.public_url else None,
+        )
+    counts = data.get("tasks")
+    more = (counts.get("failed") or 0) - len(tasks) if tasks and isinstance(counts, dict) else 0
+    if more > 0:
+        yield Part(heading=f"And {more} more failed tasks.")
+
+
+def _log_heading(data: dict[str, Any]) -> str:
+    of = data.get("log_of")
+    return "The last lines of its log" if of is None else one_line(f"The last lines of the log of task {of}")
 
 
 def _rows(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -154,7 +178,7 @@ def _digest(told: Sequence[Told], head: Letterhead) -> Page:
     parts = [_entry(each, head) for each in listed]
     if len(told) > len(listed):
         parts.append(Part(heading=f"And {len(told) - len(listed)} more."))
-    link = f"{head.public_url.rstrip('/')}/tasks" if head.public_url else None
+    link = page_url(head.public_url, "tasks") if head.public_url else None
     return Page(title=title, parts=tuple(parts), link=link, tone=worst[0])
 
 

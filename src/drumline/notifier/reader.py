@@ -15,8 +15,10 @@ from drumline.core.delivery import DeliveryId, NewDelivery
 from drumline.core.event import Event, cloud_event
 from drumline.core.ids import JobId
 from drumline.core.job import JobView
+from drumline.core.links import event_link
 from drumline.core.subscription import Subscription, states_wanted
 from drumline.core.task import NotifyTarget
+from drumline.notifier.job_ends import described
 from drumline.notifier.secrets import SigningSecrets
 from drumline.notifier.telling import Recipient, recipients
 from drumline.ports.notifications import CursorMove, Interest, Listening, Notifications, Span
@@ -65,12 +67,14 @@ class Reader:
         new_id: Callable[[], str],
         source: str,
         box: Box | None = None,
+        public_url: str | None = None,
     ) -> None:
         self.every = EVERY
         self._store = store
         self._holder = holder
         self._new_id = new_id
         self._source = source
+        self._public_url = public_url
         self._secrets = SigningSecrets(store, box)
         self._done = START
         """How far everything has been read, as this notifier knows: an idle one only looks."""
@@ -122,16 +126,19 @@ class Reader:
 
     async def _deliveries(self, events: Sequence[Event], subscriptions: Sequence[Subscription]) -> list[NewDelivery]:
         of_jobs = await self._targets_of_jobs(events)
-        deliveries = [
-            self._delivery(event, recipient)
+        told = [
+            (event, recipient)
             for event in events
             for recipient in recipients(event, subscriptions, of_jobs.get(event.subject, event.notify))
         ]
+        ends = await described(self._store, {event.id: event for event, _ in told}.values())
+        deliveries = [self._delivery(ends.get(event.id, event), recipient) for event, recipient in told]
         for tenant in {each.tenant for each in deliveries if each.subscription is None}:
             await self._secrets.ensure(tenant)
         return deliveries
 
     def _delivery(self, event: Event, recipient: Recipient) -> NewDelivery:
+        link = event_link(self._public_url, event.type, event.subject)
         return NewDelivery(
             id=DeliveryId(self._new_id()),
             tenant=recipient.tenant,
@@ -139,7 +146,7 @@ class Reader:
             event_type=event.type,
             subject=event.subject,
             target=recipient.target,
-            event=encode(cloud_event(event, source=self._source)),
+            event=encode(cloud_event(event, source=self._source, link=link)),
             subscription=recipient.subscription,
         )
 

@@ -21,6 +21,8 @@ from drumline.core.delivery import (
     NewDelivery,
 )
 from drumline.core.event import Event
+from drumline.core.ids import JobId, TaskId
+from drumline.core.outcome import ErrorInfo
 from drumline.core.signing import Secrets
 from drumline.core.state import State
 from drumline.core.subscription import NewSubscription, Subscription, SubscriptionChange, SubscriptionId
@@ -59,6 +61,17 @@ class Picked(Struct, frozen=True):
     position: int
     is_full: bool
     """Whether there may be more at once."""
+
+
+class EndedTask(Struct, frozen=True, kw_only=True):
+    """A task of a job that has ended, as a message about the job names it."""
+
+    key: str
+    id: TaskId
+    name: str
+    error: ErrorInfo | None = None
+    log: str | None = None
+    """The last lines that its last execution logged."""
 
 
 class CursorMove(Struct, frozen=True, kw_only=True):
@@ -158,6 +171,13 @@ class Delivering(Protocol):
 
         Picked are at least the ends of tasks that somebody is interested in, with `has_targets` the ends of those that
         name targets too, and every fact. Looking through rows with none of them costs next to nothing.
+        """
+        ...
+
+    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
+        """Return up to `limit` tasks of each job whose last execution ended so.
+
+        Of those that completed the last one comes first, of the others the first one: it is the cause of the rest.
         """
         ...
 

@@ -283,7 +283,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     url: str | None = None
     """The server that commands and remote workers talk to; found through the data folder when not set."""
     public_url: str | None = None
-    """Where people reach the web interface, for links in mails; without it mails have none."""
+    """Where people reach the server, for links in mails and webhooks, which lead to `/ui/…` below it; no links when not
+    set. The address of the interface itself, with `/ui` at its end, does as well."""
     api_key: Secret | None = None
     """For the server the first administrator's key, for clients the key to use; made at the first start if not set."""
     secret_key: Secret | None = None

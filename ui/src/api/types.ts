@@ -618,7 +618,7 @@ export type JobRequest = {
   retries?: number | null | undefined;
   /** For tasks that say nothing else. */
   backoff?: Backoff | number | null | undefined;
-  /** Whom to tell when it ends. */
+  /** Whom to tell when the job as a whole ends; its tasks have a `notify` of their own. */
   notify?: NotifyTarget[] | undefined;
   /** Jobs that must have completed before this one begins. */
   depends_on?: string[] | undefined;
@@ -892,8 +892,9 @@ export type NotifyBody = {
   email: string | null;
 };
 
-/** Whom to tell when the task ends, and on which outcomes. */
+/** Whom to tell when the task or job that names it ends, and on which outcomes. */
 export type NotifyTarget = {
+  /** The outcomes that are told of. Without it `completed` and `failed`. */
   on?: ("cancelled" | "completed" | "failed")[] | undefined;
   webhook?: string | null | undefined;
   email?: string | null | undefined;

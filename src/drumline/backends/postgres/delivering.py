@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from drumline.backends.events import fact_events
+from drumline.backends.events import LOGGED_IN_NOTIFICATIONS, fact_events
 from drumline.backends.notification_rows import (
     DISABLED,
     broad_and_narrow,
     claimed_of,
     delivery_columns,
     delivery_of,
+    ended_task,
     mail_turn,
     subscription_of,
 )
@@ -18,11 +19,12 @@ from drumline.backends.postgres.outbox import Outbox
 from drumline.backends.postgres.outputs import storable
 from drumline.core.clock import Instant
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
-from drumline.core.ids import id_above
-from drumline.core.state import TERMINAL
+from drumline.core.ids import JobId, id_above
+from drumline.core.state import TERMINAL, State
 from drumline.ports.notifications import (
     CursorMove,
     DeliveryFilter,
+    EndedTask,
     Interest,
     Listening,
     MailClaim,
@@ -74,8 +76,28 @@ class Delivering(Outbox):
                 narrow=sorted(map(int, wanted - broad)),
                 lanes=await self._lanes_of_interest(narrow),
             )
-            events = sorted(events + await self._events_of(log, acts), key=lambda event: event.place)
+            ends = await self._events_of(log, acts, logged=LOGGED_IN_NOTIFICATIONS)
+            events = sorted(events + ends, key=lambda event: event.place)
         return Picked(tuple(events), rows[-1][0], is_full=len(rows) == span.limit)
+
+    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
+        """Return up to `limit` tasks of each job that ended so."""
+        rows = await self._database.fetch(
+            Line.EVENTS,
+            "ends_in_jobs",
+            repeat=True,
+            jobs=list(jobs),
+            outcome=int(outcome),
+            newest=outcome is State.COMPLETED,
+            limit=limit,
+        )
+        lanes = await self._lanes.lanes({row["lane"] for row in rows})
+        logs = await self._last_lines([(row["task"], row["epoch"]) for row in rows])
+        found: list[list[EndedTask]] = [[] for _ in jobs]
+        for place, key, task, lane, epoch, error in rows:
+            ended = ended_task(key, task, lanes[lane].name, error, logs.get((task, epoch)))
+            found[place - 1].append(ended)
+        return found
 
     async def _lanes_of_interest(self, narrow: Sequence[Interest]) -> list[int]:
         """Return the lanes that somebody is interested in."""

@@ -11,7 +11,8 @@ from drumline.backends.postgres.connection import Record, Rows
 from drumline.backends.postgres.database import Line
 from drumline.core.clock import Instant
 from drumline.core.event import Event, Place
-from drumline.core.state import State
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, State
 from drumline.core.task import Lane
 from drumline.ports.outbox import CursorView, EventPage, LogSpan
 
@@ -119,34 +120,37 @@ class Outbox(Access):
         rows = await self._database.fetch(Line.EVENTS, "read_acts", repeat=True, after=after, until=until)
         return await self._events_of(log, rows)
 
-    async def _events_of(self, log: str, rows: Rows) -> list[Event]:
-        """Return acts as events; the rows are as those of read_acts.sql."""
+    async def _events_of(self, log: str, rows: Rows, *, logged: frozenset[Act] = FAILED) -> list[Event]:
+        """Return acts as events, those in `logged` with the last lines of the log; rows as those of read_acts.sql."""
         lanes = await self._lanes.lanes({row["lane"] for row in rows if row["lane"] is not None})
         told = [_told(row) for row in rows]
-        lines = await self._last_lines(told)
+        lines = await self._last_lines([(each.task, each.epoch) for each in told if each.act in logged])
         return [
             task_event(
-                log, each, None if row["lane"] is None else _known(row, lanes[row["lane"]]), lines.get(each.place)
+                log,
+                each,
+                None if row["lane"] is None else _known(row, lanes[row["lane"]]),
+                lines.get((each.task, each.epoch)) if each.act in logged else None,
             )
             for row, each in zip(rows, told, strict=True)
         ]
 
-    async def _last_lines(self, told: Sequence[Told]) -> dict[Place, str | None]:
-        failed = [each for each in told if each.act in FAILED]
-        if not failed:
+    async def _last_lines(self, executions: Sequence[tuple[TaskId, int]]) -> dict[tuple[TaskId, int], str | None]:
+        """Return the ends of the logs of executions, by task and epoch; those that logged nothing are left out."""
+        if not executions:
             return {}
         rows = await self._database.fetch(
             Line.EVENTS,
             "last_chunks",
             repeat=True,
-            tasks=[each.task for each in failed],
-            epochs=[each.epoch for each in failed],
+            tasks=[task for task, _ in executions],
+            epochs=[epoch for _, epoch in executions],
             limit=LOG_CHUNKS,
         )
         chunks: dict[int, list[str]] = defaultdict(list)
         for place, text in rows:
             chunks[place - 1].append(text)
-        return {failed[place].place: last_lines("".join(reversed(texts))) for place, texts in chunks.items()}
+        return {executions[place]: last_lines("".join(reversed(texts))) for place, texts in chunks.items()}
 
 
 def _told(row: Record) -> Told:

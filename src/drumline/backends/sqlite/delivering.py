@@ -4,28 +4,30 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from drumline.backends.events import fact_events
+from drumline.backends.events import LOGGED_IN_NOTIFICATIONS, fact_events
 from drumline.backends.notification_rows import (
     DISABLED,
     broad_and_narrow,
     claimed_of,
     delivery_columns,
     delivery_of,
+    ended_task,
     mail_turn,
 )
 from drumline.backends.sqlite.access import batch_of
-from drumline.backends.sqlite.outbox import Outbox, Row, events_of, told_in
+from drumline.backends.sqlite.outbox import Outbox, Row, events_of, log_end, told_in
 from drumline.backends.sqlite.statements import SQL
 from drumline.backends.sqlite.subscribing import Subscribing, find_subscriptions
 from drumline.core.clock import Instant
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
 from drumline.core.event import Event
-from drumline.core.ids import id_above
-from drumline.core.state import TERMINAL
+from drumline.core.ids import JobId, id_above
+from drumline.core.state import TERMINAL, State
 from drumline.core.target import Channel
 from drumline.ports.notifications import (
     CursorMove,
     DeliveryFilter,
+    EndedTask,
     Interest,
     Listening,
     MailClaim,
@@ -50,6 +52,21 @@ class Delivering(Subscribing, Outbox):
     async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log."""
         return await self._database.read(lambda connection: _pick(connection, span, interests, has_targets=has_targets))
+
+    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
+        """Return up to `limit` tasks of each job that ended so."""
+        wish = {"outcome": int(outcome), "newest": outcome is State.COMPLETED, "limit": limit}
+
+        def look(connection: sqlite3.Connection) -> list[list[EndedTask]]:
+            return [
+                [
+                    ended_task(key, task, name, error, log_end(connection, task, epoch))
+                    for key, task, name, epoch, error in connection.execute(SQL["ends_in_job"], {**wish, "job": job})
+                ]
+                for job in jobs
+            ]
+
+        return await self._database.read(look)
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
         """Keep deliveries and move the cursor, both or neither; tell whether that was done."""
@@ -184,7 +201,7 @@ def _pick(connection: sqlite3.Connection, span: Span, interests: Sequence[Intere
     if has_targets:
         of_interest |= _with_targets(connection, [told.task for told in ends if told.state not in broad])
     picked = [told for told in ends if told.state in broad or told.task in of_interest]
-    events: list[Event] = list(events_of(connection, log, picked))
+    events: list[Event] = list(events_of(connection, log, picked, logged=LOGGED_IN_NOTIFICATIONS))
     for row in rows:
         if row.facts is not None:
             events += fact_events(log, row.position, row.at, row.facts)

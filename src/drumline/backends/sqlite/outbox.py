@@ -117,14 +117,17 @@ def told_in(row: Row, *, states: frozenset[State] = EVERY_STATE) -> list[Told]:
     ]
 
 
-def events_of(connection: sqlite3.Connection, log: str, acts: Sequence[Told]) -> Iterator[Event]:
-    """Yield acts on tasks as events."""
+def events_of(
+    connection: sqlite3.Connection, log: str, acts: Sequence[Told], *, logged: frozenset[Act] = FAILED
+) -> Iterator[Event]:
+    """Yield acts on tasks as events, those in `logged` with the last lines of the log."""
     for start in range(0, len(acts), ACTS_AT_ONCE):
         part = acts[start : start + ACTS_AT_ONCE]
         batch = batch_of([(told.task, told.act, int(told.state), told.epoch) for told in part])
         known = {place: _known(details) for place, *details in rows_of(connection, "known_tasks", {"batch": batch})}
         for place, told in enumerate(part):
-            yield task_event(log, told, known.get(place), _last_lines(connection, told))
+            lines = log_end(connection, told.task, told.epoch) if told.act in logged else None
+            yield task_event(log, told, known.get(place), lines)
 
 
 def _known(details: list[Any]) -> Known:
@@ -138,9 +141,8 @@ def _known(details: list[Any]) -> Known:
     )
 
 
-def _last_lines(connection: sqlite3.Connection, told: Told) -> str | None:
-    if told.act not in FAILED:
-        return None
-    which = {"id": told.task, "epoch": told.epoch, "limit": LOG_CHUNKS}
+def log_end(connection: sqlite3.Connection, task: str, epoch: int) -> str | None:
+    """Return the last lines that an execution logged."""
+    which = {"id": task, "epoch": epoch, "limit": LOG_CHUNKS}
     chunks = connection.execute(SQL["last_chunks"], which).fetchall()
     return last_lines("".join(text for (text,) in reversed(chunks)))
