@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from drumline.sdk.app import Drumline
@@ -19,6 +20,12 @@ app = Drumline("processes")
 @app.task(name="pid", process=True)
 def pid() -> int:
     return os.getpid()
+
+
+@app.task(name="environment", process=True)
+def environment() -> dict[str, str]:
+    shown = Path("/proc/self/environ").read_text(encoding="latin-1")
+    return {"key": os.environ["DRUMLINE_API_KEY"], "shown": shown}
 
 
 @app.task(name="advance", process=True)

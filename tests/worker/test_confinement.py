@@ -52,7 +52,14 @@ async def test_programs_that_are_allowed_run_by_name_and_by_path(house: House) -
     assert result_of(by_path)["stdout"] == "c\n"
 
 
-@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "IFS"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATH", "LD_PRELOAD", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "IFS", "BASH_FUNC_date%%", "BASH_FUNC_echo()",
+        "ENV", "HOME", "GLIBC_TUNABLES", "LESSOPEN", "PROMPT_COMMAND", "TASK_%%", "TASK_()", "LC_PRELOAD", "ORDER", "",
+        "path", "TASK_\n", "TASK_PATH",
+    ],
+)  # fmt: skip
 async def test_no_variable_turns_an_allowed_program_into_another(house: House, tmp_path: Path, name: str) -> None:
     fake = tmp_path / "echo"
     fake.write_text("#!/bin/sh\ntouch ran\n")
@@ -62,6 +69,43 @@ async def test_no_variable_turns_an_allowed_program_into_another(house: House, t
 
     assert view.error is not None
     assert view.error.message.startswith(f"payload.env.{name}: ")
+
+
+async def test_a_function_in_the_environment_does_not_take_the_place_of_a_program(house: House, tmp_path: Path) -> None:
+    script = tmp_path / "report"
+    script.write_text("#!/bin/bash\ndate\n")
+    script.chmod(0o755)
+    given = {"BASH_FUNC_date%%": f"() {{ touch {tmp_path}/ran; }}"}
+
+    view = await run(house, {"command": [str(script)], "env": given}, Confinement(allow=(str(script),)))
+
+    assert view.state is State.FAILED
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(("name", "value"), [("LANG", "../../tmp/x"), ("LC_ALL", "/tmp/x"), ("TZ", ":/etc/shadow")])
+async def test_the_name_of_a_locale_is_no_path(house: House, name: str, value: str) -> None:
+    view = await run(house, {"command": ["echo"], "env": {name: value}}, Confinement(allow=("echo",)))
+
+    assert view.error is not None
+    assert view.error.message == f"payload.env.{name}: must be the name of a locale or zone"
+
+
+async def test_variables_that_are_on_the_list_are_set(house: House) -> None:
+    given = {"TASK_ID": "7", "LANG": "C.UTF-8", "TZ": "Europe/Berlin", "ORDER_ID": "8", "COLOUR": "red"}
+    walls = Confinement(allow=("env",), env=("ORDER_*", "COLOUR"))
+
+    told = result_of(await run(house, {"command": ["env"], "env": given}, walls))["stdout"].splitlines()
+
+    assert {f"{name}={value}" for name, value in given.items()} <= set(told)
+
+
+@pytest.mark.parametrize(
+    "name", ["LD_PRELOAD", "*", "PATH", "BASH_*", "A%%", "a b", "BASH_FUNC_date%%", "PYTHON*", "LD_*"]
+)
+def test_a_variable_that_makes_a_program_run_others_cannot_be_allowed(name: str) -> None:
+    with pytest.raises(Invalid):
+        built_in_kinds(Settings(shell=ShellSettings(allow=("echo",), env=(name,))), is_embedded=True)
 
 
 async def test_the_environment_of_the_worker_stays_behind(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,7 @@ from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
 from drumline.settings import Settings, Sources
 from drumline.wiring import Wired, remote_gateway, wire
+from drumline.worker.hidden_environment import protect_process
 
 STORE_SECONDS = 60.0
 """How long a process that starts waits for its database."""
@@ -57,6 +58,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 def run(process: Coroutine[Any, Any, None]) -> None:
     """Run a process to its end, on the fastest event loop there is."""
+    protect_process()
     spare_collector()
     factory: Callable[[], asyncio.AbstractEventLoop]
     try:

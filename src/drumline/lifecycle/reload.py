@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 
 import drumline
+from drumline.worker.hidden_environment import protect_process
 
 LOOK_SECONDS = 0.5
 ENDING_SECONDS = 15.0
@@ -21,6 +22,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 def run_again_on_change(targets: Sequence[str]) -> None:
     """Run this very command without `--reload` in a child process, again after each change, until interrupted."""
+    protect_process()
     command = [sys.executable, "-m", "drumline.cli.main", *(word for word in sys.argv[1:] if word != "--reload")]
     folders = [Path(drumline.__file__).parent, *(_folder_of(target) for target in targets)]
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -15,7 +15,7 @@ from drumline.settings import Settings
 from drumline.settings.fields import ShellSettings
 from drumline.settings.queues import parse_queues
 from drumline.worker.executors.catalogue import BuiltIn, assemble
-from drumline.worker.executors.confinement import Confinement, user_named
+from drumline.worker.executors.confinement import Confinement, check_variables, user_named
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.worker import Worker
 
@@ -83,6 +83,7 @@ def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
 def _walls(shell: ShellSettings) -> Confinement:
     return Confinement(
         allow=shell.allow,
+        env=check_variables(shell.env, field="shell.env"),
         cpu_seconds=None if shell.cpu is None else max(round(shell.cpu.total_seconds()), 1),
         memory=shell.memory,
         files=shell.files,

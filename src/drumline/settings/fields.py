@@ -100,6 +100,9 @@ class ShellSettings(Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     """Programs that may run, by absolute path or by a name on the worker's path; none named means all. A text for the
     shell needs `/bin/sh` among them, which then runs anything."""
+    env: tuple[str, ...] = ()
+    """Variables that tasks may set where only some programs may run, besides `TASK_*`, `LANG`, `LC_*` and `TZ`; a `*`
+    at the end stands for anything. Those by which a program can be made to run another cannot be named."""
     cpu: timedelta | None = None
     """Processor time that each process may use; it is killed then."""
     memory: Amount | None = None

@@ -64,6 +64,7 @@ class Guardian:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             cwd="/",
+            env={},  # nothing that another program of this user should not read
             bufsize=0,
         )
         if self._process.stdin is not None:

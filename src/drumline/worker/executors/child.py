@@ -27,8 +27,19 @@ from drumline.sdk.context import Context, activated
 from drumline.sdk.definition import Mode, TaskDefinition, define
 from drumline.sdk.signals import Cancelled, Signal
 from drumline.worker.capture import formatter
-from drumline.worker.executors.frames import HEADER, Advanced, Ended, File, Order, Reply, decode_order, frame
+from drumline.worker.executors.frames import (
+    HEADER,
+    Advanced,
+    Ended,
+    File,
+    Order,
+    Reply,
+    decode_hidden,
+    decode_order,
+    frame,
+)
 from drumline.worker.failures import describe, outcome_of_error, refusal
+from drumline.worker.hidden_environment import protect_process
 
 TELL_SECONDS: Final = 0.05
 """How often a function's word on how far it is is passed on, at most."""
@@ -154,10 +165,14 @@ def _receive(line: socket.socket, size: int) -> bytes:
 
 def main() -> None:
     """Serve the worker at the other end of the socket whose number is the first argument."""
+    protect_process()
     handler: Final = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    Child(socket.socket(fileno=int(sys.argv[1]))).run()
+    line = socket.socket(fileno=int(sys.argv[1]))
+    if header := _receive(line, HEADER):
+        os.environ.update(decode_hidden(_receive(line, int.from_bytes(header, "big"))).variables)
+        Child(line).run()
 
 
 if __name__ == "__main__":

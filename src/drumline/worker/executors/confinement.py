@@ -15,10 +15,20 @@ from drumline.core.errors import Invalid
 
 LAUNCHER: Final = Path(__file__).with_name("confined.py")
 TURNING: Final = re.compile(
-    r"(LD_|DYLD_|PYTHON|PERL|RUBY|NODE_|JAVA_|GIT_|GCONV_).*|PATH|IFS|ENV|BASH_ENV|SHELLOPTS|PS4|CLASSPATH|LOCPATH"
-    r"|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|EDITOR|PAGER|TMPDIR"
+    r"(LD_|DYLD_|BASH|PYTHON|PERL|RUBY|NODE_|JAVA_|JDK_|GIT_|GCONV_|GLIBC_|MALLOC_|XDG_|LESS|LUA_|PROMPT).*"
+    r"|PATH|.*_PATH|IFS|ENV|SHELL|SHELLOPTS|PS[0-9]|CDPATH|FPATH|ZDOTDIR|HOME|CLASSPATH|LOCPATH|NLSPATH|TMPDIR"
+    r"|_JAVA_OPTIONS|.*OPTIONS|.*FLAGS|.*PRELOAD.*|VISUAL|BROWSER|.*EDITOR|.*PAGER|.*ASKPASS|.*RSH|WGETRC|CURL_HOME"
+    r"|OPENSSL_CONF|OPENSSL_MODULES|PHPRC|AWKPATH|TCLLIBPATH|.*_PROXY|.*_WRAPPER",
+    re.IGNORECASE,
 )
-"""Variables by which a program can be made to run something else."""
+"""Variables by which a program can be made to run or read something else; nobody may allow them."""
+HARMLESS: Final = ("TASK_*", "LANG", "LANGUAGE", "LC_*", "TZ", "COLUMNS", "LINES", "NO_COLOR")
+"""Variables that tasks may set wherever they may run something."""
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_LOCALE: Final = re.compile(r"(LANG|LANGUAGE|LC_[A-Z]+|TZ)")
+_LOCALE_VALUE: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9_@+-][A-Za-z0-9_@+.,:/-]*|")
+"""The name of a locale or zone, and no path that would be read instead."""
 
 
 class User(Struct, frozen=True):
@@ -34,6 +44,8 @@ class Confinement(Struct, frozen=True, kw_only=True):
 
     allow: tuple[str, ...] = ()
     """Programs that may run, by absolute path or by a name on the worker's own path; none named means all."""
+    env: tuple[str, ...] = ()
+    """Variables that may be set besides the harmless ones, where only some programs may run."""
     cpu_seconds: int | None = None
     """Seconds of processor time for each process."""
     memory: int | None = None
@@ -71,15 +83,18 @@ class Confinement(Struct, frozen=True, kw_only=True):
         return (sys.executable, "-I", "-S", str(LAUNCHER), said, *user, program, *argv[1:])
 
     def check_environment(self, given: Mapping[str, str]) -> None:
-        """Raise `Invalid` for a variable that would turn an allowed program into another."""
+        """Raise `Invalid` for a variable that is not known to leave an allowed program what it is."""
         if not self.allow:
             return
-        turning = next((name for name in given if TURNING.fullmatch(name)), None)
-        if turning is not None:
-            raise Invalid(
-                "may not be set where only some programs may run: it could make them run others",
-                field=f"payload.env.{turning}",
-            )
+        for name, value in given.items():
+            if not _is_listed(name, self.env):
+                raise Invalid(
+                    "may not be set where only some programs may run: it could make them run others; "
+                    "shell.env of the worker names what may be set",
+                    field=f"payload.env.{name[:100]}",
+                )
+            if _LOCALE.fullmatch(name) and _LOCALE_VALUE.fullmatch(value) is None:
+                raise Invalid("must be the name of a locale or zone", field=f"payload.env.{name}")
 
     def own_environment(self, folder: Path) -> dict[str, str]:
         """Return the variables that tell a program whose it is, if it runs as somebody else."""
@@ -105,6 +120,24 @@ class Confinement(Struct, frozen=True, kw_only=True):
 
 
 NO_WALLS: Final = Confinement()
+
+
+def check_variables(patterns: tuple[str, ...], *, field: str) -> tuple[str, ...]:
+    """Return the variables that tasks may set, or raise `Invalid` for one that would let them run anything."""
+    for pattern in patterns:
+        plain = pattern.removesuffix("*")
+        if _PLAIN_NAME.fullmatch(plain) is None:
+            raise Invalid(f"{pattern!r} must be letters, digits and _, with a * at the end at most", field=field)
+        if TURNING.fullmatch(plain):
+            raise Invalid(f"{pattern} cannot be allowed: it can make a program run others", field=field)
+    return patterns
+
+
+def _is_listed(name: str, more: tuple[str, ...]) -> bool:
+    """Tell whether a variable may be set: one of the list, with a plain name, that turns no program into another."""
+    if _PLAIN_NAME.fullmatch(name) is None or TURNING.fullmatch(name):
+        return False
+    return any(name == entry or (entry[-1] == "*" and name.startswith(entry[:-1])) for entry in (*HARMLESS, *more))
 
 
 def user_named(name: str, *, field: str) -> User:

@@ -25,6 +25,12 @@ class Order(Struct, frozen=True, kw_only=True):
     payload: bytes
 
 
+class Hidden(Struct, frozen=True):
+    """The variables of the worker that the child is told here: its environment can be read by others."""
+
+    variables: dict[str, str]
+
+
 class File(Struct, frozen=True, tag="file"):
     """The function has made an artifact."""
 
@@ -50,11 +56,12 @@ class Ended(Struct, frozen=True, tag="ended"):
 Reply = File | Advanced | Ended
 
 _encode: Final = msgspec.msgpack.Encoder().encode
+decode_hidden: Final[Callable[[bytes], Hidden]] = msgspec.msgpack.Decoder(Hidden).decode
 decode_order: Final[Callable[[bytes], Order]] = msgspec.msgpack.Decoder(Order).decode
 decode_reply: Final[Callable[[bytes], Reply]] = msgspec.msgpack.Decoder(Reply).decode
 
 
-def frame(message: Order | Reply) -> bytes:
+def frame(message: Hidden | Order | Reply) -> bytes:
     """Return a message as it travels."""
     body = _encode(message)
     return len(body).to_bytes(HEADER, "big") + body

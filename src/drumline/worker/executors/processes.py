@@ -18,10 +18,11 @@ from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, S
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Snooze
 from drumline.worker.executors.executor import Call
-from drumline.worker.executors.frames import HEADER, Advanced, Ended, Order, decode_reply, frame
+from drumline.worker.executors.frames import HEADER, Advanced, Ended, Hidden, Order, decode_reply, frame
 from drumline.worker.executors.programs import KILL_SECONDS, describe_exit, end_group
 from drumline.worker.failures import Failure, failure, refusal
 from drumline.worker.guardian import Guardian
+from drumline.worker.hidden_environment import split_environment
 from drumline.worker.logs import AttemptLog
 
 _decode_outcome: Final[Callable[[bytes], Outcome]] = msgspec.json.Decoder(Outcome).decode
@@ -85,6 +86,7 @@ class Child:
     @classmethod
     async def start(cls, guardian: Guardian) -> "Child":
         """Start a child process."""
+        shown, hidden = split_environment(os.environ)
         ours, theirs = socket.socketpair()
         output, their_output = os.pipe()
         try:
@@ -94,6 +96,7 @@ class Child:
                 stdout=their_output,
                 stderr=their_output,
                 pass_fds=(theirs.fileno(),),
+                env=shown,
                 start_new_session=True,
             )
         except BaseException:
@@ -108,6 +111,7 @@ class Child:
         child = cls(process, guardian, output)
         asyncio.get_running_loop().add_reader(output, child.read_output)
         child._reader, child._writer = await asyncio.open_connection(sock=ours)
+        child._writer.write(frame(Hidden(hidden)))
         return child
 
     @property
