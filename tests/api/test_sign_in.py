@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import httpx
@@ -444,3 +445,15 @@ async def test_servers_may_be_of_different_versions(engine: Engine) -> None:
     text = engine.access.sign_ins.seal.seal("sign-in", Newer(**fields, mood="good"))
 
     assert engine.access.sign_ins.read(text).id == fields["id"]
+
+
+@pytest.mark.parametrize("size", [10_000, 60_000])
+async def test_an_unknown_field_of_any_length_is_refused_at_once(stranger: httpx.AsyncClient, size: int) -> None:
+    name = (" - at `" * (size // 7)) + "\n"
+    began = process_time()
+
+    reply = await stranger.post("/api/v1/sign-in", json={name: 1})
+
+    assert process_time() - began < 1
+    assert reply.status_code == 422
+    assert len(reply.content) < 5000

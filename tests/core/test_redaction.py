@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from drumline.core.errors import Invalid
 from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
+from tests.harness.cost import within
 
 
 def raw(value: Any) -> Raw:
@@ -68,3 +69,13 @@ def test_what_was_never_there_cannot_come_back() -> None:
         DEFAULT_REDACTION.restored(raw({"a": {"password": REDACTED}}), raw({"a": {}}))
 
     assert refused.value.field == "payload.a.password"
+
+
+def test_a_long_name_above_many_values_is_not_copied_when_they_are_restored() -> None:
+    name = "n" * 400_000
+    shown = Raw(json.dumps({name: [0] * 100_000 + [{"password": REDACTED}]}).encode())
+    original = Raw(json.dumps({name: [0] * 100_000 + [{"password": "x"}]}).encode())
+
+    restored = within(3, lambda: DEFAULT_REDACTION.restored(shown, original))
+
+    assert json.loads(bytes(restored)) == json.loads(bytes(original))

@@ -9,6 +9,7 @@ from drumline.core.codec import decode, encode
 from drumline.core.errors import Invalid
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.references import Reference, fill_in, find_references, parse_reference
+from tests.harness.cost import within
 
 RESULTS = {"extract": Raw(encode({"rows": [{"id": 7}, {"id": 8}], "name": None}))}
 
@@ -103,3 +104,15 @@ def test_a_reference_that_can_never_be_filled_in_is_refused(text: str) -> None:
         find_references({"x": {"$result": text}}, ("extract",))
 
     assert caught.value.field == "payload"
+
+
+@pytest.mark.parametrize("text", ["z." * 150_000, "z" + "[0]" * 100_000, "." * 300_000, "[" * 300_000])
+def test_a_reference_without_end_is_refused_at_once(text: str) -> None:
+    with pytest.raises(Invalid, match="characters"):
+        within(0.2, lambda: find_references({"$result": text}, ["z"]))
+
+
+def test_thousands_of_long_references_cost_time_in_proportion_to_their_length() -> None:
+    texts = [{"$result": "z." * 495 + str(number)} for number in range(1000)]
+
+    assert len(within(2, lambda: find_references(texts, ["z"]))) == 1000

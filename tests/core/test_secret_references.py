@@ -11,6 +11,7 @@ from drumline.core.limits import DEFAULT_LIMITS
 from drumline.core.references import fill_in
 from drumline.core.secret import check_secret_name, check_secret_value
 from drumline.core.secret_references import fill_in_secrets, find_secrets
+from tests.harness.cost import within
 
 
 def filled(payload: Any, **values: str) -> Any:
@@ -89,3 +90,24 @@ def test_a_value_that_cannot_be_kept_is_refused_without_a_word_of_it(value: str)
         check_secret_value(value)
 
     assert not value or value not in str(refused.value)
+
+
+def test_a_long_name_above_many_values_is_not_copied_for_each_of_them() -> None:
+    payload = {"n" * 400_000: [[], {"$secret": "one"}, *({} for _ in range(100_000)), {"$secret": 7}]}
+
+    with pytest.raises(Invalid) as refused:
+        within(3, lambda: find_secrets(payload))
+
+    assert len(refused.value.field or "") < 500
+
+
+def test_a_payload_refers_to_as_many_secrets_as_there_may_be() -> None:
+    with pytest.raises(Invalid, match="more than 1,000 secrets"):
+        find_secrets([{"$secret": f"s{number}"} for number in range(1001)])
+
+
+def test_a_small_payload_cannot_ask_for_a_large_secret_without_end() -> None:
+    payload = json.dumps([{"$secret": "one"}] * 10_000).encode()
+
+    with pytest.raises(Invalid, match="with the secrets in it"):
+        fill_in_secrets(payload, {"one": "x" * 60_000})

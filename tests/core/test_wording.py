@@ -1,5 +1,6 @@
 """What does not fit is told in words that name the field and say what would fit."""
 
+import json
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -9,6 +10,7 @@ from msgspec import Meta, Struct
 from drumline.core.codec import decode
 from drumline.core.errors import Invalid
 from drumline.core.state import Status
+from tests.harness.cost import within
 
 
 class Inner(Struct, forbid_unknown_fields=True):
@@ -51,3 +53,14 @@ def test_what_does_not_fit_is_told_in_words(written: str, told: str) -> None:
         decode(written, Outer)
 
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize("piece", [" - at `", "unknown field `", "`", "'", "[a", ".a", "\n", "Expected `", "a | "])
+@pytest.mark.parametrize("form", ['{{"name": "x", {0}: 1}}', '{{"name": "x", "statuses": [{0}]}}'])
+def test_long_texts_of_a_caller_cost_little_and_are_cut(piece: str, form: str) -> None:
+    written = form.format(json.dumps(piece * 100_000 + "\n"))
+
+    with pytest.raises(Invalid) as caught:
+        within(0.5, lambda: decode(written, Outer))
+
+    assert len(str(caught.value)) < 2000

@@ -2,9 +2,10 @@
 
 from drumline.api.notes import given, line
 from drumline.api.schema import Schema
-from drumline.core.accept_job import LONGEST_KEY, MOST_JOBS_NEEDED
+from drumline.core.accept_job import MOST_JOBS_NEEDED
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG
+from drumline.core.references import LONGEST_KEY
 from drumline.core.retry import MOST_RETRIES
 
 LONGEST_REASON = 500

@@ -54,7 +54,7 @@ class _Walk:
             self.path.append("" if token == b"{" else 0)
             self._awaits_key = token == b"{"
         elif token in b"}]":
-            self.path = self.path[:-1]
+            del self.path[-1:]
             self._awaits_key = False
         elif token == b",":
             self._next_item()

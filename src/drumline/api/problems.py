@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from drumline.core.codec import cut
 from drumline.core.errors import DrumlineError, Invalid, Overloaded
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -38,6 +39,10 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
         "unavailable": (503, "A part of the system is away"),
     }
 )
+
+LONGEST_FIELD: Final = 500
+LONGEST_DETAIL: Final = 2000
+"""Half of the characters that a problem has at most of a field's path, and of what is wrong with it."""
 
 _EXTRA: Final[Mapping[str, Headers]] = MappingProxyType(
     {
@@ -74,14 +79,17 @@ def to_problem(error: DrumlineError, *, request_id: str | UnsetType = UNSET) -> 
     """Return the problem that tells a caller of `error`."""
     code = _known_code(error)
     status, title = PROBLEMS[code]
-    detail = f"{error.field}: {error.message}" if error.field and isinstance(error, Invalid) else error.message
+    # What a caller made up stands in both; a caller gets back no more of it than a person reads.
+    field = None if error.field is None else cut(error.field, LONGEST_FIELD)
+    message = cut(error.message, LONGEST_DETAIL)
+    detail = f"{field}: {message}" if field and isinstance(error, Invalid) else message
     return Problem(
         type=f"/errors/{code}",
         title=title,
         status=status,
         code=code,
         detail=detail,
-        field=error.field,
+        field=field,
         request_id=request_id,
     )
 

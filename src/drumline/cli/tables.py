@@ -13,7 +13,7 @@ from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 
 GAP = "  "
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_BREAKS = re.compile(r" *[\r\n\t][ \r\n\t]*")
+_BREAKS = re.compile(r"(?<! ) *+[\r\n\t][ \r\n\t]*")
 
 
 class Column(NamedTuple):

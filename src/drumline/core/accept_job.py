@@ -14,7 +14,7 @@ from drumline.core.ids import JobId, TaskId, parse_job_id
 from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
-from drumline.core.references import LITERAL_MARK, MARK, SECRET_MARK, fill_in, find_references
+from drumline.core.references import LITERAL_MARK, LONGEST_KEY, MARK, SECRET_MARK, fill_in, find_references
 from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
 from drumline.core.task import (
     DEFAULT_TENANT,
@@ -27,7 +27,6 @@ from drumline.core.task import (
     options_of,
 )
 
-LONGEST_KEY: Final = 128
 MOST_JOBS_NEEDED: Final = 100
 SHELL: Final = "shell"
 """The name of the tasks that `command` is short for."""

@@ -4,10 +4,8 @@ A role is a set of permissions; a key's scopes narrow it, and so do the task nam
 widens it. Which operation needs which permission stands in `rules.py`.
 """
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -15,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from drumline.core.errors import Forbidden
+from drumline.core.globs import globs_of
 from drumline.core.rate import Rate
 from drumline.core.task import DEFAULT_TENANT
 
@@ -191,7 +190,7 @@ class Caller(Struct, frozen=True):
 
 def is_any(patterns: tuple[str, ...], text: str) -> bool:
     """Tell whether a text is one of some patterns, in which `*` stands for anything."""
-    return _compiled(patterns).fullmatch(text) is not None
+    return globs_of(patterns).match(text)
 
 
 def are_within(patterns: tuple[str, ...], wider: tuple[str, ...]) -> bool:
@@ -200,12 +199,6 @@ def are_within(patterns: tuple[str, ...], wider: tuple[str, ...]) -> bool:
     A star can be covered only by a star, so a pattern read as a text is matched by every pattern that is as wide.
     """
     return not wider or (bool(patterns) and all(is_any(wider, pattern) for pattern in patterns))
-
-
-@lru_cache(maxsize=1024)
-def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    each = (".*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
-    return re.compile("|".join(f"(?:{one})" for one in each), re.DOTALL)
 
 
 def _listed(patterns: tuple[str, ...]) -> str:

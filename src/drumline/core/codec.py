@@ -13,7 +13,13 @@ T = TypeVar("T")
 _ENCODER = msgspec.json.Encoder()
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
 _ANY = msgspec.json.Decoder()
-_PATH = re.compile(r" - at `(\$|key in )?(.*)`$")
+_AT = " - at `"
+_UNKNOWN = "Object contains unknown field `"
+_MISSING = "Object missing required field `"
+_LONGEST_TEXT = 500
+"""Characters that are read of the beginning and of the end of an error: in between may be what the caller sent."""
+_LONGEST_FIELD = 100
+"""Characters of a name that the caller made up, as it is told back."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _SQUARE = bytes.maketrans(b"{}", b"[]")
@@ -43,14 +49,9 @@ def explain(error: Exception, *, field: str | None = None, type: Any = None) -> 
         return Invalid("is nested too deeply", field=field or "body", code="too_deep")
     if isinstance(error, UnicodeDecodeError):
         return Invalid("is not valid UTF-8", field=field or "body", code="malformed")
-    text = str(error)
-    path = _PATH.search(text)
-    inner = path[2].removeprefix("$").removeprefix(".").replace("[...]", "") if path else ""
-    reason = _PATH.sub("", text).removeprefix("JSON is malformed: ")
-    unknown = re.search(r"unknown field `(.+?)`", text)
-    missing = re.search(r"missing required field `(.+?)`", text)
-    named = unknown or missing
-    parts = [part for part in (field, inner, named[1] if named else "") if part]
+    reason, inner = _parted(cut(str(error), _LONGEST_TEXT))
+    unknown, missing = _named(reason, _UNKNOWN), _named(reason, _MISSING)
+    parts = [part for part in (field, inner, cut(unknown or missing, _LONGEST_FIELD)) if part]
     code = "invalid" if isinstance(error, msgspec.ValidationError) else "malformed"
     if not parts and code == "malformed":
         parts = ["body"]
@@ -58,8 +59,27 @@ def explain(error: Exception, *, field: str | None = None, type: Any = None) -> 
         reason = f"is not JSON: {reason[:1].lower()}{reason[1:]}"
     else:
         reason = reword(reason, choices=choices_at(type, inner))
-        reason += suggestion(unknown[1], fields_at(type, inner)) if unknown else ""
+        reason += suggestion(unknown, fields_at(type, inner)) if unknown else ""
     return Invalid(reason, field=_joined(parts), code=code)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text; of one that is longer than twice `most`, the first and the last so many characters."""
+    return text if len(text) <= 2 * most else f"{text[:most]} … {text[-most:]}"
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Return an error without the place that it ends with, and that place as a path inside the value."""
+    reason, at, place = text.rpartition(_AT)
+    if not at or not place.endswith("`"):
+        return text.removeprefix("JSON is malformed: "), ""
+    path = place[:-1].removeprefix("key in ").removeprefix("$").removeprefix(".").replace("[...]", "")
+    return reason.removeprefix("JSON is malformed: "), path
+
+
+def _named(reason: str, phrase: str) -> str:
+    """Return the name at the end of a reason that begins with a phrase, or nothing."""
+    return reason[len(phrase) : -1] if reason.startswith(phrase) and reason.endswith("`") else ""
 
 
 def _joined(parts: list[str]) -> str | None:

@@ -9,7 +9,7 @@ from drumline.core.errors import Invalid
 LONGEST = timedelta(days=366 * 100)
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[wdhms])")
+_PART = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)(ms|[wdhms])")
 _PLAIN = re.compile(rf"(?:{_PART.pattern})+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _ISO = re.compile(

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from drumline.core.access import EVERY_TENANT, Role
 from drumline.core.errors import Forbidden, Invalid
+from drumline.core.globs import globs_of
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tenant import check_tenant
 
@@ -134,8 +135,8 @@ def _fits(rule: RoleRule, claims: Claims) -> bool:
     # An address that nobody has verified is whatever its owner typed.
     if rule.claim == "email" and claims.get("email_verified") not in {True, "true"}:
         return False
-    pattern = ".*".join(map(re.escape, rule.value.split("*")))
-    return any(re.fullmatch(pattern, value, re.DOTALL) for value in values_of(claim_of(claims, rule.claim)))
+    allowed = globs_of((rule.value,))
+    return any(map(allowed.match, values_of(claim_of(claims, rule.claim))))
 
 
 def _tenant_of(provider: Provider, rule: RoleRule, claims: Claims) -> str | None:

@@ -7,7 +7,6 @@ so does what the worker gets.
 Somebody who edits what they were shown sends `[redacted]` back: it stands for what was there.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,6 +14,8 @@ from msgspec import Raw
 
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Invalid
+from drumline.core.globs import Globs
+from drumline.core.json_place import JsonPlace
 from drumline.core.references import SECRET
 
 REDACTED: Final = "[redacted]"
@@ -35,7 +36,9 @@ DEFAULT_FIELDS: Final = (
 )
 """Patterns of names, in which `*` stands for anything."""
 MOST_KNOWN: Final = 10_000
-"""Names whose answer is remembered: programs use the same few over and over."""
+"""Names whose answer is cached: programs use the same few over and over."""
+LONGEST_KNOWN: Final = 64
+"""Characters of the longest name whose answer is cached, so that the cache takes no more than some megabytes."""
 
 _SEPARATORS: Final = str.maketrans("", "", "-_")
 
@@ -44,18 +47,17 @@ class Redaction:
     """Some rules, ready to be used."""
 
     def __init__(self, fields: Sequence[str] = DEFAULT_FIELDS) -> None:
-        each = (".*".join(map(re.escape, _plain(field).split("*"))) for field in fields)
-        self._pattern = re.compile("|".join(f"(?:{one})" for one in each), re.DOTALL) if fields else None
+        self._globs = Globs(map(_plain, fields)) if fields else None
         self._known: dict[str, bool] = {}
 
     def hides(self, name: str) -> bool:
         """Tell whether what stands under a name is not shown."""
-        if self._pattern is None:
+        if self._globs is None:
             return False
         known = self._known.get(name)
         if known is None:
-            known = self._pattern.fullmatch(_plain(name)) is not None
-            if len(self._known) < MOST_KNOWN:
+            known = self._globs.match(_plain(name))
+            if len(name) <= LONGEST_KNOWN and len(self._known) < MOST_KNOWN:
                 self._known[name] = known
         return known
 
@@ -72,7 +74,7 @@ class Redaction:
 
     def payload(self, payload: Raw) -> Raw:
         """Return a payload as it is shown; one with nothing to hide comes back as it was."""
-        if self._pattern is None:
+        if self._globs is None:
             return payload
         before = decode(bytes(payload), object)
         after = self.value(before)
@@ -80,17 +82,18 @@ class Redaction:
 
     def restored(self, payload: Raw, original: Raw) -> Raw:
         """Return a payload that somebody has edited, with what they were not shown; `Invalid` if it was never there."""
-        if self._pattern is None or REDACTED.encode() not in bytes(payload):
+        if self._globs is None or REDACTED.encode() not in bytes(payload):
             return payload
-        after = self._restored(decode(bytes(payload), object), decode(bytes(original), object), "payload")
+        place = JsonPlace("payload")
+        after = self._restored(decode(bytes(payload), object), decode(bytes(original), object), place)
         return Raw(encode(after))
 
-    def _restored(self, value: Any, original: Any, field: str) -> Any:
+    def _restored(self, value: Any, original: Any, place: JsonPlace) -> Any:
         if isinstance(value, list):
             others = original if isinstance(original, list) else []
             return [
-                self._restored(each, others[place] if place < len(others) else None, f"{field}[{place}]")
-                for place, each in enumerate(value)
+                self._restored(each, others[number] if number < len(others) else None, place / number)
+                for number, each in enumerate(value)
             ]
         if not isinstance(value, dict):
             return value
@@ -99,10 +102,10 @@ class Redaction:
         for name, each in value.items():
             if each == REDACTED and self.hides(name):
                 if name not in known:
-                    raise Invalid(f"is {REDACTED}, and there is nothing it could stand for", field=f"{field}.{name}")
+                    raise Invalid(f"is {REDACTED}, and there is nothing it could stand for", field=str(place / name))
                 restored[name] = known[name]
             else:
-                restored[name] = self._restored(each, known.get(name), f"{field}.{name}")
+                restored[name] = self._restored(each, known.get(name), place / name)
         return restored
 
 

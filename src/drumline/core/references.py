@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from msgspec import Raw, Struct
 
-from drumline.core.codec import check_json, decode, encode
+from drumline.core.codec import check_json, cut, decode, encode
 from drumline.core.errors import Invalid
 from drumline.core.limits import Limits
 
@@ -30,6 +30,11 @@ LITERAL_MARK: Final = b'"$literal"'
 SECRET: Final = "$secret"  # noqa: S105 - a word, not one of them
 SECRET_MARK: Final = b'"$secret"'
 """In every payload that has a secret: `core/secret_references.py`."""
+
+LONGEST_REFERENCE: Final = 1000
+"""Characters of a reference."""
+LONGEST_KEY: Final = 128
+"""Characters of the key of a task in its job."""
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d{1,9})\]")
 
@@ -46,8 +51,12 @@ class Reference(Struct, frozen=True):
 
 def parse_reference(text: str, parents: Container[str]) -> Reference:
     """Return what a text refers to, or raise `Invalid`."""
+    if len(text) > LONGEST_REFERENCE:
+        shown = cut(text, 20)
+        raise Invalid(f"{RESULT} {shown!r} has more than {LONGEST_REFERENCE:,} characters", field="payload")
     # A key ends where the text does or a step begins. A fan-in has thousands of references to as many parents.
-    ends = [len(text), *(place for place in range(len(text) - 1, 0, -1) if text[place] in ".[")]
+    last = min(len(text), LONGEST_KEY)
+    ends = [place for place in range(last, 0, -1) if place == len(text) or text[place] in ".["]
     parent = next((text[:end] for end in ends if text[:end] in parents), None)
     if parent is None:
         raise Invalid(f"{RESULT} {text!r} does not begin with one of the task's needs", field="payload")

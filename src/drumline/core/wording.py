@@ -21,11 +21,13 @@ _KINDS: Final = {
     "decimal": "a decimal number",
     "timedelta": "a duration such as PT1H30M",
 }
+_LONGEST_WORD: Final = 100
+"""Characters of a word that may be a mistyped one."""
 _GOT: Final = {"float": "a number with a fraction"}
 _BOUNDS: Final = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _PHRASES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
-    (re.compile(r"Object missing required field .*"), lambda _: "is required"),
-    (re.compile(r"Object contains unknown field .*"), lambda _: "is not a known field"),
+    (re.compile(r"Object missing required field .*", re.DOTALL), lambda _: "is required"),
+    (re.compile(r"Object contains unknown field .*", re.DOTALL), lambda _: "is not a known field"),
     (re.compile(r"Invalid RFC3339 encoded datetime"), lambda _: f"must be {_KINDS['datetime']}"),
     (re.compile(r"Invalid RFC3339 encoded date"), lambda _: f"must be {_KINDS['date']}"),
     (re.compile(r"Invalid ISO8601 duration"), lambda _: f"must be {_KINDS['timedelta']}"),
@@ -47,7 +49,7 @@ _PHRASES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ..
         lambda found: f"must be {_kinds(found[1])}, not {_GOT.get(found[2]) or _kinds(found[2])}",
     ),
 )
-_ENUM: Final = re.compile(r"Invalid enum value '?(.*?)'?")
+_ENUM: Final = re.compile(r"Invalid enum value '?(.*?)'?", re.DOTALL)
 
 
 def reword(reason: str, *, choices: tuple[str, ...] = ()) -> str:
@@ -61,6 +63,8 @@ def reword(reason: str, *, choices: tuple[str, ...] = ()) -> str:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean …?` if there is something near to suggest."""
+    if len(word) > _LONGEST_WORD:
+        return ""
     near = get_close_matches(word, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -90,7 +94,7 @@ def _not_among(value: str, choices: tuple[str, ...]) -> str:
 
 def _types_at(type: Any, path: str) -> list[Any]:
     types = _plain(type)
-    for step in re.findall(r"\[[^]]*\]|[^.[\]]+", path):
+    for step in re.findall(r"\[[^][]*\]|[^.[\]]+", path):
         types = [inner for one in types for found in _inside(one, step) for inner in _plain(found)]
     return types
 

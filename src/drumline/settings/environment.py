@@ -13,7 +13,9 @@ CONFIG_VARIABLE: Final = "DRUMLINE_CONFIG"
 COMMON_NAMES: Final = {"DATABASE_URL": "store_url", "REDIS_URL": "queue_url"}
 """Variables that platforms set by themselves; the ones with our own prefix win over them."""
 
-_OUTSIDE = re.compile(r"DRUMLINE_(TEST|BENCH)_\w+|\w+_SERVICE_(HOST|PORT)(_\w+)?|\w+_PORT_\d+_(TCP|UDP)(_\w+)?")
+_OUTSIDE = re.compile(
+    r"(?=\w+\Z)(?:DRUMLINE_(TEST|BENCH)_\w+|\w+_SERVICE_(HOST|PORT)(_\w+)?|\w+_PORT_\d+_(TCP|UDP)(_\w+)?)"
+)
 _SERVICE_LINK = re.compile(r"(tcp|udp)://")
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from drumline.core.errors import Conflict, DrumlineError, Fenced, NotFound
+from drumline.core.errors import Conflict, DrumlineError, Fenced, Invalid, NotFound
 from drumline.core.masking import CURRENT_MASK, Mask
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from drumline.core.secret_references import fill_in_secrets
@@ -31,7 +31,11 @@ async def fill_in_call(call: Call, gateway: Gateway, link: Link) -> None:
     if values:
         call.mask = call.log.mask = Mask(values.values())
         CURRENT_MASK.set(call.mask)
-    call.task = replace(call.task, payload=fill_in_secrets(bytes(call.task.payload), values))
+    try:
+        payload = fill_in_secrets(bytes(call.task.payload), values)
+    except Invalid as error:
+        raise failure("InputError", str(error), permanent=True) from error
+    call.task = replace(call.task, payload=payload)
 
 
 def masked_outcome(outcome: Outcome, mask: Mask) -> Outcome:
