@@ -60,8 +60,7 @@ async def test_of_many_changes_at_once_one_is_made(make_store: MakeStore, clock:
 
 
 async def test_old_versions_leave(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("postgres", "sqlite"):
-        monkeypatch.setattr(f"drumline.backends.{room}.runtime_config.MOST_VERSIONS", 3)
+    monkeypatch.setattr("drumline.stores.parts.runtime_config.MOST_VERSIONS", 3)
     for after in range(5):
         await store.put_runtime_config({"tasks.retries": after}, after=after, by="ada")
 

@@ -10,10 +10,11 @@ import structlog
 
 from drumline.backends.postgres import PostgresStore
 from drumline.backends.postgres.connection import Connection
-from drumline.backends.postgres.database import DEFAULT_BUDGET, Database, Line
+from drumline.backends.postgres.database import DEFAULT_BUDGET, Database
 from drumline.core.errors import NotFound, Unavailable
 from drumline.core.task import accept
 from drumline.ports.changed import Changed
+from drumline.stores.driver import Line
 from tests.factories import new_id, open_session, request, submit
 from tests.harness.pgbouncer import PgBouncer
 from tests.postgres.conftest import LIMITED

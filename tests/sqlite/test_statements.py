@@ -9,6 +9,7 @@ import pytest
 import drumline.backends.sqlite as package
 from drumline.backends.sql_files import migrations
 from drumline.backends.sqlite.statements import SQL
+from drumline.stores.statements import SQLITE_FUNCTIONS, SqliteStatement, shared
 
 FOLDER = Path(package.__file__).parent
 
@@ -19,6 +20,37 @@ def test_every_statement_is_used_and_every_used_one_exists() -> None:
     used = set(re.findall(r'(?:SQL\[|rows_of\([^"]*|_rows\(\s*|_change\(\s*)"([a-z_]+)"', source))
 
     assert used == set(SQL)
+
+
+def test_every_shared_statement_compiles_on_sqlite(connection: sqlite3.Connection) -> None:
+    for name, (count, function) in SQLITE_FUNCTIONS.items():
+        connection.create_function(name, count, function, deterministic=True)
+
+    for name in shared("sqlite"):
+        statement = SqliteStatement(name, shared("sqlite")[name])
+        given = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z]\w*)", statement.text), "[]")
+        connection.execute(f"EXPLAIN {statement.text}", given)
+
+    connection.close()
+
+
+def test_lists_side_by_side_become_rows() -> None:
+    statement = SqliteStatement(
+        "x",
+        "UPDATE drumline.t AS t SET a = given.a FROM unnest(:ids::uuid [], :blobs::bytea []) AS given (id, a)\n"
+        "WHERE t.id = given.id AND t.b = any(:names::text []) RETURNING id",
+    )
+
+    given = statement.arguments({"ids": ["1", "2"], "blobs": [b"\x01", b"\xff"], "names": ("n",)})
+
+    assert sorted(given.values()) == ['["n"]', '[["1","01"],["2","ff"]]']
+    assert "unhex(json_extract(value, '$[1]')) AS a" in statement.text
+    assert not statement.is_read
+
+
+def test_a_wrong_parameter_of_a_shared_statement_is_named() -> None:
+    with pytest.raises(TypeError, match="b, c"):
+        SqliteStatement("x", "SELECT :a, :b").arguments({"a": 1, "c": 2})
 
 
 def test_every_statement_says_on_top_what_it_does() -> None:

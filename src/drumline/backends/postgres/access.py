@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 
 from drumline.backends.postgres.cursors import Cursors, Floor
-from drumline.backends.postgres.database import Database, Line, Transaction
+from drumline.backends.postgres.database import Database
 from drumline.backends.postgres.lanes import Lanes
 from drumline.core.clock import Clock, Instant
-from drumline.core.codec import encode
-from drumline.core.event import Fact
 from drumline.core.ids import TaskId
+from drumline.stores.driver import Line, Part
 
 
-class Access:
+class Access(Part):
     """The ground that the parts of the store stand on."""
+
+    _database: Database
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
         self._database = database
@@ -47,15 +48,6 @@ class Access:
             return frozenset(tasks)
         rows = await self._database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
         return frozenset(TaskId(str(task)) for (task,) in rows)
-
-
-async def tell_facts(transaction: Transaction, facts: Sequence[Fact], *, now: Instant | None) -> None:
-    """Write changes of anything but tasks into the outbox, in the transaction that makes them.
-
-    Call it after the rows that changed are written or locked: only then do facts about one subject keep their order.
-    """
-    if facts:
-        await transaction.fetch("insert_facts", facts=encode(facts).decode(), now=now)
 
 
 def column(name: str, values: Sequence[object]) -> dict[str, object]:

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from drumline.backends.bulk_rows import Item, bulk_view
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.controlling import Answer, Doing
 from drumline.backends.postgres.controlling_jobs import Stand
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.editing import Editing
 from drumline.core.bulk import (
     REFUSED,
@@ -28,6 +27,7 @@ from drumline.core.task import Lane
 from drumline.ports.bulk import Advanced, Survey, bulk_fact, refusal, stale, too_many
 from drumline.ports.dead_letters import DeadLetterFilter
 from drumline.ports.store import Change, Changed
+from drumline.stores.driver import Line, tell_facts
 
 PRUNED_AT_ONCE: Final = 10
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.limiting import Limiting, write_slots
 from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
@@ -21,6 +21,7 @@ from drumline.core.priority import score
 from drumline.core.state import Act
 from drumline.core.task import DEFAULT_OPTIONS, ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
+from drumline.stores.driver import Line
 
 Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
 """What a request can run: queues, names, tenant."""

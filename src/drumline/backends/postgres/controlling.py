@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.controlling_jobs import ControllingJobs, Stand
 from drumline.backends.postgres.cursors import Place
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.endings import Ending, record
 from drumline.core.clock import Instant
@@ -21,6 +20,7 @@ from drumline.core.state import Act, State, step
 from drumline.core.task import Lane
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Change, Changed, Hint
+from drumline.stores.driver import Line, tell_facts
 
 Answer = Changed | NotFound | Conflict
 

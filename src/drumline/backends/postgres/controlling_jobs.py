@@ -15,9 +15,8 @@ from drumline.backends.job_rows import (
     pending_jobs,
     retried,
 )
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.acts import NUMBER_OF
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.endings import Ending, record
 from drumline.backends.postgres.following import lock_jobs, moved_by
@@ -32,6 +31,7 @@ from drumline.core.state import Act, State, step
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.jobs import ChangedJob
 from drumline.ports.store import Changed
+from drumline.stores.driver import Line, tell_facts
 
 Answer = ChangedJob | NotFound | Conflict
 Jobs = Mapping[str, JobRow]

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from drumline.backends.postgres.database import Line
 from drumline.backends.postgres.listing import Listing
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.state import Status
 from drumline.ports.counting import Count
 from drumline.ports.store import TaskFilter
+from drumline.stores.driver import Line
 
 ENDS: Final = (Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED)
 

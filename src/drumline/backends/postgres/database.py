@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from enum import StrEnum
 from time import monotonic
 from typing import Any, Final, TypeVar
 
@@ -25,24 +24,9 @@ from drumline.backends.postgres.failures import CLASHED, LOST, address_of, trans
 from drumline.backends.postgres.wall import Wall
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
+from drumline.stores.driver import Line
 
 T = TypeVar("T")
-
-
-class Line(StrEnum):
-    """Kinds of work that must not wait for one another: each has connections of its own."""
-
-    __hash__ = str.__hash__  # an enumeration's own is written in Python
-
-    SUBMIT = "submit"
-    CLAIM = "claim"
-    SETTLE = "settle"  # and beats: a slow claim must not let a lease run out
-    FIRE = "fire"  # schedules, which people set their watches by
-    DESK = "desk"  # what people ask and do, logs and files
-    EVENTS = "events"  # the log of what changed: long pages for those who pass it on
-    SWEEP = "sweep"  # what the queue is made whole from, read off the index as by claims
-    PRUNE = "prune"  # deletes by the thousand, planned like claims: nothing is found but by its key
-    BROAD = "broad"  # what looks at much: reap, counts, lists
 
 
 class Budget(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from drumline.backends.notification_rows import (
     mail_turn,
     subscription_of,
 )
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.outbox import Outbox
 from drumline.backends.postgres.outputs import storable
 from drumline.core.clock import Instant
@@ -32,6 +32,7 @@ from drumline.ports.notifications import (
     Span,
     WebhookClaim,
 )
+from drumline.stores.driver import Line
 
 
 class CursorLost(Exception):

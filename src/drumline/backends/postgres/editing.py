@@ -2,7 +2,6 @@
 
 from msgspec import Raw
 
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.controlling import Changes, Controlling, Doing
 from drumline.backends.postgres.controlling_jobs import Stand
 from drumline.backends.postgres.database import Transaction
@@ -12,6 +11,7 @@ from drumline.core.ids import TaskId
 from drumline.ports.dead_letters import edited
 from drumline.ports.hint import Effects
 from drumline.ports.store import Changed
+from drumline.stores.driver import tell_facts
 
 
 class Editing(Controlling, DeadLetters):

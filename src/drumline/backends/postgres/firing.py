@@ -5,9 +5,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.controlling import Controlling
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.following import lock_jobs
 from drumline.backends.postgres.schedules import Schedules, locked_views
 from drumline.backends.postgres.submitting import Entries, Submitting
@@ -37,6 +36,7 @@ from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
+from drumline.stores.driver import Line, tell_facts
 
 
 class Firing(Schedules, Submitting, SubmittingJobs, Controlling):

@@ -13,7 +13,7 @@ from drumline.backends.flow_rows import (
     limited_lanes,
     since_of,
 )
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.limiting import Limiting, key_numbers, keys_of, read_limits, slot_uses, write_slots
 from drumline.core.clock import Instant
 from drumline.core.errors import NotFound
@@ -22,6 +22,7 @@ from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane, decode_options
 from drumline.ports.hint import Hint
+from drumline.stores.driver import Line
 
 
 class Flow(Limiting):

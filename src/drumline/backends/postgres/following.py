@@ -15,7 +15,7 @@ from drumline.backends.job_rows import (
     jobs_changed,
     tally_of,
 )
-from drumline.backends.postgres.access import Access, tell_facts
+from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Transaction
@@ -27,6 +27,7 @@ from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
+from drumline.stores.driver import tell_facts
 
 BELOW_ALL: Final = "00000000-0000-0000-0000-000000000000"
 

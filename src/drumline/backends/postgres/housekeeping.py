@@ -4,11 +4,12 @@ from typing import Final
 
 from drumline.backends.events import UNREAD_LOOKED_AT, Trail, prunable_before
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.dead_letters import drop_dead_letters
 from drumline.backends.postgres.migrating import migrate
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId, id_above
+from drumline.stores.driver import Line
 
 BELOW_ALL: Final = TaskId("00000000-0000-0000-0000-000000000000")
 

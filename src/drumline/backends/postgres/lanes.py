@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drumline.backends.postgres.connection import Rows
-from drumline.backends.postgres.database import Database, Line
+from drumline.backends.postgres.database import Database
 from drumline.core.task import Lane
+from drumline.stores.driver import Line
 
 
 class Lanes:

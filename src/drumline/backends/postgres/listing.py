@@ -2,13 +2,13 @@
 
 from typing import Any, Final
 
-from drumline.backends.postgres.database import Line
 from drumline.backends.postgres.querying import Querying
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.state import LIVE, State, Status, states_of
 from drumline.core.task import TaskView
 from drumline.ports.store import TaskFilter
+from drumline.stores.driver import Line
 
 ABOVE_ALL: Final = TaskId("ffffffff-ffff-ffff-ffff-ffffffffffff")
 LEAST_AT_ONCE: Final = 200

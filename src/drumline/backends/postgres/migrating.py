@@ -6,10 +6,11 @@ from typing import Final
 import structlog
 
 from drumline.backends.postgres.connection import Rows
-from drumline.backends.postgres.database import Database, Line, Transaction
+from drumline.backends.postgres.database import Database, Transaction
 from drumline.backends.postgres.wall import ADVICE
 from drumline.backends.sql_files import migrations
 from drumline.core.errors import Conflict
+from drumline.stores.driver import Line
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -11,11 +11,12 @@ import asyncpg
 
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.postgres.connection import Connection, connect_direct
-from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database, Line
+from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.backends.postgres.failures import LOST
 from drumline.core.errors import Unavailable
 from drumline.ports.queue import Handed, Leased, Woken
 from drumline.ports.store import Hint
+from drumline.stores.driver import Line
 
 CHANNEL: Final = "drumline_wake"
 LONGEST: Final = 7000

@@ -8,13 +8,13 @@ from drumline.backends.events import FAILED, LOG_CHUNKS, Known, Now, Past, Told,
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import ACT_OF
 from drumline.backends.postgres.connection import Record, Rows
-from drumline.backends.postgres.database import Line
 from drumline.core.clock import Instant
 from drumline.core.event import Event, Place
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import Lane
 from drumline.ports.outbox import CursorView, EventPage, LogSpan
+from drumline.stores.driver import Line
 
 ROWS_AT_ONCE: Final = 256
 FIRST_KNOWN: Final = 7

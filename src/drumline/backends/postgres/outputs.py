@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line
 from drumline.ports.store import Artifact, LogChunk
+from drumline.stores.driver import Line
 
 
 class Outputs(Access):

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line
 from drumline.backends.postgres.outputs import storable
 from drumline.core.ids import TaskId
 from drumline.core.progress import Progress, ProgressNote
+from drumline.stores.driver import Line
 
 
 class ProgressNotes(Access):

@@ -7,7 +7,6 @@ from msgspec import Raw
 
 from drumline.backends.attempt_rows import attempt_view, error_info
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
@@ -15,6 +14,7 @@ from drumline.core.priority import score
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView, decode_options
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView
+from drumline.stores.driver import Line
 
 
 class Querying(Access):

@@ -9,7 +9,6 @@ from msgspec import Raw
 from drumline.backends.attempt_rows import job_attempt
 from drumline.backends.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line
 from drumline.core.attempt import JobAttempt
 from drumline.core.codec import decode
 from drumline.core.errors import NotFound
@@ -19,6 +18,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.jobs import JobFilter
+from drumline.stores.driver import Line
 
 ABOVE_ALL: Final = JobId("ffffffff-ffff-ffff-ffff-ffffffffffff")
 

@@ -3,7 +3,7 @@
 from functools import partial
 
 from drumline.backends.job_rows import JobRow, job_error
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, error_text, record
 from drumline.backends.postgres.following import JobFollowing, lock_jobs, moved_by
 from drumline.core.ids import TaskId
@@ -11,6 +11,7 @@ from drumline.core.job import JobStatus
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.jobs import Rippled
+from drumline.stores.driver import Line
 
 
 class Rippling(JobFollowing):

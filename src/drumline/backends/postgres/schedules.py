@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from drumline.backends.postgres.access import Access, tell_facts
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.access import Access
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.listing import ABOVE_ALL
 from drumline.backends.schedule_rows import (
     NUMBER_OF,
@@ -22,6 +22,7 @@ from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import ScheduleId
 from drumline.core.schedule import NewSchedule, RunKind, RunView, ScheduleView
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter, Watch
+from drumline.stores.driver import Line, tell_facts
 
 AFTER_ALL: Final = LATEST + 1
 

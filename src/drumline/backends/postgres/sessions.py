@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.cursors import Place
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, Held, bury, end, is_queued, record
 from drumline.backends.postgres.following import JobFollowing
 from drumline.core.clock import Instant
@@ -19,6 +18,7 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
+from drumline.stores.driver import Line, tell_facts
 
 CLOSED_FOR_MS: Final = 24 * 3_600_000
 """How long a closed session is still shown."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.dead_letters import Death, write_dead_letters
 from drumline.backends.postgres.endings import Ending, record
 from drumline.backends.postgres.settling_jobs import (
@@ -25,6 +25,7 @@ from drumline.core.lease import Lease
 from drumline.core.state import Act
 from drumline.core.task import decode_options
 from drumline.ports.store import Settled, Settlement, Standing
+from drumline.stores.driver import Line
 
 NOT_CURRENT: Final = "the lease is not the task's current one"
 QUIET: Final = PLAIN.keys() - {Act.FAIL}

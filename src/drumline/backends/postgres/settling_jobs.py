@@ -8,7 +8,7 @@ from drumline.backends.postgres.access import column
 from drumline.backends.postgres.acts import NUMBER_OF
 from drumline.backends.postgres.connection import Rows
 from drumline.backends.postgres.cursors import Place
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, Held, end, error_text, is_queued
 from drumline.backends.postgres.following import JobFollowing, Members, lock_jobs
 from drumline.core.attempt import OUTCOME_OF
@@ -18,6 +18,7 @@ from drumline.core.lease import Lease
 from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TRANSITIONS, Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Settled, Settlement
+from drumline.stores.driver import Line
 
 ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
 """The acts whose end depends on nothing but the lease: one statement ends them, without a look before."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from drumline.backends.sql_files import SqlFiles
+from drumline.stores.statements import shared
 
 _COMMENT = re.compile(r"--[^\n]*")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
@@ -69,4 +70,4 @@ def _part(part: str, name: str, files: Mapping[str, str]) -> str:
     return whole
 
 
-SQL: Final = Statements(SqlFiles("drumline.backends.postgres"))
+SQL: Final = Statements({**SqlFiles("drumline.backends.postgres"), **shared("postgres")})

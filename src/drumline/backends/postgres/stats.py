@@ -7,10 +7,11 @@ from msgspec import structs
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
 from drumline.backends.postgres.connection import Record
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.core.clock import Instant
 from drumline.core.state import Act
 from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat, Stretch
+from drumline.stores.driver import Line
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {

@@ -8,12 +8,13 @@ import asyncpg
 from drumline.backends.postgres.access import Access, column
 from drumline.backends.postgres.acts import SUBMIT
 from drumline.backends.postgres.cursors import Place
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.failures import RowVanished
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.task import NewTask, Submitted
+from drumline.stores.driver import Line
 
 Key = tuple[str, str]
 """Tenant and idempotency key."""

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from drumline.backends.job_rows import RUN_IFS, STATUS_OF, JobRow, job_fact, job_row
-from drumline.backends.postgres.access import tell_facts
 from drumline.backends.postgres.acts import SUBMIT
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.failures import RowVanished
 from drumline.backends.postgres.rippling import Rippling
 from drumline.core.clock import Instant
@@ -17,6 +16,7 @@ from drumline.core.job import ENDED, JobStatus, NewJob, NewJobTask
 from drumline.core.state import State
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.jobs import SubmittedJob
+from drumline.stores.driver import Line, tell_facts
 
 Answer = SubmittedJob | KeyReused | Invalid
 

@@ -4,7 +4,6 @@ import asyncpg
 from msgspec import Raw
 
 from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
-from drumline.backends.postgres.database import Line
 from drumline.backends.postgres.submitting import Submitting
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId
@@ -12,6 +11,7 @@ from drumline.core.lease import Lease
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask, NewTask, Submitted, decode_options
 from drumline.ports.store import StoredLeased
+from drumline.stores.driver import Line
 
 
 class SubmittingLeased(Submitting):

@@ -14,10 +14,11 @@ from drumline.backends.notification_rows import (
     subscription_of,
 )
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line, Transaction
+from drumline.backends.postgres.database import Transaction
 from drumline.core.errors import Conflict, DrumlineError, NotFound
 from drumline.core.signing import Secrets
 from drumline.core.subscription import NewSubscription, Subscription, SubscriptionChange, SubscriptionId
+from drumline.stores.driver import Line
 
 
 class Subscribing(Access):

@@ -4,11 +4,11 @@ import time
 from collections.abc import Sequence
 
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Line
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
+from drumline.stores.driver import Line
 
 
 class Sweeping(Access):

@@ -13,13 +13,16 @@ from drumline.core.clock import Clock, Instant
 from drumline.core.codec import encode
 from drumline.core.event import Fact
 from drumline.core.state import Act, State
+from drumline.stores.driver import Part
 
 Event = tuple[str, str, int, int]
 """[task id, act, state after, epoch], as the outbox keeps it."""
 
 
-class Access:
+class Access(Part):
     """The ground that the parts of the store stand on."""
+
+    _database: Database
 
     def __init__(self, database: Database, lanes: Lanes, clock: Clock) -> None:
         self._database = database

@@ -12,14 +12,18 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from drumline.backends.sqlite.statements import STATEMENTS
 from drumline.core.errors import Unavailable
 from drumline.core.metrics import Metrics
+from drumline.stores.driver import Line, Rows, Work
+from drumline.stores.statements import SQLITE_FUNCTIONS, SqliteStatement
 
 T = TypeVar("T")
 Act = Callable[[sqlite3.Connection], T]
@@ -60,6 +64,33 @@ class _Waiting(Generic[T]):
             self.answer.set_exception(outcome)
         else:
             self.answer.set_result(outcome)
+
+
+class Statements:
+    """`stores.driver.Transaction` on a connection that the writer has begun one on: no `await` ever waits."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    async def fetch(self, name: str, /, **values: Any) -> Rows:
+        """Run a statement."""
+        return run(STATEMENTS[name], values, self.connection)
+
+
+def run(statement: SqliteStatement, values: Mapping[str, Any], connection: sqlite3.Connection) -> Rows:
+    """Run a statement and return its rows."""
+    return connection.execute(statement.text, statement.arguments(values)).fetchall()
+
+
+def finish(work: Awaitable[T]) -> T:
+    """Run something asynchronous that never waits to its end, without an event loop."""
+    steps = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+    raise RuntimeError("what runs in a transaction on SQLite must not wait for anything but statements")
 
 
 class Database:
@@ -117,6 +148,19 @@ class Database:
         self._looked(time.monotonic() - began)
         return seen
 
+    async def fetch(
+        self, _line: Line, name: str, /, *, repeat: bool = False, within: str | None = None, **values: Any
+    ) -> Rows:
+        """Run one statement of a part of the store, in a transaction of its own."""
+        del repeat, within  # nothing is lost on the way to a file, and one file has no roles
+        act = partial(run, STATEMENTS[name], values)
+        return await (self.read(act) if STATEMENTS[name].is_read else self.write(act))
+
+    async def transact(self, _line: Line, work: Work[T], *, repeat: bool = False, within: str | None = None) -> T:
+        """Run what a part of the store does in one transaction, in the writer thread."""
+        del repeat, within
+        return await self.write(lambda connection: finish(work(Statements(connection))))
+
     async def close(self) -> None:
         """Finish the acts that wait, then close every connection."""
         with self._door:
@@ -140,6 +184,8 @@ class Database:
         )
         for pragma in _PRAGMAS:
             connection.execute(pragma)
+        for name, (count, function) in SQLITE_FUNCTIONS.items():
+            connection.create_function(name, count, function, deterministic=True)
         return connection
 
     def _look(self, look: Act[T]) -> T:

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import Self
 
-from drumline.backends.sqlite.auditing import Auditing
 from drumline.backends.sqlite.bulk import Bulks
 from drumline.backends.sqlite.counting import Counting
 from drumline.backends.sqlite.database import Database
@@ -12,24 +11,25 @@ from drumline.backends.sqlite.delivering import Delivering
 from drumline.backends.sqlite.firing import Firing
 from drumline.backends.sqlite.flow import Flow
 from drumline.backends.sqlite.housekeeping import Housekeeping
-from drumline.backends.sqlite.keys import Keys
 from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.outputs import Outputs
 from drumline.backends.sqlite.progress import ProgressNotes
 from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
-from drumline.backends.sqlite.runtime_config import RuntimeConfigs
-from drumline.backends.sqlite.secrets import Secrets
 from drumline.backends.sqlite.sessions import Sessions
 from drumline.backends.sqlite.settling import Settling
-from drumline.backends.sqlite.sign_ins import SignIns
 from drumline.backends.sqlite.stats import Stats
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.backends.sqlite.submitting_leased import SubmittingLeased
 from drumline.backends.sqlite.sweeping import Sweeping
-from drumline.backends.sqlite.tenants import Tenants
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
+from drumline.stores.parts.audit import Auditing
+from drumline.stores.parts.keys import Keys
+from drumline.stores.parts.runtime_config import RuntimeConfigs
+from drumline.stores.parts.secrets import Secrets
+from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.tenants import Tenants
 
 
 class SqliteStore(

@@ -1,2 +1,0 @@
--- count schedules: all of a tenant.
-SELECT count(*) FROM drumline.schedule AS s WHERE s.tenant = :tenant::text

@@ -1,2 +1,0 @@
--- delete a secret.
-DELETE FROM secret WHERE tenant = :tenant AND name = :name

@@ -1,2 +1,0 @@
--- prune marks: those that have lasted.
-DELETE FROM sign_in_mark WHERE until <= :now

@@ -1,0 +1,83 @@
+"""The contract between the parts of a store and its database.
+
+A part runs named statements, alone or in a transaction, and never sees a connection. PostgreSQL answers over the
+network; SQLite runs the same code in its writer thread, where no `await` ever waits.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from drumline.core.clock import Instant
+from drumline.core.codec import encode
+from drumline.core.event import Fact
+
+T = TypeVar("T")
+
+Rows: TypeAlias = list[Any]
+"""Each row can be unpacked and indexed."""
+
+
+class Line(StrEnum):
+    """Kinds of work that must not wait for one another: on PostgreSQL each has connections of its own."""
+
+    __hash__ = str.__hash__  # an enumeration's own is written in Python
+
+    SUBMIT = "submit"
+    CLAIM = "claim"
+    SETTLE = "settle"  # and heartbeats: a slow claim must not let a lease expire
+    FIRE = "fire"  # schedules, which must fire on time
+    DESK = "desk"  # single requests of people and programs, logs and files
+    EVENTS = "events"  # long pages of the event log
+    SWEEP = "sweep"  # reads of queued tasks by index, to refill the queue
+    PRUNE = "prune"  # deletes by the thousand, planned like claims: rows are found by key only
+    BROAD = "broad"  # statements that read much: reap, counts, lists
+
+
+class Transaction(Protocol):
+    """Statements that are committed together or not at all."""
+
+    async def fetch(self, name: str, /, **values: Any) -> Rows:
+        """Run a statement."""
+        ...
+
+
+Work: TypeAlias = Callable[[Transaction], Awaitable[T]]
+
+
+class Database(Protocol):
+    """Runs statements by name. `Unavailable` is raised when the database cannot be reached."""
+
+    async def fetch(
+        self, line: Line, name: str, /, *, repeat: bool = False, within: str | None = None, **values: Any
+    ) -> Rows:
+        """Run one statement, which is a transaction of its own. `repeat` and `within` as in `transact`."""
+        ...
+
+    async def transact(self, line: Line, work: Work[T], *, repeat: bool = False, within: str | None = None) -> T:
+        """Run `work` in one transaction; it may run again if nothing of the first try was kept.
+
+        With `repeat` it runs again also when the connection was lost: right only for work that recognises what it
+        did the first time. `within` a tenant it sees and changes that tenant's rows only, where the database can
+        enforce that.
+        """
+        ...
+
+
+class Part:
+    """What each part of a store works with: its database and, in tests, a clock."""
+
+    _database: Database
+
+    def _now(self) -> Instant | None:
+        """Return the time to pass to statements; None lets the database's own clock decide."""
+        raise NotImplementedError
+
+
+async def tell_facts(transaction: Transaction, facts: Sequence[Fact], *, now: Instant | None) -> None:
+    """Write changes of anything but tasks into the outbox, in the transaction that makes them.
+
+    Call it after the rows that changed are written or locked: only then do facts about one subject keep their order.
+    """
+    if facts:
+        await transaction.fetch("insert_facts", facts=encode(facts).decode(), now=now)
