@@ -35,7 +35,7 @@ async def test_a_queue_is_paused_and_resumed(visitor: Visit, busy: Busy) -> None
     row = someone.page.get_by_role("row").filter(has_text="media")
     await someone.focus(row.get_by_role("button", name="Pause"))
     await someone.press("Enter")
-    await someone.write(someone.page.get_by_label("Why"), "a test")
+    await someone.write(someone.page.get_by_label("Reason"), "a test")
     await someone.focus(someone.page.get_by_role("dialog").get_by_role("button", name="Pause"))
     await someone.press("Enter")
     await row.get_by_text("Paused: a test").wait_for()

@@ -189,7 +189,7 @@ async def test_what_cannot_be_taken_back_is_asked_for_first(visitor: Visit, busy
     await someone.open("/keys")
     revoke = page.get_by_role("row").filter(has_text="wall screen").get_by_role("button", name="Revoke")
     await revoke.click()
-    await page.get_by_role("dialog", name="Revoke wall screen?").get_by_role("button", name="Leave it").click()
+    await page.get_by_role("dialog", name="Revoke wall screen?").get_by_role("button", name="Cancel").click()
 
     # The focus is back where it was, and nothing has happened.
     await page.wait_for_function("document.activeElement.innerText === 'Revoke'")

@@ -62,7 +62,7 @@ async def test_somebody_signs_in_with_a_provider_acts_and_signs_out(stranger: Vi
     await page.reload()
     row = page.get_by_role("row").filter(has_text="mail")
     await row.get_by_role("button", name="Pause").click()
-    await page.get_by_label("Why").fill("a test")
+    await page.get_by_label("Reason").fill("a test")
     await page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     await row.get_by_text("Paused: a test").wait_for()
     _, audit = vouched.server.ask("GET", "/api/v1/audit?act=queue.pause")

@@ -39,13 +39,14 @@ export class RawJson {
   constructor(readonly text: string) {}
 }
 
-/** Write JSON; what is raw goes in as it is. */
-export function encode(value: unknown): string {
+/** Write JSON, on one line or indented for people; what is raw, and numbers too long for JavaScript, go in as they are. */
+export function encode(value: unknown, indent = 0): string {
   const raws: string[] = [];
-  const text = JSON.stringify(value, (_name, one: unknown) => {
+  const given = (_name: string, one: unknown) => {
     if (one instanceof RawJson) return `${MARK}${raws.push(one.text) - 1}`;
     if (one instanceof BigNumber) return `${MARK}${raws.push(one.text) - 1}`;
     return one;
-  });
+  };
+  const text = JSON.stringify(value, given, indent);
   return text.replace(/"\\u0000number:(\d+)"/g, (_, place: string) => raws[Number(place)] ?? "null");
 }

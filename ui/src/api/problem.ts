@@ -6,6 +6,8 @@ export class Problem extends Error {
     message: string,
     readonly field: string | null = null,
     readonly requestId: string | null = null,
+    /** What is wrong with each field, where several are; `field` and the message are then the first of them. */
+    readonly faults: Readonly<Record<string, string>> = {},
   ) {
     super(message);
     this.name = "Problem";
@@ -20,6 +22,17 @@ export class Problem extends Error {
   get isOfOlderServer(): boolean {
     return this.code === "unknown_path";
   }
+}
+
+/** A problem with several fields at once, found before anything was sent. */
+export function invalid(faults: Readonly<Record<string, string>>): Problem {
+  const [[field, message] = ["", "is not valid"]] = Object.entries(faults);
+  return new Problem(0, "invalid", message, field, null, faults);
+}
+
+/** Whether a problem is that the server did not answer, and not what it answered. */
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof Problem && error.code === "unreachable";
 }
 
 export async function problemOf(response: Response): Promise<Problem> {

@@ -1,5 +1,6 @@
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useContext, useId } from "react";
 import css from "./Field.module.css";
+import { Invalid } from "./invalid";
 
 interface Props {
   label: string;
@@ -16,17 +17,18 @@ interface Props {
 export function Field({ label, hint, problem, children }: Props) {
   const id = useId();
   const notes = `${id}-notes`;
+  const wrong = useContext(Invalid)[id] ?? problem;
   return (
     <div className={css.field}>
       <label htmlFor={id}>{label}</label>
       {children({
         id,
-        "aria-describedby": hint || problem ? notes : undefined,
-        "aria-invalid": problem ? true : undefined,
+        "aria-describedby": hint || wrong ? notes : undefined,
+        "aria-invalid": wrong ? true : undefined,
       })}
-      {(hint || problem) && (
-        <p id={notes} className={problem ? css.problem : css.hint}>
-          {problem ?? hint}
+      {(hint || wrong) && (
+        <p id={notes} className={wrong ? css.problem : css.hint}>
+          {wrong ?? hint}
         </p>
       )}
     </div>

@@ -10,7 +10,14 @@ export function useAct<Input, Answer>(
     done,
     changes,
     afterwards,
-  }: { done?: (answer: Answer, input: Input) => string; changes: QueryKey[]; afterwards?: (answer: Answer) => void },
+    inDialog = false,
+  }: {
+    done?: (answer: Answer, input: Input) => string;
+    changes: QueryKey[];
+    afterwards?: (answer: Answer) => void;
+    /** Whether a dialog shows what goes wrong: it would cover a message at the edge of the page. */
+    inDialog?: boolean;
+  },
 ) {
   const client = useQueryClient();
   return useMutation({
@@ -19,7 +26,9 @@ export function useAct<Input, Answer>(
       if (done) say(done(answer, input));
       afterwards?.(answer);
     },
-    onError: (error) => say(problemText(error), "problem"),
+    onError: (error) => {
+      if (!inDialog) say(problemText(error), "problem");
+    },
     onSettled: () => Promise.all(changes.map((key) => client.invalidateQueries({ queryKey: key }))),
   });
 }
@@ -28,10 +37,4 @@ export function problemText(error: unknown): string {
   if (!(error instanceof Problem)) return String(error);
   const isNamed = !error.field || error.message.startsWith(error.field);
   return sentence(isNamed ? error.message : `${error.field}: ${error.message}`);
-}
-
-/** What is wrong with one field of a form, to be said beneath it. */
-export function problemWith(error: unknown, field: string): string | null {
-  if (!(error instanceof Problem) || error.field !== field) return null;
-  return sentence(error.message.replace(new RegExp(`^${field}: `), ""));
 }

@@ -5,11 +5,11 @@ import { call } from "@/api/client";
 import type { ManyRequest } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
-import { Loading, sentence } from "@/parts/States";
+import { Loading } from "@/parts/States";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
-import css from "./Failures.module.css";
 
 export type FailureAct = "retry" | "discard";
 const OPERATIONS = { retry: "POST /api/v1/failures/retry", discard: "POST /api/v1/failures/discard" } as const;
@@ -55,62 +55,73 @@ export function ActSheet({ act, title, filter, onClose }: Props) {
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Leave them</Button>
+          <Button onClick={onClose}>Close</Button>
           <Button
+            type="submit"
+            form="failures"
             tone={act === "discard" ? "danger" : "primary"}
             busy={go.isPending}
             disabled={total === 0 || (mustType && typed !== String(total))}
-            onClick={() => go.mutate()}
           >
             {word} {total.toLocaleString("en")}
           </Button>
         </>
       }
     >
-      {preview.isPending ? (
-        <Loading rows={2} />
-      ) : (
-        <p>
-          {total.toLocaleString("en")} task{total === 1 ? "" : "s"}
-          {preview.data?.oldest_at && (
-            <>
-              , from <Time at={preview.data.oldest_at} /> to <Time at={preview.data.newest_at} />
-            </>
-          )}
-          . What fails from now on is not among them.
-        </p>
-      )}
-      {act === "retry" && (
-        <Field label="At most per second" hint="Empty for as fast as it goes">
-          {(props) => (
-            <input
-              {...props}
-              type="number"
-              min="0.1"
-              step="any"
-              value={rate}
-              onChange={(event) => setRate(event.target.value)}
-            />
-          )}
-        </Field>
-      )}
-      <Field label="Why" hint="For the audit log">
-        {(props) => (
-          <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+      <Form
+        id="failures"
+        error={go.error ?? preview.error}
+        fields={["rate", "reason"]}
+        onSubmit={() => total > 0 && go.mutate()}
+      >
+        {(at) => (
+          <>
+            {preview.isPending && <Loading rows={2} />}
+            {preview.data && (
+              <p>
+                {total.toLocaleString("en")} task{total === 1 ? "" : "s"}
+                {preview.data.oldest_at && (
+                  <>
+                    , from <Time at={preview.data.oldest_at} /> to <Time at={preview.data.newest_at} />
+                  </>
+                )}
+                . What fails from now on is not among them.
+              </p>
+            )}
+            {act === "retry" && (
+              <Field label="At most per second" hint="Empty for no limit" problem={at("rate")}>
+                {(props) => (
+                  <input
+                    {...props}
+                    type="number"
+                    min="0.1"
+                    step="any"
+                    value={rate}
+                    onChange={(event) => setRate(event.target.value)}
+                  />
+                )}
+              </Field>
+            )}
+            <Field label="Reason" hint="For the audit log" problem={at("reason")}>
+              {(props) => (
+                <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+              )}
+            </Field>
+            {mustType && (
+              <Field label={`Type ${total} to confirm`}>
+                {(props) => (
+                  <input
+                    {...props}
+                    inputMode="numeric"
+                    value={typed}
+                    onChange={(event) => setTyped(event.target.value)}
+                  />
+                )}
+              </Field>
+            )}
+          </>
         )}
-      </Field>
-      {mustType && (
-        <Field label={`Type ${total} to go on`}>
-          {(props) => (
-            <input {...props} inputMode="numeric" value={typed} onChange={(event) => setTyped(event.target.value)} />
-          )}
-        </Field>
-      )}
-      {(go.error ?? preview.error) && (
-        <p role="alert" className={css.problem}>
-          {sentence((go.error ?? preview.error)?.message ?? "")}
-        </p>
-      )}
+      </Form>
     </Sheet>
   );
 }

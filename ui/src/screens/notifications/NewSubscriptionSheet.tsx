@@ -1,12 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "@/api/client";
-import { Problem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
-import { sentence } from "@/parts/States";
 import css from "./Notifications.module.css";
 
 /** A form for a subscription. The secret that signs a webhook is shown once. */
@@ -23,8 +22,6 @@ export function NewSubscriptionSheet({ onClose }: { onClose: () => void }) {
       }),
     onSettled: () => client.invalidateQueries({ queryKey: ["subscriptions"] }),
   });
-  const problem = make.error instanceof Problem ? make.error : null;
-  const at = (field: string) => (problem?.field?.split(/[.[]/)[0] === field ? sentence(problem.message) : null);
   if (make.data) {
     return (
       <Sheet
@@ -51,47 +48,59 @@ export function NewSubscriptionSheet({ onClose }: { onClose: () => void }) {
       title="New subscription"
       onClose={onClose}
       footer={
-        <Button tone="primary" busy={make.isPending} disabled={!name || !target} onClick={() => make.mutate()}>
+        <Button type="submit" form="subscription" tone="primary" busy={make.isPending}>
           Subscribe
         </Button>
       }
     >
-      <Field label="Name" problem={at("name")}>
-        {(props) => <input {...props} value={name} onChange={(event) => setName(event.target.value)} />}
-      </Field>
-      <Field label="By">
-        {(props) => (
-          <select
-            {...props}
-            value={channel}
-            onChange={(event) => setChannel(event.target.value === "email" ? "email" : "webhook")}
-          >
-            <option value="webhook">Webhook</option>
-            <option value="email">Mail</option>
-          </select>
+      <Form id="subscription" error={make.error} fields={["name", channel, "events"]} onSubmit={() => make.mutate()}>
+        {(at) => (
+          <>
+            <Field label="Name" problem={at("name")}>
+              {(props) => <input {...props} required value={name} onChange={(event) => setName(event.target.value)} />}
+            </Field>
+            <Field label="Channel">
+              {(props) => (
+                <select
+                  {...props}
+                  value={channel}
+                  onChange={(event) => setChannel(event.target.value === "email" ? "email" : "webhook")}
+                >
+                  <option value="webhook">Webhook</option>
+                  <option value="email">Email</option>
+                </select>
+              )}
+            </Field>
+            <Field label={channel === "webhook" ? "URL" : "Email address"} problem={at(channel)}>
+              {(props) => (
+                <input
+                  {...props}
+                  required
+                  type={channel === "webhook" ? "url" : "email"}
+                  placeholder={channel === "webhook" ? "https://…" : "ops@example.com"}
+                  value={target}
+                  onChange={(event) => setTarget(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field
+              label="Events"
+              problem={at("events")}
+              hint="Types, separated by spaces; drumline.job.* for all of jobs"
+            >
+              {(props) => (
+                <input
+                  {...props}
+                  required
+                  value={events}
+                  spellCheck={false}
+                  onChange={(event) => setEvents(event.target.value)}
+                />
+              )}
+            </Field>
+          </>
         )}
-      </Field>
-      <Field label={channel === "webhook" ? "Address" : "Mail address"} problem={at(channel)}>
-        {(props) => (
-          <input
-            {...props}
-            type={channel === "webhook" ? "url" : "email"}
-            placeholder={channel === "webhook" ? "https://…" : "ops@example.com"}
-            value={target}
-            onChange={(event) => setTarget(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Events" problem={at("events")} hint="Types, separated by spaces; drumline.job.* for all of jobs">
-        {(props) => (
-          <input {...props} value={events} spellCheck={false} onChange={(event) => setEvents(event.target.value)} />
-        )}
-      </Field>
-      {problem && !["name", "webhook", "email", "events"].some((field) => at(field)) && (
-        <p role="alert" className={css.problem}>
-          {sentence(problem.message)}
-        </p>
-      )}
+      </Form>
     </Sheet>
   );
 }

@@ -72,6 +72,7 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
   const remove = useAct(() => call("DELETE /api/v1/subscriptions/{id}", { params: { id } }), {
     done: () => `${subscription.name} is deleted`,
     changes,
+    inDialog: true,
   });
   return (
     <tr>
@@ -104,8 +105,12 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
             title={`Delete ${subscription.name}?`}
             act="Delete"
             busy={remove.isPending}
+            error={remove.error}
             onAct={() => remove.mutate()}
-            onClose={() => setRemoving(false)}
+            onClose={() => {
+              remove.reset();
+              setRemoving(false);
+            }}
           >
             {subscription.webhook ?? subscription.email} hears of nothing any more.
           </Confirm>

@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { every } from "@/api/queries";
 import type { LimitBody } from "@/api/types";
-import { problemWith, useAct } from "@/parts/act";
+import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
 import { Loading, Trouble } from "@/parts/States";
@@ -29,6 +30,7 @@ export function Limits() {
     done: (_, name) => `The limit ${name} is gone`,
     changes: [["limits"]],
     afterwards: () => setRemoving(null),
+    inDialog: true,
   });
   return (
     <Panel
@@ -77,8 +79,12 @@ export function Limits() {
           title={`Delete the limit ${removing}?`}
           act="Delete"
           busy={remove.isPending}
+          error={remove.error}
           onAct={() => remove.mutate(removing)}
-          onClose={() => setRemoving(null)}
+          onClose={() => {
+            remove.reset();
+            setRemoving(null);
+          }}
         >
           What it held back may start at once.
         </Confirm>
@@ -120,10 +126,10 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
           key: fields.key.trim() || null,
         },
       }),
-    { done: (limit) => `The limit ${limit.name} holds`, changes: [["limits"]], afterwards: onClose },
+    { done: (limit) => `The limit ${limit.name} is set`, changes: [["limits"]], afterwards: onClose, inDialog: true },
   );
-  const field = (id: keyof typeof fields, label: string, hint: string, type = "text") => (
-    <Field label={label} hint={hint} problem={problemWith(put.error, id === "most" ? "max_concurrent" : id)}>
+  const field = (id: keyof typeof fields, label: string, hint: string, problem: string | null, type = "text") => (
+    <Field label={label} hint={hint} problem={problem}>
       {(props) => (
         <input
           {...props}
@@ -135,33 +141,43 @@ function LimitSheet({ of, onClose }: { of: LimitBody | null; onClose: () => void
       )}
     </Field>
   );
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    put.mutate();
-  }
   return (
     <Sheet title={of ? `Change ${of.name}` : "New limit"} onClose={onClose}>
-      <form onSubmit={submit} style={{ display: "grid", gap: 14 }}>
-        <Field label="Name" problem={problemWith(put.error, "name")}>
-          {(props) => (
-            <input
-              {...props}
-              required
-              readOnly={of !== null}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        {field("queue", "Queue", "Empty for every queue")}
-        {field("task", "Task", "Empty for every task")}
-        {field("most", "At once", "How many may run at the same time; empty for any number", "number")}
-        {field("rate", "Rate", "How many may start in a time, such as 100/60s; empty for any")}
-        {field("key", "For each", "limit_key, or a place in the payload: each has the limit by itself")}
-        <Button type="submit" tone="primary" busy={put.isPending} disabled={!name.trim()}>
-          Set
-        </Button>
-      </form>
+      <Form
+        error={put.error}
+        fields={["name", "queue", "task", "max_concurrent", "rate", "key"]}
+        onSubmit={() => put.mutate()}
+      >
+        {(at) => (
+          <>
+            <Field label="Name" problem={at("name")}>
+              {(props) => (
+                <input
+                  {...props}
+                  required
+                  readOnly={of !== null}
+                  value={name}
+                  onChange={(event) => setName(event.target.value)}
+                />
+              )}
+            </Field>
+            {field("queue", "Queue", "Empty for every queue", at("queue"))}
+            {field("task", "Task", "Empty for every task", at("task"))}
+            {field(
+              "most",
+              "At once",
+              "How many may run at the same time; empty for any number",
+              at("max_concurrent"),
+              "number",
+            )}
+            {field("rate", "Rate", "How many may start in a time, such as 100/60s; empty for any", at("rate"))}
+            {field("key", "For each", "limit_key, or a place in the payload: each has the limit by itself", at("key"))}
+            <Button type="submit" tone="primary" busy={put.isPending}>
+              Set
+            </Button>
+          </>
+        )}
+      </Form>
     </Sheet>
   );
 }

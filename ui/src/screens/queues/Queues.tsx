@@ -9,6 +9,7 @@ import { every, useRefreshOn } from "@/api/queries";
 import type { QueueBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
@@ -134,19 +135,23 @@ function PauseSheet({ queue, onClose }: { queue: QueueBody; onClose: () => void 
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Leave it open</Button>
-          <Button tone="primary" busy={pause.isPending} onClick={() => pause.mutate()}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form="pause" tone="primary" busy={pause.isPending}>
             Pause
           </Button>
         </>
       }
     >
       <p>No more of its tasks are handed out; running ones go on.</p>
-      <Field label="Why" hint="For those who will wonder" problem={pause.error ? sentence(pause.error.message) : null}>
-        {(props) => (
-          <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+      <Form id="pause" error={pause.error} fields={["reason"]} onSubmit={() => pause.mutate()}>
+        {(at) => (
+          <Field label="Reason" hint="Shown beside the queue, and kept in the audit log" problem={at("reason")}>
+            {(props) => (
+              <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+            )}
+          </Field>
         )}
-      </Field>
+      </Form>
     </Sheet>
   );
 }

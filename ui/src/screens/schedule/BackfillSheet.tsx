@@ -2,12 +2,11 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "@/api/client";
 import type { ScheduleBody } from "@/api/types";
-import { problemText } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
 import { say } from "@/parts/toasts";
-import css from "./Schedule.module.css";
 
 /** Make up for fire times of the past that have no run. */
 export function BackfillSheet({ schedule, onClose }: { schedule: ScheduleBody; onClose: () => void }) {
@@ -24,6 +23,7 @@ export function BackfillSheet({ schedule, onClose }: { schedule: ScheduleBody; o
         signal,
       }),
     retry: false,
+    enabled: start !== "" && end !== "",
   });
   const go = useMutation({
     mutationFn: () => call("POST /api/v1/schedules/{id}/backfill", { params: { id: schedule.id }, body: span }),
@@ -34,37 +34,51 @@ export function BackfillSheet({ schedule, onClose }: { schedule: ScheduleBody; o
     onSettled: () => client.invalidateQueries({ queryKey: ["schedule", schedule.id] }),
   });
   const error = go.error ?? preview.error;
+  const missing = preview.data?.missing ?? 0;
   return (
     <Sheet
       title={`Backfill ${schedule.name}`}
       onClose={onClose}
       footer={
-        <Button tone="primary" busy={go.isPending} disabled={!preview.data?.missing} onClick={() => go.mutate()}>
-          Make {preview.data?.missing.toLocaleString("en") ?? 0} runs
+        <Button type="submit" form="backfill" tone="primary" busy={go.isPending} disabled={missing === 0}>
+          Create {missing.toLocaleString("en")} {missing === 1 ? "run" : "runs"}
         </Button>
       }
     >
-      <Field label="From">
-        {(props) => (
-          <input {...props} type="datetime-local" value={start} onChange={(event) => setStart(event.target.value)} />
+      <Form id="backfill" error={error} fields={["start", "end"]} onSubmit={() => go.mutate()}>
+        {(at) => (
+          <>
+            <Field label="From" problem={at("start")}>
+              {(props) => (
+                <input
+                  {...props}
+                  required
+                  type="datetime-local"
+                  value={start}
+                  onChange={(event) => setStart(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field label="To" problem={at("end")}>
+              {(props) => (
+                <input
+                  {...props}
+                  required
+                  type="datetime-local"
+                  value={end}
+                  onChange={(event) => setEnd(event.target.value)}
+                />
+              )}
+            </Field>
+            {preview.data && !error && (
+              <p>
+                {preview.data.count.toLocaleString("en")} fire times, {missing.toLocaleString("en")} of them without a
+                run.
+              </p>
+            )}
+          </>
         )}
-      </Field>
-      <Field label="To">
-        {(props) => (
-          <input {...props} type="datetime-local" value={end} onChange={(event) => setEnd(event.target.value)} />
-        )}
-      </Field>
-      {preview.data && !error && (
-        <p>
-          {preview.data.count.toLocaleString("en")} fire times, {preview.data.missing.toLocaleString("en")} of them
-          without a run.
-        </p>
-      )}
-      {error && (
-        <p role="alert" className={css.problem}>
-          {problemText(error)}
-        </p>
-      )}
+      </Form>
     </Sheet>
   );
 }

@@ -8,8 +8,8 @@ import { every, useRefreshOn } from "@/api/queries";
 import type { RunBody, ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
-import { Sheet } from "@/parts/Sheet";
 import { Empty, Loading, sentence, Trouble } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
@@ -107,6 +107,7 @@ function Head({ schedule }: { schedule: ScheduleBody }) {
     done: () => `${schedule.name} is deleted; its runs stay`,
     changes: [["schedules"]],
     afterwards: () => void navigate({ to: "/schedules" }),
+    inDialog: true,
   });
   return (
     <ScreenHead title={schedule.name}>
@@ -138,20 +139,19 @@ function Head({ schedule }: { schedule: ScheduleBody }) {
       {open === "edit" && <ScheduleSheet of={schedule} onClose={() => setOpen(null)} onSaved={() => undefined} />}
       {open === "backfill" && <BackfillSheet schedule={schedule} onClose={() => setOpen(null)} />}
       {open === "delete" && (
-        <Sheet
+        <Confirm
           title={`Delete ${schedule.name}?`}
-          onClose={() => setOpen(null)}
-          footer={
-            <>
-              <Button onClick={() => setOpen(null)}>Keep it</Button>
-              <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
-                Delete
-              </Button>
-            </>
-          }
+          act="Delete"
+          busy={remove.isPending}
+          error={remove.error}
+          onAct={() => remove.mutate()}
+          onClose={() => {
+            remove.reset();
+            setOpen(null);
+          }}
         >
-          <p>It fires no more. What it has started goes on.</p>
-        </Sheet>
+          It fires no more. What it has started goes on.
+        </Confirm>
       )}
     </ScreenHead>
   );

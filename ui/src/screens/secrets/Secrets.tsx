@@ -6,8 +6,8 @@ import { useMay } from "@/api/me";
 import type { SecretInfo } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Sheet } from "@/parts/Sheet";
 import { Empty, Loading, Trouble } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
@@ -79,21 +79,18 @@ function DeleteSheet({ secret, onClose }: { secret: SecretInfo; onClose: () => v
     done: () => `${secret.name} is deleted`,
     changes: [["secrets"]],
     afterwards: onClose,
+    inDialog: true,
   });
   return (
-    <Sheet
+    <Confirm
       title={`Delete ${secret.name}?`}
+      act="Delete"
+      busy={remove.isPending}
+      error={remove.error}
+      onAct={() => remove.mutate()}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Keep it</Button>
-          <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
-            Delete
-          </Button>
-        </>
-      }
     >
-      <p>Tasks that ask for it from now on will fail.</p>
-    </Sheet>
+      Tasks that ask for it from now on will fail.
+    </Confirm>
   );
 }

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
 import { Loading, Trouble } from "@/parts/States";
@@ -75,30 +76,40 @@ function ConfigSheet({ version, onClose }: { version: number; onClose: () => voi
           ...(reason ? { reason } : {}),
         },
       }),
-    { done: (now) => `Version ${now.version} is in force`, changes: [["config"]], afterwards: onClose },
+    {
+      done: (now) => `Version ${now.version} is in force`,
+      changes: [["config"]],
+      afterwards: onClose,
+      inDialog: true,
+    },
   );
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    change.mutate();
-  }
+  const setting = [`set.${key.trim()}`, key.trim(), "set", "unset"];
   return (
     <Sheet title="Change the configuration" onClose={onClose}>
-      <form onSubmit={submit} style={{ display: "grid", gap: 14 }}>
-        <Field label="Setting" hint="Such as worker.concurrency, or worker.concurrency@gpu for workers of that label">
-          {(props) => <input {...props} required value={key} onChange={(event) => setKey(event.target.value)} />}
-        </Field>
-        <Field label="Value" hint="JSON or text; empty takes the setting away">
-          {(props) => <input {...props} value={value} onChange={(event) => setValue(event.target.value)} />}
-        </Field>
-        <Field label="Why" hint="For the audit log">
-          {(props) => (
-            <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
-          )}
-        </Field>
-        <Button type="submit" tone="primary" busy={change.isPending} disabled={!key.trim()}>
-          {key.trim() && !value.trim() ? "Take away" : "Set"}
-        </Button>
-      </form>
+      <Form error={change.error} fields={[...setting, "reason"]} onSubmit={() => change.mutate()}>
+        {(at) => (
+          <>
+            <Field
+              label="Setting"
+              hint="Such as worker.concurrency, or worker.concurrency@gpu for workers of that label"
+              problem={setting.map(at).find(Boolean)}
+            >
+              {(props) => <input {...props} required value={key} onChange={(event) => setKey(event.target.value)} />}
+            </Field>
+            <Field label="Value" hint="JSON or text; empty removes the setting">
+              {(props) => <input {...props} value={value} onChange={(event) => setValue(event.target.value)} />}
+            </Field>
+            <Field label="Reason" hint="For the audit log" problem={at("reason")}>
+              {(props) => (
+                <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+              )}
+            </Field>
+            <Button type="submit" tone="primary" busy={change.isPending}>
+              {key.trim() && !value.trim() ? "Remove" : "Set"}
+            </Button>
+          </>
+        )}
+      </Form>
     </Sheet>
   );
 }

@@ -4,6 +4,7 @@ import { Ban, FastForward, RotateCcw } from "lucide-react";
 import { useCallback } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
+import { encode } from "@/api/numbers";
 import { Problem } from "@/api/problem";
 import { every, useRefreshOn } from "@/api/queries";
 import type { ProgressBody, TaskBody } from "@/api/types";
@@ -211,13 +212,10 @@ function factsOf(task: TaskBody): Fact[] {
 function Data({ task }: { task: TaskBody }) {
   return (
     <div className={css.data}>
-      <Panel title="Payload" aside={<Copy text={JSON.stringify(task.payload, null, 2)} what="payload" />}>
+      <Panel title="Payload" aside={<Copy text={encode(task.payload, 2)} what="payload" />}>
         <JsonTree value={task.payload} />
       </Panel>
-      <Panel
-        title="Result"
-        aside={task.result !== undefined && <Copy text={JSON.stringify(task.result, null, 2)} what="result" />}
-      >
+      <Panel title="Result" aside={task.result !== undefined && <Copy text={encode(task.result, 2)} what="result" />}>
         {task.result === undefined ? (
           <p className={css.none}>{ENDED.has(task.status) ? "None." : "None yet."}</p>
         ) : (

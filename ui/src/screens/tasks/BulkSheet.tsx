@@ -4,8 +4,9 @@ import { call } from "@/api/client";
 import type { BulkAct, BulkBody, BulkRequest } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
 import { Sheet } from "@/parts/Sheet";
-import { Loading, sentence } from "@/parts/States";
+import { Loading } from "@/parts/States";
 import type { TaskSearch } from "@/search";
 import { writeSearch } from "@/search";
 import { narrowingOf, statusesOf } from "./data";
@@ -49,14 +50,13 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
   });
   const total = preview.data?.total ?? 0;
   const mustType = act === "cancel" && total > TYPED_ABOVE;
-  const problem = go.error ?? preview.error;
   return (
     <Sheet
       title={`${WORDS[act]} ${preview.data ? total.toLocaleString("en") : "…"} task${total === 1 ? "" : "s"}?`}
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Leave them</Button>
+          <Button onClick={onClose}>Close</Button>
           <Button
             type="submit"
             form="bulk"
@@ -69,61 +69,62 @@ export function BulkSheet({ act, chosen, onClose, onBegun }: Props) {
         </>
       }
     >
-      <form
+      <Form
         id="bulk"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (total > 0) go.mutate();
-        }}
+        error={go.error ?? preview.error}
+        fields={["rate", "reason"]}
+        onSubmit={() => total > 0 && go.mutate()}
       >
-        {preview.isPending ? (
-          <Loading rows={2} />
-        ) : (
-          <div>
-            <p>
-              {"ids" in chosen ? "The tasks that you selected" : <SearchWords search={chosen.search} act={act} />}. What
-              comes or changes from now on is not among them; what has moved on is left alone.
-            </p>
-            <ul className={css.samples} aria-label="Some of them">
-              {(preview.data?.sample ?? []).slice(0, 5).map((id) => (
-                <li key={id}>
-                  <code>{id}</code>
-                </li>
-              ))}
-            </ul>
-          </div>
-        )}
-        <Field label="At most per second" hint="Empty for as fast as it goes">
-          {(props) => (
-            <input
-              {...props}
-              type="number"
-              min="0.1"
-              step="any"
-              value={rate}
-              onChange={(event) => setRate(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Why" hint="For the audit log">
-          {(props) => (
-            <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
-          )}
-        </Field>
-        {mustType && (
-          <Field label={`Type ${total} to go on`}>
-            {(props) => (
-              <input {...props} inputMode="numeric" value={typed} onChange={(event) => setTyped(event.target.value)} />
+        {(at) => (
+          <>
+            {preview.isPending && <Loading rows={2} />}
+            {preview.data && (
+              <div>
+                <p>
+                  {"ids" in chosen ? "The tasks that you selected" : <SearchWords search={chosen.search} act={act} />}.
+                  What comes or changes from now on is not among them; what has moved on is left alone.
+                </p>
+                <ul className={css.samples} aria-label="Some of them">
+                  {(preview.data.sample ?? []).slice(0, 5).map((id) => (
+                    <li key={id}>
+                      <code>{id}</code>
+                    </li>
+                  ))}
+                </ul>
+              </div>
             )}
-          </Field>
+            <Field label="At most per second" hint="Empty for no limit" problem={at("rate")}>
+              {(props) => (
+                <input
+                  {...props}
+                  type="number"
+                  min="0.1"
+                  step="any"
+                  value={rate}
+                  onChange={(event) => setRate(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field label="Reason" hint="For the audit log" problem={at("reason")}>
+              {(props) => (
+                <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+              )}
+            </Field>
+            {mustType && (
+              <Field label={`Type ${total} to confirm`}>
+                {(props) => (
+                  <input
+                    {...props}
+                    inputMode="numeric"
+                    value={typed}
+                    onChange={(event) => setTyped(event.target.value)}
+                  />
+                )}
+              </Field>
+            )}
+          </>
         )}
-        {problem && (
-          <p role="alert" className={css.problem}>
-            {sentence(problem.message)}
-          </p>
-        )}
-      </form>
+      </Form>
     </Sheet>
   );
 }

@@ -1,35 +1,28 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { call } from "@/api/client";
-import { RawJson } from "@/api/numbers";
-import { Problem } from "@/api/problem";
 import type { TypeBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
+import { Form } from "@/parts/Form";
+import { rawJson } from "@/parts/json";
 import { Sheet } from "@/parts/Sheet";
-import { sentence } from "@/parts/States";
 import { say } from "@/parts/toasts";
-import { type FormField, fieldsOf, payloadOf } from "./form";
+import { type FormField, fieldsOf, nameOf, payloadOf, written } from "./form";
 import css from "./Types.module.css";
 
-/** Run a task of one type: a form where its schema is known, JSON where it is not. */
+/** Run a task of one type: a form where its schema is known, JSON where it is not, or where somebody prefers it. */
 export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => void }) {
   const navigate = useNavigate();
   const fields = fieldsOf(type.payload_schema);
   const [texts, setTexts] = useState<Record<string, string>>({});
-  const [json, setJson] = useState("{}");
-  const [queue, setQueue] = useState(type.queues[0] ?? "default");
+  const [json, setJson] = useState<string | null>(fields.length > 0 ? null : "{}");
+  const [queue, setQueue] = useState(type.queues[0] ?? "");
   const run = useMutation({
     mutationFn: async () => {
-      let payload: string;
-      try {
-        payload = fields.length ? payloadOf(fields, texts) : json;
-        JSON.parse(payload);
-      } catch (error) {
-        throw new Problem(0, "malformed", `is not JSON: ${error instanceof Error ? error.message : error}`, "payload");
-      }
-      return call("POST /api/v1/tasks", { body: { name: type.name, queue, payload: new RawJson(payload) } });
+      const payload = rawJson(json ?? payloadOf(fields, texts), "payload");
+      return call("POST /api/v1/tasks", { body: { name: type.name, payload, ...(queue ? { queue } : {}) } });
     },
     onSuccess: (stored) => {
       say("Submitted");
@@ -37,62 +30,64 @@ export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => voi
       void navigate({ to: "/tasks/$id", params: { id: stored.id } });
     },
   });
-  const problem = run.error instanceof Problem ? run.error : null;
-  const at = (name: string) =>
-    problem?.field === name || problem?.field === `payload.${name}` ? sentence(problem.message) : null;
-  const isPlaced =
-    problem !== null && [...fields.map((field) => field.name), "queue", "payload"].some((name) => at(name));
+  const shown = [...(json === null ? fields.map(nameOf) : ["payload"]), "queue"];
   return (
     <Sheet title={`Run ${type.name}`} onClose={onClose}>
-      <form
-        className={css.form}
-        onSubmit={(event: FormEvent) => {
-          event.preventDefault();
-          run.mutate();
-        }}
-      >
-        {fields.map((field) => (
-          <Field
-            key={field.name}
-            label={field.name + (field.isRequired ? "" : " (optional)")}
-            hint={field.hint || undefined}
-            problem={at(field.name)}
-          >
-            {(props) => (
-              <Input
-                field={field}
-                value={texts[field.name] ?? field.first}
-                onChange={(text) => setTexts({ ...texts, [field.name]: text })}
-                props={props}
-              />
+      <Form error={run.error} fields={shown} onSubmit={() => run.mutate()}>
+        {(at) => (
+          <>
+            {json === null ? (
+              fields.map((field) => (
+                <Field
+                  key={field.name}
+                  label={field.name + (field.isRequired ? "" : " (optional)")}
+                  hint={field.hint || undefined}
+                  problem={at(nameOf(field))}
+                >
+                  {(props) => (
+                    <Input
+                      field={field}
+                      value={texts[field.name] ?? field.first}
+                      onChange={(text) => setTexts({ ...texts, [field.name]: text })}
+                      props={props}
+                    />
+                  )}
+                </Field>
+              ))
+            ) : (
+              <Field label="Payload" hint="JSON" problem={at("payload")}>
+                {(props) => (
+                  <textarea
+                    {...props}
+                    rows={6}
+                    spellCheck={false}
+                    value={json}
+                    onChange={(event) => setJson(event.target.value)}
+                  />
+                )}
+              </Field>
             )}
-          </Field>
-        ))}
-        {fields.length === 0 && (
-          <Field label="Payload" hint="JSON" problem={at("payload")}>
-            {(props) => (
-              <textarea
-                {...props}
-                rows={6}
-                spellCheck={false}
-                value={json}
-                onChange={(event) => setJson(event.target.value)}
-              />
-            )}
-          </Field>
+            <Field label="Queue" problem={at("queue")} hint="Empty for the usual queue of its type">
+              {(props) => <input {...props} value={queue} onChange={(event) => setQueue(event.target.value)} />}
+            </Field>
+            <div className={css.foot}>
+              {fields.length > 0 && json === null && (
+                <Button tone="quiet" onClick={() => setJson(written(fields, texts))}>
+                  Edit as JSON
+                </Button>
+              )}
+              {fields.length > 0 && json !== null && (
+                <Button tone="quiet" onClick={() => setJson(null)}>
+                  Back to the form
+                </Button>
+              )}
+              <Button type="submit" tone="primary" busy={run.isPending}>
+                Run
+              </Button>
+            </div>
+          </>
         )}
-        <Field label="Queue" problem={at("queue")}>
-          {(props) => <input {...props} value={queue} onChange={(event) => setQueue(event.target.value)} />}
-        </Field>
-        {problem && !isPlaced && (
-          <p role="alert" className={css.problem}>
-            {sentence(problem.message)}
-          </p>
-        )}
-        <Button type="submit" tone="primary" busy={run.isPending}>
-          Run
-        </Button>
-      </form>
+      </Form>
     </Sheet>
   );
 }
@@ -108,10 +103,12 @@ function Input({ field, value, onChange, props }: InputProps) {
   if (field.kind === "choice" || field.kind === "boolean") {
     const choices = field.kind === "boolean" ? ["true", "false"] : field.choices;
     return (
-      <select {...props} required={field.isRequired} value={value} onChange={(event) => onChange(event.target.value)}>
+      <select {...props} value={value} onChange={(event) => onChange(event.target.value)}>
         <option value="" />
         {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
+          <option key={choice} value={choice}>
+            {labelOf(choice)}
+          </option>
         ))}
       </select>
     );
@@ -122,7 +119,6 @@ function Input({ field, value, onChange, props }: InputProps) {
         {...props}
         rows={3}
         spellCheck={false}
-        required={field.isRequired}
         value={value}
         onChange={(event) => onChange(event.target.value)}
       />
@@ -131,10 +127,15 @@ function Input({ field, value, onChange, props }: InputProps) {
   return (
     <input
       {...props}
-      inputMode={field.kind === "number" ? "decimal" : "text"}
-      required={field.isRequired && field.kind === "number"}
+      aria-required={field.isRequired || undefined}
+      inputMode={field.kind === "number" ? "decimal" : field.kind === "integer" ? "numeric" : "text"}
       value={value}
       onChange={(event) => onChange(event.target.value)}
     />
   );
+}
+
+/** A choice as people read it: a text without its quotes. */
+function labelOf(choice: string): string {
+  return choice.startsWith('"') ? (JSON.parse(choice) as string) : choice;
 }

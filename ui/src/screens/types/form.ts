@@ -1,10 +1,13 @@
+import { invalid } from "@/api/problem";
+
 /** A form from a JSON Schema: the fields that can be drawn, and the payload that their texts make. */
 
 export interface FormField {
   name: string;
-  kind: "text" | "number" | "boolean" | "choice" | "json";
+  kind: "text" | "number" | "integer" | "boolean" | "choice" | "json";
   isRequired: boolean;
   hint: string;
+  /** The values to choose from, as JSON. */
   choices: string[];
   first: string;
 }
@@ -28,7 +31,7 @@ export function fieldsOf(schema: Record<string, unknown> | null): FormField[] {
   const root = resolved(whole ?? {}, whole);
   return Object.entries(root.properties ?? {}).map(([name, property]) => {
     const plain = resolved(property, whole);
-    const choices = (plain.enum ?? []).map(String);
+    const choices = (plain.enum ?? []).map((value) => JSON.stringify(value));
     const kind = kindOf(plain);
     return {
       name,
@@ -53,19 +56,56 @@ function kindOf(schema: Schema): FormField["kind"] {
   const plain = types.flat().filter((type) => type !== "null");
   if (plain.length !== 1) return "json";
   if (plain[0] === "string") return "text";
-  if (plain[0] === "integer" || plain[0] === "number") return "number";
+  if (plain[0] === "integer" || plain[0] === "number") return plain[0];
   return plain[0] === "boolean" ? "boolean" : "json";
 }
 
-/** Return the payload that the texts of a form make. What is left empty is left out. Numbers stay as they are typed. */
+/**
+ * Return the payload that the texts of a form make; raises what is wrong with each field, named as the server names it.
+ * What is left empty is left out, and a text is sent as it was typed. Numbers stay as they are typed.
+ */
 export function payloadOf(fields: FormField[], texts: Record<string, string>): string {
   const parts: string[] = [];
+  const faults: Record<string, string> = {};
   for (const field of fields) {
-    const text = (texts[field.name] ?? field.first).trim();
-    if (text === "" && !(field.kind === "text" && field.isRequired)) continue;
-    if (field.kind === "json" || field.kind === "boolean" || field.kind === "number") JSON.parse(text);
-    const value = field.kind === "text" || field.kind === "choice" ? JSON.stringify(text) : text;
-    parts.push(`${JSON.stringify(field.name)}: ${value}`);
+    const text = texts[field.name] ?? field.first;
+    const fault = faultOf(field, text);
+    if (fault !== null) faults[nameOf(field)] = fault;
+    else if (!isEmpty(field, text)) parts.push(`${JSON.stringify(field.name)}: ${jsonOf(field, text)}`);
   }
+  if (Object.keys(faults).length > 0) throw invalid(faults);
   return `{${parts.join(", ")}}`;
+}
+
+/** Return what a form has so far as JSON to go on with, also where something is still wrong with it. */
+export function written(fields: FormField[], texts: Record<string, string>): string {
+  const good = fields.filter((field) => faultOf(field, texts[field.name] ?? field.first) === null);
+  return payloadOf(good, texts);
+}
+
+/** The name of a field in the words of the server. */
+export function nameOf(field: FormField): string {
+  return `payload.${field.name}`;
+}
+
+function isEmpty(field: FormField, text: string): boolean {
+  return (field.kind === "text" ? text : text.trim()) === "";
+}
+
+function jsonOf(field: FormField, text: string): string {
+  return field.kind === "text" ? JSON.stringify(text) : text.trim();
+}
+
+function faultOf(field: FormField, text: string): string | null {
+  if (isEmpty(field, text)) return field.isRequired ? "is required" : null;
+  if (field.kind === "text" || field.kind === "choice" || field.kind === "boolean") return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (field.kind === "json") return `is not JSON: ${error instanceof Error ? error.message : error}`;
+  }
+  if (field.kind === "json") return null;
+  if (typeof value !== "number") return "must be a number, such as 3 or 0.5";
+  return field.kind === "integer" && !Number.isInteger(value) ? "must be a whole number" : null;
 }

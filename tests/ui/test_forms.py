@@ -1,0 +1,176 @@
+"""Every form says what is wrong: at the field that is wrong, or on top where no field is."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+from playwright.async_api import Locator, Page, Route, expect
+
+from tests.ui.conftest import Busy, Visit
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.services, pytest.mark.timeout(300)]
+
+REFUSAL = "is refused by this test"
+PROBLEM = {"type": "about:blank", "title": "No", "status": 422, "code": "invalid", "field": "nowhere.to[0].be_seen"}
+
+
+async def run_form(page: Page, name: str) -> Locator:
+    """Open the form that runs a type of task."""
+    panel = page.get_by_role("listitem").filter(has=page.get_by_role("link", name=name, exact=True))
+    await panel.get_by_role("button", name="Run").click()
+    return page.get_by_role("dialog", name=f"Run {name}")
+
+
+async def test_a_wrong_number_is_said_at_its_field_and_nothing_is_sent(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/types")
+    form = await run_form(someone.page, "import.rows")
+    sent: list[str] = []
+    someone.page.on("request", lambda request: sent.append(request.method) if request.method == "POST" else None)
+
+    await form.get_by_label("file").fill("rows.csv")
+    await form.get_by_label("line").fill("twelve")
+    await form.get_by_role("button", name="Run", exact=True).click()
+
+    await expect(form.get_by_text("Must be a number")).to_be_visible()
+    await expect(form.get_by_label("line")).to_be_focused()
+    assert await form.get_by_label("line").get_attribute("aria-invalid") == "true"
+    assert sent == []
+
+
+async def test_a_required_text_that_is_empty_is_asked_for_and_not_sent(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/types")
+    form = await run_form(someone.page, "import.rows")
+    sent: list[str] = []
+    someone.page.on("request", lambda request: sent.append(request.method) if request.method == "POST" else None)
+
+    await form.get_by_label("line").fill("3")
+    await form.get_by_role("button", name="Run", exact=True).click()
+
+    await expect(form.get_by_text("Is required.")).to_be_visible()
+    assert sent == []
+
+    await form.get_by_label("file").fill("rows.csv")
+    await form.get_by_role("button", name="Run", exact=True).click()
+    await someone.page.wait_for_url("**/tasks/*")
+    task = busy.server.get(someone.page.url.rpartition("/")[2])
+    assert task["payload"] == {"file": "rows.csv", "line": 3}
+
+
+class Form(NamedTuple):
+    """A form: where it is, how it is opened and filled, and which button sends it."""
+
+    place: str
+    opens: Callable[[Page], Awaitable[None]]
+    sends: str
+    fills: Mapping[str, str] = MappingProxyType({})
+
+
+def by(button: str) -> Callable[[Page], Awaitable[None]]:
+    """Press a button of the page."""
+
+    async def press(page: Page) -> None:
+        await page.locator("main").get_by_role("button", name=button, exact=True).first.click()
+
+    return press
+
+
+def in_row(text: str, button: str) -> Callable[[Page], Awaitable[None]]:
+    """Press a button of a row."""
+
+    async def press(page: Page) -> None:
+        await page.get_by_role("row").filter(has_text=text).get_by_role("button", name=button).first.click()
+
+    return press
+
+
+async def run_shell(page: Page) -> None:
+    """Open the form of a type whose fields are known."""
+    await run_form(page, "import.rows")
+
+
+async def cancel_all(page: Page) -> None:
+    """Ask for something to be done to every task that matches."""
+    await page.keyboard.press("a")
+    await page.get_by_role("button", name="Cancel all").click()
+
+
+FORMS = {
+    "run": Form("/types", run_shell, "Run", {"file": "x", "line": "1"}),
+    "submit": Form("/tasks", by("Submit"), "Submit", {"Name": "nobody-has-this"}),
+    "bulk": Form("/tasks?tag=in-a-form", cancel_all, "Cancel 1"),
+    "failures": Form("/failures", by("Retry all"), "Retry "),
+    "schedule": Form("/schedules", by("New schedule"), "Create", {"Name": "a form", "Task": "shell"}),
+    "pause": Form("/queues", in_row("media", "Pause"), "Pause"),
+    "limit": Form("/queues", by("New limit"), "Set", {"Name": "a form", "Queue": "etl", "At once": "3"}),
+    "no limit": Form("/queues", in_row("in-a-form", "Delete"), "Delete"),
+    "key": Form("/keys", by("New key"), "Create key", {"Name": "a form"}),
+    "subscription": Form(
+        "/notifications", by("New subscription"), "Subscribe", {"Name": "a form", "URL": "https://example.com/a"}
+    ),
+    "no subscription": Form("/notifications", by("Delete"), "Delete"),
+    "secret": Form("/secrets", by("New secret"), "Set", {"Name": "a-form", "Value": "s"}),
+    "no secret": Form("/secrets", in_row("in-a-form", "Delete"), "Delete"),
+    "configuration": Form("/settings", by("Change"), "Set", {"Setting": "worker.concurrency", "Value": "4"}),
+}
+
+
+@pytest.fixture(scope="module")
+def formed(busy: Busy) -> Busy:
+    """The demo, with one thing for each form that needs one."""
+    server = busy.server
+    server.submit("nobody-has-this", delay="1h", tags=["in-a-form"])
+    answers = [
+        server.ask("PUT", "/api/v1/limits/in-a-form", {"queue": "in-a-form", "max_concurrent": 3}),
+        server.ask("PUT", "/api/v1/secrets/in-a-form", {"value": "secret"}),
+    ]
+    assert [status for status, _ in answers if status >= 400] == [], answers
+    return busy
+
+
+@pytest.mark.parametrize("name", FORMS)
+async def test_a_problem_that_belongs_to_no_field_is_on_top_of_the_form(
+    visitor: Visit, formed: Busy, name: str
+) -> None:
+    form = FORMS[name]
+    someone = await visitor(formed.server)
+    someone.expected = ["422"]
+    page = someone.page
+    await someone.open(form.place)
+    await form.opens(page)
+    dialog = page.get_by_role("dialog")
+    for label, text in form.fills.items():
+        await dialog.get_by_label(label, exact=True).fill(text)
+
+    async def refuse(route: Route) -> None:
+        asked = json.loads(route.request.post_data or "{}")
+        if route.request.method == "GET" or asked.get("dry_run") or route.request.url.endswith("/preview"):
+            await route.fallback()
+            return
+        body = json.dumps({**PROBLEM, "detail": REFUSAL})
+        await route.fulfill(status=422, content_type="application/problem+json", body=body)
+
+    await page.route("**/api/v1/**", refuse)
+    await dialog.get_by_role("button", name=form.sends, exact=not form.sends.endswith(" ")).last.click()
+
+    told = dialog.get_by_role("alert")
+    await expect(told).to_be_visible()
+    await expect(told).to_have_text(f"Nowhere.to[0].be_seen: {REFUSAL}.")
+    await expect(told).to_be_in_viewport()
+    assert await someone.barriers() == []
+
+
+async def test_what_the_browser_finds_wrong_is_said_beneath_the_field(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/notifications")
+    await someone.page.get_by_role("button", name="New subscription").click()
+    dialog = someone.page.get_by_role("dialog")
+    await dialog.get_by_label("URL").fill("not an address")
+    await dialog.get_by_role("button", name="Subscribe").click()
+
+    await expect(dialog.get_by_label("Name", exact=True)).to_be_focused()
+    assert await dialog.locator("[aria-invalid=true]").count() == 2
+    assert await dialog.locator("p[id$=-notes]").filter(has_text="URL").count() == 1
