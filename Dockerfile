@@ -14,6 +14,21 @@ RUN --mount=type=cache,target=/root/.npm npm install --no-save --ignore-scripts 
 COPY ui ./
 RUN npm run --silent build -- --logLevel warn && node compress.mjs
 
+# So is the documentation.
+FROM --platform=$BUILDPLATFORM python:${PYTHON}-slim-${DEBIAN} AS manual
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore NO_MKDOCS_2_WARNING=1
+WORKDIR /build
+COPY requirements/docs.txt requirements/
+RUN --mount=type=cache,target=/root/.cache/pip pip install --require-hashes -r requirements/docs.txt
+COPY scripts/build_docs.py scripts/docs_finish.py scripts/docs_pages.py scripts/llms_pages.py scripts/
+COPY mkdocs.yml ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md ./
+COPY ui/public ui/public
+COPY examples examples
+COPY deploy deploy
+COPY docs docs
+COPY src/drumline/_version.py src/drumline/
+RUN python scripts/build_docs.py
+
 FROM python:${PYTHON}-slim-${DEBIAN} AS package
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
@@ -23,6 +38,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY scripts/hatch_build.py scripts/
 COPY src src
 COPY --from=interface /build/src/drumline/_ui src/drumline/_ui
+COPY --from=manual /build/src/drumline/_docs src/drumline/_docs
 RUN pip wheel --no-deps --no-build-isolation --no-index --wheel-dir /wheels .
 
 FROM python:${PYTHON}-slim-${DEBIAN} AS environment

@@ -4,24 +4,25 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 UI := src/drumline/_ui/index.html
+SITE := src/drumline/_docs/index.html.gz
 ARGS ?=
 # More than there are cores on a small machine: tests that kill wait for most of their time.
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs audit image requirements clean services
+.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs reference audit image requirements clean services
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
 
-run: $(VENV)/.installed-run $(UI)  ## Start Drumline on this machine: API, scheduler and worker on SQLite (ARGS="--port 9000").
+run: $(VENV)/.installed-run $(UI) $(SITE)  ## Start Drumline on this machine: API, scheduler and worker on SQLite (ARGS="--port 9000").
 	@exec $(BIN)/drumline dev $(ARGS)
 
 dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
-test: $(VENV)/.installed-test services $(UI)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=3 at once).
+test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=3 at once).
 	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
@@ -49,7 +50,10 @@ bench: $(VENV)/.installed-test services  ## Measure Drumline and its peers on th
 bench-quick: $(VENV)/.installed-test services  ## Measure Drumline in a few minutes.
 	$(BIN)/python -m bench --quick $(ARGS)
 
-docs: $(VENV)/.installed-run  ## Write the generated reference pages anew.
+docs: reference  ## Build the documentation site, which the server serves at /docs/ (build/docs/site is a copy to publish).
+	@scripts/build-docs --required
+
+reference: $(VENV)/.installed-run  ## Write the generated reference pages anew.
 	$(BIN)/python scripts/generate_docs.py
 
 audit: $(VENV)/.installed-check  ## Look for known holes in what the locked dependencies bring (asks the network; what cannot be asked fails).
@@ -62,7 +66,7 @@ requirements: $(VENV)/.installed-check  ## Lock the dependencies again, to their
 	scripts/lock $(VENV) --upgrade
 
 clean:  ## Remove what the other targets made, except the data of `make run`.
-	rm -rf $(VENV) build dist ui/node_modules src/drumline/_ui .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
+	rm -rf $(VENV) build dist ui/node_modules src/drumline/_ui src/drumline/_docs .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 services:
@@ -73,6 +77,10 @@ services:
 # Where npm is missing, the page is not made: the server says so at /ui/, and the tests of the interface skip.
 $(UI): ui/package-lock.json ui/index.html ui/vite.config.ts $(shell find ui/src ui/public -type f 2>/dev/null)
 	@scripts/build-ui
+
+# Where its packages cannot be had, it is not made: the server says so at /docs/, and the tests of the site skip.
+$(SITE): mkdocs.yml requirements/docs.txt $(wildcard scripts/build-docs scripts/*docs*.py scripts/llms_pages.py *.md) $(shell find docs -type f)
+	@scripts/build-docs
 
 $(BIN)/python:
 	@$$(scripts/find-python) -m venv $(VENV)

@@ -16,7 +16,7 @@ from drumline.core.state import Status
 INTRODUCTION = """\
 # Events
 
-<!-- Made by `make docs` from event.py, event_types.py and dead_letter_message.py in src/drumline/core. -->
+<!-- Made by `make reference` from event.py, event_types.py and dead_letter_message.py in src/drumline/core. -->
 
 Everything that changes is an event, written in the transaction that makes the change. Events are
 [CloudEvents 1.0](https://cloudevents.io) in JSON, the same on the stream (`GET /api/v1/events`), on Kafka and in

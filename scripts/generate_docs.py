@@ -30,7 +30,7 @@ WIDTH = 100
 SETTINGS_INTRODUCTION = """\
 # Settings
 
-<!-- Made by `make docs` from src/drumline/settings/fields.py: change it there. -->
+<!-- Made by `make reference` from src/drumline/settings/fields.py: change it there. -->
 
 Nothing has to be set. The settings file is read first, over it the environment, over both the flags. The file is
 `drumline.yaml` in the working directory, or what `--config` or `DRUMLINE_CONFIG` names: a file, `ssm:/path/` in the
@@ -55,7 +55,7 @@ file: the variable's name with `_FILE` behind it holds the file's path. Relative
 CLI_INTRODUCTION = """\
 # Command line
 
-<!-- Made by `make docs` from src/drumline/cli: change it there. -->
+<!-- Made by `make reference` from src/drumline/cli: change it there. -->
 
 Data goes to standard output and everything else to standard error. `--json` prints one valid JSON document, `--jsonl`
 one object per line; both have the shapes of the HTTP API. On a terminal lists are fitted to its width; in a pipe they
@@ -88,7 +88,7 @@ def main() -> None:
         return
     stale = [str(path.relative_to(ROOT)) for path, text in pages.items() if not is_current(path, text)]
     if stale:
-        sys.exit(f"out of date: {', '.join(stale)}; run `make docs`")
+        sys.exit(f"out of date: {', '.join(stale)}; run `make reference`")
 
 
 def is_current(path: Path, text: str) -> bool:

@@ -8,7 +8,7 @@ from drumline.api.routes import OPERATIONS
 
 HEADING = "\n## All paths\n"
 INTRODUCTION = """
-<!-- Made by `make docs` from the table of operations in src/drumline/api: change it there. -->
+<!-- Made by `make reference` from the table of operations in src/drumline/api: change it there. -->
 
 The [worker protocol](worker-protocol.md) has a page of its own.
 """

@@ -10,7 +10,7 @@ from drumline.api.routes import OPERATIONS
 from drumline.core.limits import DEFAULT_LIMITS
 
 INTRODUCTION = """\
-// Made by `make docs` from the table of operations in src/drumline/api: change it there.
+// Made by `make reference` from the table of operations in src/drumline/api: change it there.
 """
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

@@ -16,8 +16,8 @@ from drumline.engine.engine import Engine
 from tests.api.conftest import KEY, Ada, problem, submitted
 
 OPEN = {
-    "/livez", "/readyz", "/actuator/health", "/actuator/info", "/openapi.json", "/docs", "/docs/style.css",
-    "/api/v1/sign-in", "/errors/{code}",
+    "/livez", "/readyz", "/actuator/health", "/actuator/info", "/openapi.json", "/docs", "/docs/api",
+    "/docs/style.css", "/api/v1/sign-in", "/errors/{code}",
 }  # fmt: skip
 
 

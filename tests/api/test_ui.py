@@ -7,7 +7,8 @@ import pytest
 
 from drumline.api import ui
 
-BUILT = pytest.mark.skipif(ui._file("index.html") is None, reason="the web interface is not built: npm is missing")
+IS_BUILT = "index.html" in ui._FILES
+BUILT = pytest.mark.skipif(not IS_BUILT, reason="the web interface is not built: npm is missing")
 
 
 async def test_the_root_leads_to_the_interface(stranger: httpx.AsyncClient) -> None:
@@ -47,6 +48,13 @@ async def test_nothing_outside_the_build_is_served(stranger: httpx.AsyncClient, 
 
     assert "WithUi" not in reply.text
     assert "import" not in reply.text or reply.text.startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("path", ["assets/" + "a" * 300, "assets/" + "a" * 5000 + ".js", "a" * 300 + ".svg"])
+async def test_a_name_too_long_for_the_file_system_is_no_error(stranger: httpx.AsyncClient, path: str) -> None:
+    reply = await stranger.get(f"/ui/{path}")
+
+    assert reply.status_code == (404 if path.startswith("assets/") else 200)
 
 
 async def test_the_interface_may_load_nothing_from_anywhere_else(stranger: httpx.AsyncClient) -> None:

@@ -10,12 +10,14 @@ import pytest
 
 from tests.deploy.files import ROOT
 
-INTERFACE = ROOT / "src" / "drumline" / "_ui" / "index.html"
+BUILT = [ROOT / "src" / "drumline" / name for name in ("_ui/index.html", "_docs/index.html.gz")]
 
 
 @pytest.mark.services
 @pytest.mark.timeout(400)
-@pytest.mark.skipif(not INTERFACE.exists(), reason="the web interface is not built: make ui")
+@pytest.mark.skipif(
+    not all(path.exists() for path in BUILT), reason="interface or documentation are not built: make ui docs"
+)
 def test_the_wheel_installs_alone_and_every_role_starts_from_it(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     (bare / "scripts").mkdir(parents=True)

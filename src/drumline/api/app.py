@@ -12,6 +12,7 @@ from drumline.api.keys import KeyRing
 from drumline.api.operation import Desk, Info
 from drumline.api.routes import OPEN_PATHS, OPERATIONS, Paths
 from drumline.api.sign_in_with import paths_of
+from drumline.api.site import WithSite
 from drumline.api.ui import WithUi
 from drumline.core.provider import Provider
 from drumline.engine.engine import Engine
@@ -50,7 +51,8 @@ def create_app(
         issuers=_issuers(providers, engine),
     )
     open_paths = OPEN_PATHS | {path for provider in providers for path in paths_of(provider)}
-    return WithUi(Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=open_paths, metrics=engine.metrics))
+    front = Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=open_paths, metrics=engine.metrics)
+    return WithUi(WithSite(front))
 
 
 def _issuers(providers: tuple[Provider, ...], engine: Engine) -> "dict[str, Issuer]":

@@ -49,7 +49,7 @@ async def docs(call: Call[None, NoQuery]) -> Reply:
         f"<header><h1>Drumline <small>{_text(call.desk.info.version)}</small></h1>"
         "<p>Send your key as <code>X-API-Key</code> or <code>Authorization: Bearer</code>. Bodies are JSON, times "
         'ISO 8601 in UTC, durations seconds or text such as <code>1h30m</code>. The same in <a href="/openapi.json">'
-        "OpenAPI 3.1</a>.</p></header>"
+        'OpenAPI 3.1</a>. Guides, tutorial and search: <a href="/docs/">the documentation</a>.</p></header>'
         f"<nav>{_contents()}</nav><main>{_EXAMPLE}{sections}{_errors()}{_types(described)}</main>"
     )
     return _page("Drumline API", body)
@@ -204,6 +204,7 @@ def _operations() -> tuple[Operation, ...]:
     return (
         page("/openapi.json", openapi, "The OpenAPI 3.1 document", JSON, hidden=False),
         page("/docs", docs, "This page", hidden=False),
+        page("/docs/api", docs, "The same, below the documentation site"),
         page("/docs/style.css", style, "The pages' style sheet"),
         page("/errors/{code}", error_page, "What a problem's type means"),
     )

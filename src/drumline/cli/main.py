@@ -31,6 +31,7 @@ from drumline.cli import (
 from drumline.cli.backup import backup, restored
 from drumline.cli.completion import completion
 from drumline.cli.demo import demo
+from drumline.cli.docs import docs
 from drumline.cli.doctor import doctor
 from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.output import print_json, say
@@ -80,6 +81,7 @@ app.add_typer(secrets.app, name="secrets")
 app.add_typer(audit.app, name="audit")
 app.add_typer(config.app, name="config")
 app.command("doctor")(doctor)
+app.command("docs")(docs)
 app.command("api")(servers.api)
 app.command("scheduler")(servers.scheduler)
 app.command("worker")(servers.worker)

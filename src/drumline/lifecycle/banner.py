@@ -28,11 +28,10 @@ class Ready(Struct, frozen=True, kw_only=True):
 def banner(ready: Ready) -> str:
     """Return the lines to print."""
     lines = [f"Drumline {__version__} is ready.", "", f"  API    {ready.url}"]
-    if ready.key is None:
-        lines.append(f"  Docs   {ready.url}/docs")
-    else:
+    if ready.key is not None:
         # A fragment stays in the browser: no server, proxy or log sees it.
         lines += [f"  Open   {ready.url}/#key={ready.key}", f"  Key    {ready.key}   (kept in {ready.key_file})"]
+    lines.append(f"  Docs   {ready.url}/docs/")
     lines += [f"  Store  {ready.store}", f"  Tasks  {', '.join(ready.names)}", ""]
     if "shell" in ready.names:
         lines += ["Try it:", f"  {_curl(ready.url, ready.key or '$DRUMLINE_API_KEY')}"]

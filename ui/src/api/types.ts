@@ -1,4 +1,4 @@
-// Made by `make docs` from the table of operations in src/drumline/api: change it there.
+// Made by `make reference` from the table of operations in src/drumline/api: change it there.
 
 /** The state of this process. */
 export type Alive = {
