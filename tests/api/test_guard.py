@@ -1,13 +1,22 @@
 """Whoever tries keys is slowed down; whoever has one is not."""
 
+import asyncio
+
 import httpx
 import pytest
 
 from drumline.api.addresses import Addresses, group_of
+from drumline.api.app import create_app
 from drumline.api.guard import FREE, LONGEST_PAUSE, MOST_ADDRESSES, MOST_WRONG, Guard
-from drumline.core.api_key import make_key
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Info
+from drumline.core.api_key import check_first_key, is_strong, make_key
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Invalid, RateLimited
+from drumline.engine.engine import Engine
+from drumline.lifecycle.servers import _server_key
+from drumline.settings import Settings
+from drumline.settings.fields import Secret
 from tests.api.conftest import KEY, problem
 from tests.api.test_keys import made
 
@@ -118,3 +127,46 @@ def test_without_proxies_the_peer_is_it() -> None:
     assert Addresses(()).of({"client": None, "headers": []}) == "unknown"
     with pytest.raises(Invalid):
         Addresses(("nowhere",))
+
+
+async def test_the_first_key_is_not_found_by_trying(engine: Engine) -> None:
+    weak, strong = "hunter2-hunter2", "sk_of_the_first_administrator_3141592653"
+    for first, is_found in ((weak, False), (strong, True)):
+        guarded = create_app(engine, keys=KeyRing([first]), info=Info(version="1"), stop=asyncio.Event())
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=guarded, client=("192.0.2.7", 1)), base_url="http://drumline"
+        ) as guesser:
+            wrong = [await guesser.get("/api/v1/me", headers={"X-API-Key": f"guess-{n}"}) for n in range(FREE + 30)]
+            signed_in = await guesser.post("/api/v1/sign-in", json={"key": first})
+            right = await guesser.get("/api/v1/me", headers={"X-API-Key": first})
+
+        assert [reply.status_code for reply in wrong] == [401] * (FREE + 1) + [429] * 29
+        assert (right.status_code == 200) is is_found
+        assert (signed_in.status_code == 429) is not is_found
+
+
+async def test_whoever_was_in_with_the_first_key_is_not_locked_out_by_a_neighbour(http: httpx.AsyncClient) -> None:
+    assert not is_strong(KEY)
+    assert (await http.get("/api/v1/me", headers={"X-API-Key": KEY})).status_code == 200
+
+    for number in range(FREE + 5):
+        await guess(http, number)
+
+    assert (await guess(http, 999)).status_code == 429
+    assert (await http.get("/api/v1/me", headers={"X-API-Key": KEY})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "key", ["", "abc", "1234567", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababab", "clé-du-serveur", " x y z 1 2 3 "]
+)
+def test_a_server_does_not_start_with_a_key_that_is_guessed_in_no_time(key: str) -> None:
+    with pytest.raises(Invalid):
+        check_first_key(key)
+    with pytest.raises(Invalid):
+        _server_key(Settings(api_key=Secret(key)))
+
+
+def test_a_key_that_was_made_by_chance_is_strong() -> None:
+    assert is_strong(make_key("live", bytes(range(32))))
+    assert check_first_key("correct horse battery staple")
+    assert not is_strong("a" * 100)

@@ -6,7 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.core.access import Permission
+from drumline.core.access import Permission, Role
+from drumline.core.policy import Policy
+from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY, problem
 
@@ -248,3 +250,79 @@ async def test_a_narrowed_key_submits_only_what_it_is_meant_for(http: httpx.Asyn
     assert (third["error"]["status"], third["error"]["field"]) == (422, "tasks[2].name")
     listed = (await http.get("/api/v1/tasks")).json()["items"]
     assert [task["name"] for task in listed] == ["shop.send", "shop.send"]
+
+
+async def test_a_key_that_ends_makes_none_that_outlives_it(http: httpx.AsyncClient) -> None:
+    ends = await made(http, role="admin", expires_in="60s")
+    hour = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+
+    child = await made(http, ends["key"], role="viewer")
+    grandchild = await made(http, (await made(http, ends["key"], role="admin"))["key"], role="viewer")
+    sooner = await made(http, ends["key"], role="viewer", expires_in="5s")
+    later = [
+        await http.post("/api/v1/keys", headers={"X-API-Key": ends["key"]}, json={"name": "later", **asked})
+        for asked in ({"expires_in": "1h"}, {"expires_at": hour}, {"expires_in": 61})
+    ]
+    own = await http.post(f"/api/v1/keys/{ends['id']}/rotate", headers={"X-API-Key": ends["key"]})
+    lasting = await made(http, role="viewer")
+    replaced = await http.post(f"/api/v1/keys/{lasting['id']}/rotate", headers={"X-API-Key": ends["key"]})
+
+    assert child["expires_at"] == grandchild["expires_at"] == ends["expires_at"]
+    assert sooner["expires_at"] < ends["expires_at"]
+    assert [reply.status_code for reply in later] == [403] * 3
+    assert [reply.json()["field"] for reply in later] == ["expires_in", "expires_at", "expires_in"]
+    assert own.json()["expires_at"] <= ends["expires_at"]
+    assert replaced.json()["expires_at"] <= ends["expires_at"]
+
+
+async def test_a_key_with_a_rate_of_its_own_gives_no_wider_one(http: httpx.AsyncClient) -> None:
+    slow = await made(http, tenant="*", role="admin", rate_limit="50/60s")
+
+    async def asked(**fields: Any) -> httpx.Response:
+        return await http.post("/api/v1/keys", headers={"X-API-Key": slow["key"]}, json={"name": "k", **fields})
+
+    assert (await asked(role="viewer")).json()["rate_limit"] == "50/1m"
+    assert (await asked(role="worker")).json()["rate_limit"] == "50/1m"
+    assert (await asked(role="viewer", rate_limit="49/60s")).json()["rate_limit"] == "49/60s"
+    problem(await asked(role="viewer", rate_limit="51/60s"), 403, "forbidden", "rate_limit")
+    problem(await asked(role="viewer", rate_limit="3000/3600s"), 403, "forbidden", "rate_limit")
+    problem(await asked(role="worker", rate_limit="unlimited"), 403, "forbidden", "rate_limit")
+
+
+async def test_making_many_keys_gives_a_tenant_no_more_turns(http: httpx.AsyncClient, engine: Engine) -> None:
+    usual = Rate(5, 3600.0)
+    engine.access.attach(policy=Policy(rates=dict.fromkeys(Role, usual), tenant_keys=2))
+    for tenant in ("acme", "beta"):
+        await http.post("/api/v1/tenants", json={"name": tenant})
+    admins = [(await made(http, tenant="acme", role="admin", rate_limit="100/60s"))["key"] for _ in range(2)]
+    own = [(await made(http, admins[number % 2], role="viewer"))["key"] for number in range(4)]
+    given = [(await made(http, tenant="acme", role="viewer"))["key"] for _ in range(3)]
+    neighbour = (await made(http, (await made(http, tenant="beta", role="admin"))["key"], role="viewer"))["key"]
+
+    statuses = [(await ask(http, key)).status_code for _ in range(5) for key in own]
+    of_the_installation = [(await ask(http, key)).status_code for _ in range(5) for key in given]
+
+    assert statuses.count(200) == 10
+    assert statuses.count(429) == 10
+    assert set(of_the_installation) == {200}
+    assert (await ask(http, neighbour)).status_code == 200
+
+
+@pytest.mark.parametrize("act", ["revoke", "disable", "enable", "rotate"])
+async def test_a_narrowed_admin_changes_only_keys_within_its_own_authority(http: httpx.AsyncClient, act: str) -> None:
+    scopes = ["keys:manage", "tasks:read", "tasks:submit"]
+    narrow = await made(http, role="admin", scopes=scopes, names=["shop.*"], queues=["mail"])
+    by = {"X-API-Key": narrow["key"]}
+    wider = [
+        await made(http, role="admin"),
+        await made(http, role="admin", scopes=scopes),
+        await made(http, role="admin", scopes=["tasks:read"], names=["shop.*"]),
+        await made(http, role="admin", scopes=["tasks:read"], names=["*"], queues=["mail"]),
+        await made(http, role="operator", scopes=["queues:control"], names=["shop.a"], queues=["mail"]),
+    ]
+    within = await made(http, role="admin", scopes=["tasks:read"], names=["shop.mail"], queues=["mail"])
+
+    for key in wider:
+        assert (await http.post(f"/api/v1/keys/{key['id']}/{act}", headers=by)).status_code == 403
+        assert (await ask(http, key["key"])).status_code == 200
+    assert (await http.post(f"/api/v1/keys/{within['id']}/{act}", headers=by)).status_code in {200, 201}

@@ -25,7 +25,7 @@ def distributed(tmp_path: Path) -> Iterator[Apart]:
         pytest.skip(reason)
     database, queue = postgres.PostgresServer(durable=False), redis.RedisServer()
     try:
-        settings = {"store_url": database.url(), "queue_url": queue.url(), "api_key": "sk_bulk"}
+        settings = {"store_url": database.url(), "queue_url": queue.url(), "api_key": "sk_test_of_bulk"}
         apart = Apart(tmp_path / "data", **settings)
         apart.run("migrate", "migrate")
         assert apart.wait_for("migrate") == 0

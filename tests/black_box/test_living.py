@@ -164,7 +164,7 @@ def test_the_higher_priority_runs_first_among_due_tasks(tmp_path: Path) -> None:
 
 
 def test_a_given_key_is_not_printed_nor_kept(tmp_path: Path) -> None:
-    with Server(tmp_path / "data", api_key="sk_mine") as server:
-        assert server.ask("GET", "/api/v1/tasks", key="sk_mine")[0] == 200
-        assert "sk_mine" not in server.banner
+    with Server(tmp_path / "data", api_key="sk_my_own_key") as server:
+        assert server.ask("GET", "/api/v1/tasks", key="sk_my_own_key")[0] == 200
+        assert "sk_my_own_key" not in server.banner
         assert not (server.data / "api-key").exists()

@@ -72,7 +72,7 @@ def test_a_task_is_one_trace_from_its_caller_to_those_who_are_told(tmp_path: Pat
     settings = {
         "trace_endpoint": f"{collector.url}/v1/traces",
         "notify_allow": "*",
-        "api_key": "sk_test",
+        "api_key": "sk_test_of_traces",
         "log_format": "json",
     }
     with Apart(tmp_path / "data", **settings) as apart:
@@ -84,7 +84,7 @@ def test_a_task_is_one_trace_from_its_caller_to_those_who_are_told(tmp_path: Pat
             "POST",
             f"{apart.url}/api/v1/tasks",
             json=task,
-            headers={"X-API-Key": "sk_test", "traceparent": f"00-{TRACE}-{CALLER}-01"},
+            headers={"X-API-Key": "sk_test_of_traces", "traceparent": f"00-{TRACE}-{CALLER}-01"},
         )
         assert reply.status == 201, reply.data
         task_id = reply.json()["id"]

@@ -151,7 +151,7 @@ def _key_id(call: Call[Any, Any]) -> KeyId:
 async def _changed(call: Call[ReasonRequest, NoQuery], change: KeyChange) -> Reply:
     key = _key_id(call)
     before = await call.engine.access.keys.get(key, tenant=call.tenant)
-    after = await call.engine.access.keys.change(key, change, tenant=call.tenant)
+    after = await call.engine.access.keys.change(key, change, by=call.by)
     call.note(before=_standing(before), after=_standing(after))
     return _kept(after)
 

@@ -71,6 +71,8 @@ class Door:
             scope[HELD] = known.digest
         if known.purse is not None and not known.purse.spend_freely(now):
             await self._take_turn(known.caller, scope)
+        if known.caller.shared is not None:
+            await self._take_shared_turn(known.caller, known.caller.shared)
         return known.caller if tenant is None else await self._acting_for(known.caller, tenant)
 
     async def visitor(self, scope: Scope) -> Caller | None:
@@ -122,6 +124,8 @@ class Door:
         scope[HELD] = sign_in
         self.reception.renew(scope, sign_in)
         await self._take_turn(caller, scope)
+        if caller.shared is not None:
+            await self._take_shared_turn(caller, caller.shared)
         return caller if tenant is None else await self._acting_for(caller, tenant)
 
     async def _signed_in(self, sign_in: SignIn) -> Caller:
@@ -150,7 +154,7 @@ class Door:
         """Find out who comes with a key, or raise why it does not open; keep the answer for its next requests."""
         digest = digest_of(key)
         if self._ring.has(digest):
-            known = Pass(self._first, inf)
+            known = Pass(self._first, self._until(digest, scope))
         else:
             known = await self._holder(key, digest, scope)
         rate = known.caller.rate
@@ -161,6 +165,19 @@ class Door:
                 passes.clear()
             passes[key] = known
         return known
+
+    def _until(self, digest: bytes, scope: Scope) -> float:
+        """Return how long a first key has a pass: none if it could be found by trying, which is slowed down.
+
+        So an address that has to wait learns nothing from a right guess; unless it came with the key before.
+        """
+        if not self._ring.is_guessable(digest):
+            return inf
+        address = self.addresses.of(scope)
+        if not self._guard.is_good(address):
+            self._guard.check(address)
+            self._guard.note_good(address)
+        return 0.0
 
     async def _holder(self, key: bytes, digest: bytes, scope: Scope) -> Pass:
         """Return who comes with a key of the store, good for as long as that was asked for just now."""
@@ -204,6 +221,13 @@ class Door:
         if not taken.is_allowed:
             raise _not_your_turn(rate, taken)
 
+    async def _take_shared_turn(self, caller: Caller, rate: Rate) -> None:
+        """Take a turn of all keys together that a tenant made itself: making many keys gives nobody more turns."""
+        limiter, name = self._access.limiter, f"tenant:{caller.tenant}:{caller.role}"
+        taken = limiter.take_now(name, rate) or await limiter.take(name, rate)
+        if not taken.is_allowed:
+            raise _not_your_turn(rate, taken, "the keys that this tenant made may together ask")
+
     async def _acting_for(self, caller: Caller, header: bytes) -> Caller:
         """Return the caller as one of the tenant that it names, which must be its own unless it is for every tenant."""
         tenant = check_tenant(header.decode("latin-1"), field="X-Tenant")
@@ -219,8 +243,8 @@ def turns_headers(rate: Rate, taken: Taken) -> Headers:
     return (_policy_header(rate), (b"ratelimit", b'"key";r=%d;t=%d' % (taken.remaining, ceil(taken.seconds))))
 
 
-def _not_your_turn(rate: Rate, taken: Taken) -> RateLimited:
-    allowed = f"this key may ask {rate.requests} times in {rate.seconds:g} seconds"
+def _not_your_turn(rate: Rate, taken: Taken, whose: str = "this key may ask") -> RateLimited:
+    allowed = f"{whose} {rate.requests} times in {rate.seconds:g} seconds"
     return RateLimited(f"{allowed}; try again in {max(ceil(taken.seconds), 1)} s", retry_after=taken.seconds)
 
 

@@ -38,10 +38,23 @@ class Guard:
         self._records: OrderedDict[str, Record] = OrderedDict()
         self._wrong: OrderedDict[bytes, None] = OrderedDict()
         """Digests of wrong keys that were tried lately."""
+        self._good: OrderedDict[str, None] = OrderedDict()
 
     def is_wrong(self, digest: bytes) -> bool:
         """Tell whether a key was tried lately and found wrong: trying it once more tells nobody anything."""
         return digest in self._wrong
+
+    def note_good(self, address: str) -> None:
+        """Note that an address came with the first key: whoever tries keys from there later does not lock it out."""
+        group = group_of(address)
+        self._good[group] = None
+        self._good.move_to_end(group)
+        if len(self._good) > MOST_ADDRESSES:
+            self._good.popitem(last=False)
+
+    def is_good(self, address: str) -> bool:
+        """Tell whether an address came with the first key before."""
+        return group_of(address) in self._good
 
     def check(self, address: str) -> None:
         """Raise `RateLimited` while an address has to wait."""

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Callable, Iterable
 
 from drumline.core.access import Caller
-from drumline.core.api_key import digest_of
+from drumline.core.api_key import digest_of, is_strong
 
 FIRST = Caller("first key")
 """Whoever comes with a key that the server was started with: an administrator of the whole installation."""
@@ -14,7 +14,9 @@ class KeyRing:
     """The keys that open the door whatever the store says. Only their digests are kept in memory."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._digests = tuple(digest_of(key.encode()) for key in keys)
+        given = tuple(keys)
+        self._digests = tuple(digest_of(key.encode()) for key in given)
+        self._guessable = frozenset(digest_of(key.encode()) for key in given if not is_strong(key))
         if not self._digests:
             raise ValueError("a key ring without keys would let nobody in")
 
@@ -24,6 +26,10 @@ class KeyRing:
         for ours in self._digests:
             is_known |= hmac.compare_digest(digest, ours)
         return is_known
+
+    def is_guessable(self, digest: bytes) -> bool:
+        """Tell whether it is one of ours that somebody may find by trying."""
+        return digest in self._guessable
 
     def vouches(self, proof: str, proof_of: Callable[[bytes], str]) -> bool:
         """Tell whether a proof is that of one of them."""

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from drumline.core.clock import Instant
 from drumline.core.errors import Forbidden
 from drumline.core.globs import globs_of
 from drumline.core.rate import Rate
@@ -129,6 +130,14 @@ class Caller(Struct, frozen=True):
     """Patterns of queues, likewise."""
     rate: Rate | None = None
     """How often it may ask; nothing means as often as it likes."""
+    ends_at: Instant | None = None
+    """When it ends, and with it every key that it makes."""
+    shared: Rate | None = None
+    """How often all keys of its role that its tenant made itself may ask together, if it is one of those."""
+    is_bounded: bool = False
+    """Whether it has a rate of its own, and not that of its role."""
+    is_of_tenant: bool = False
+    """Whether it is the key of one tenant, and not one of the installation's that acts for a tenant."""
 
     @property
     def home(self) -> str:

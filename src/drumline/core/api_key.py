@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from drumline.core.access import EVERY_TENANT, Caller, Permission, Role, permissions_of
 from drumline.core.clock import Instant, moment_of
+from drumline.core.errors import Invalid
 from drumline.core.event import Fact
 from drumline.core.rate import Rate
 
@@ -25,6 +26,12 @@ KeyId = NewType("KeyId", str)
 
 SECRET_BYTES: Final = 32
 ENVIRONMENT_PATTERN: Final = r"[a-z0-9]{1,16}"
+
+LEAST_LENGTH: Final = 8
+"""Characters that a key must have which somebody thought up for a server to start with."""
+STRONG_LENGTH: Final = 24
+"""Characters from which on nobody guesses a key, if enough of them differ."""
+STRONG_CHARACTERS: Final = 10
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SECRET_LENGTH: Final = 43
@@ -49,6 +56,8 @@ class KeySpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The key that it was made with."""
     replaces: KeyId | None = None
     """The key that it was rotated from."""
+    is_own: bool = False
+    """Whether its tenant made it itself, and not the installation."""
 
 
 class NewKey(Struct, frozen=True, kw_only=True):
@@ -85,8 +94,8 @@ class ApiKey(Struct, frozen=True, kw_only=True):
             return "the API key has expired"
         return None
 
-    def caller(self, rate: Rate | None) -> Caller:
-        """Return who comes with it; `rate` is how often it may ask."""
+    def caller(self, rate: Rate | None, shared: Rate | None = None) -> Caller:
+        """Return who comes with it; `rate` is how often it may ask, `shared` how often all that its tenant made may."""
         spec = self.spec
         return Caller(
             spec.name,
@@ -97,6 +106,10 @@ class ApiKey(Struct, frozen=True, kw_only=True):
             spec.names,
             spec.queues,
             rate,
+            ends_at=self.expires_at,
+            shared=shared if spec.is_own else None,
+            is_bounded=spec.rate is not None,
+            is_of_tenant=self.tenant is not None,
         )
 
 
@@ -126,6 +139,24 @@ def make_key(environment: str, secret: bytes) -> str:
     """Return a key of 32 random bytes."""
     body = f"sk_{environment}_{_base62(int.from_bytes(secret), _SECRET_LENGTH)}"
     return body + _check(body)
+
+
+def check_first_key(key: str) -> str:
+    """Return a key that a server is to start with, or raise `Invalid` if it could be guessed in no time."""
+    if len(key) < LEAST_LENGTH or len(set(key)) < LEAST_LENGTH // 2:
+        raise Invalid(
+            f"is too easy to guess: it must have at least {LEAST_LENGTH} characters, {LEAST_LENGTH // 2} of them "
+            f"different; leave it out to have one made, or take the output of `openssl rand -hex 32`",
+            field="api_key",
+        )
+    if not (key.isascii() and key.isprintable() and key == key.strip()):
+        raise Invalid("must be printable ASCII characters, since it travels in a header", field="api_key")
+    return key
+
+
+def is_strong(key: str) -> bool:
+    """Tell whether nobody guesses a key, however often they try."""
+    return len(key) >= STRONG_LENGTH and len(set(key)) >= STRONG_CHARACTERS
 
 
 def is_mistyped(key: bytes) -> bool:

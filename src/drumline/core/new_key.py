@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from drumline.core.access import EVERY_TENANT, ROLES, Caller, Permission, Role, are_within, permissions_of
 from drumline.core.api_key import ApiKey, KeyId, KeySpec, NewKey, digest_of, prefix_of
-from drumline.core.clock import Instant, to_instant
+from drumline.core.clock import Instant, moment_of, to_instant
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Conflict, Forbidden, Invalid
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, check_text
 from drumline.core.policy import Policy
-from drumline.core.rate import parse_rate
+from drumline.core.rate import Rate, parse_rate
 from drumline.core.tenant import check_tenant
 
 LONGEST_KEY_NAME: Final = 100
@@ -67,11 +67,10 @@ def accept_key(request: KeyRequest, key: str, *, id: KeyId, asked: Asked) -> New
         queues=_patterns(request.queues, field="queues", longest=LONGEST_QUEUE),
         rate=_rate(request, asked),
         created_by=asked.by.id,
+        is_own=asked.by.is_of_tenant,
     )
     check_grant(asked.by, spec, tenant)
-    return NewKey(
-        id=id, tenant=tenant, digest=digest_of(key.encode()), spec=spec, expires_at=_expiry(request, asked.now)
-    )
+    return NewKey(id=id, tenant=tenant, digest=digest_of(key.encode()), spec=spec, expires_at=_expiry(request, asked))
 
 
 def replace_key(old: ApiKey, key: str, *, id: KeyId, asked: Asked) -> NewKey:
@@ -80,12 +79,25 @@ def replace_key(old: ApiKey, key: str, *, id: KeyId, asked: Asked) -> NewKey:
         raise Conflict(f"{reason}; make a new one", field="id")
     check_grant(asked.by, old.spec, old.tenant)
     spec = msgspec.structs.replace(old.spec, prefix=prefix_of(key), created_by=asked.by.id, replaces=old.id)
-    expires_at = None if old.expires_at is None else Instant(asked.now + old.expires_at - old.created_at)
-    return NewKey(id=id, tenant=old.tenant, digest=digest_of(key.encode()), spec=spec, expires_at=expires_at)
+    ends_at = None if old.expires_at is None else Instant(asked.now + old.expires_at - old.created_at)
+    makers = asked.by.ends_at
+    if makers is not None:  # whoever has a key that ends could go on for ever, by replacing it
+        ends_at = makers if ends_at is None else min(ends_at, makers)
+    return NewKey(id=id, tenant=old.tenant, digest=digest_of(key.encode()), spec=spec, expires_at=ends_at)
+
+
+def check_authority(by: Caller, key: ApiKey) -> None:
+    """Raise `Forbidden` if a key may do what the caller may not: then it is not for the caller to change either."""
+    try:
+        check_grant(by, key.spec, key.tenant)
+    except Forbidden as error:
+        raise Forbidden("this key may only change keys that can do no more than it can itself", field="id") from error
 
 
 def check_grant(by: Caller, spec: KeySpec, tenant: str | None) -> None:
     """Raise `Forbidden` if a key would let its holder do what the caller may not do."""
+    if by.tenant is not None and tenant != by.tenant:
+        raise Forbidden(f"this key can only make keys of its own tenant, {by.tenant}", field="tenant")
     more = permissions_of(spec.role, spec.scopes, tenant) - by.permissions
     if more:
         raise Forbidden(f"this key cannot give what it lacks: {', '.join(sorted(more))}", field="scopes")
@@ -135,18 +147,42 @@ def _patterns(patterns: tuple[str, ...], *, field: str, longest: int) -> tuple[s
 
 
 def _rate(request: KeyRequest, asked: Asked) -> str | None:
-    if request.rate_limit is None:
-        return None
-    rate = parse_rate(request.rate_limit, field="rate_limit")
     usual = asked.policy.rates[request.role]
-    if asked.by.tenant is not None and usual is not None and (rate is None or rate.per_second > usual.per_second):
+    makers = asked.by.rate if asked.by.is_bounded else None
+    if request.rate_limit is None:
+        # A key with a rate of its own cannot have a wider one by making another.
+        return str(makers) if _is_more(usual, makers) else None
+    rate = parse_rate(request.rate_limit, field="rate_limit")
+    if _is_more(rate, makers):
+        raise Forbidden(f"this key can only allow the {makers} that it has itself", field="rate_limit")
+    if asked.by.tenant is not None and _is_more(rate, usual):
         raise Forbidden(
             f"only a key for every tenant can allow more than the usual {usual} of this role", field="rate_limit"
         )
     return request.rate_limit
 
 
-def _expiry(request: KeyRequest, now: Instant) -> Instant | None:
+def _is_more(rate: Rate | None, bound: Rate | None) -> bool:
+    """Tell whether a rate allows more than another in any stretch of time, where none is as often as one likes."""
+    if bound is None:
+        return False
+    return rate is None or rate.per_second > bound.per_second or rate.requests > bound.requests
+
+
+def _expiry(request: KeyRequest, asked: Asked) -> Instant | None:
+    """Return when a new key ends: not after the one that it is made with."""
+    wanted, makers = _wanted_expiry(request, asked.now), asked.by.ends_at
+    if wanted is None or makers is None:
+        return wanted if makers is None else makers
+    if wanted > makers:
+        field = "expires_at" if request.expires_at is not None else "expires_in"
+        raise Forbidden(
+            f"a key cannot outlive the one that it is made with, which ends at {moment_of(makers)}", field=field
+        )
+    return wanted
+
+
+def _wanted_expiry(request: KeyRequest, now: Instant) -> Instant | None:
     if request.expires_at is not None and request.expires_in is not None:
         raise Invalid("cannot be given together with expires_at", field="expires_in")
     if request.expires_in is not None:

@@ -28,8 +28,15 @@ class Policy(Struct, frozen=True, kw_only=True):
     """How often the keys of each role may ask that have no rate of their own; None means as often as they like."""
     first_rate: Rate | None = None
     """The same for the key that the server was started with."""
+    tenant_keys: int = 10
+    """The keys that a tenant made itself may together ask as often as so many keys of their role."""
     proxies: tuple[str, ...] = ()
     """Networks whose word is taken on where a request came from."""
+
+    def shared_rate(self, role: Role) -> Rate | None:
+        """Return how often the keys of a role that a tenant made itself may ask together."""
+        usual = self.rates[role]
+        return None if usual is None else Rate(usual.requests * self.tenant_keys, usual.seconds)
 
 
 DEFAULT_POLICY: Final = Policy()

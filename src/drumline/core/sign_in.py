@@ -69,7 +69,9 @@ class SignIn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def caller(self, rate: Rate | None) -> Caller:
         """Return who comes with it, for one that somebody vouched for."""
         held = permissions_of(self.role, (), self.tenant)
-        return Caller(self.name, self.tenant, self.user, self.role, held, rate=rate)
+        return Caller(
+            self.name, self.tenant, self.user, self.role, held, rate=rate, is_of_tenant=self.tenant is not None
+        )
 
 
 def mark_of_sign_in(sign_in: str) -> str:

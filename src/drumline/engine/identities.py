@@ -132,4 +132,4 @@ class Identities:
         if key.spec.rate is not None:
             rate = parse_rate(key.spec.rate, field="rate")
         is_good = key.is_enabled and key.revoked_at is None and key.expires_at is None
-        return Identity(key, key.caller(rate), is_good)
+        return Identity(key, key.caller(rate, self.policy.shared_rate(key.spec.role)), is_good)

@@ -8,7 +8,15 @@ from drumline.core.access import Caller
 from drumline.core.api_key import SECRET_BYTES, ApiKey, KeyId, make_key
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
-from drumline.core.new_key import Asked, KeyRequest, RotateKeyRequest, accept_key, overlap_of, replace_key
+from drumline.core.new_key import (
+    Asked,
+    KeyRequest,
+    RotateKeyRequest,
+    accept_key,
+    check_authority,
+    overlap_of,
+    replace_key,
+)
 from drumline.engine.identities import Identities
 from drumline.engine.tenants import TenantDesk
 from drumline.ports.access import KeyChange, Keys
@@ -56,9 +64,13 @@ class KeyDesk:
         self._identities.forget(key)
         return MadeKey(kept, secret)
 
-    async def change(self, key: KeyId, change: KeyChange, *, tenant: str | None = None) -> ApiKey:
-        """Disable, enable or revoke a key; this server knows of it at once, all others in two seconds."""
-        changed = await self._store.change_key(key, change, tenant=tenant)
+    async def change(self, key: KeyId, change: KeyChange, *, by: Caller) -> ApiKey:
+        """Disable, enable or revoke a key; this server knows of it at once, all others in two seconds.
+
+        Raises `Forbidden` for one that may do what the caller may not.
+        """
+        check_authority(by, await self.get(key, tenant=by.tenant))
+        changed = await self._store.change_key(key, change, tenant=by.tenant)
         self._identities.forget(key)
         return changed
 

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import NamedTuple
 
+import structlog
 from msgspec.structs import replace
 
 from drumline._version import __version__
@@ -17,6 +18,7 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.api.server import Server
+from drumline.core.api_key import check_first_key, is_strong
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.addresses import url_of
@@ -38,6 +40,8 @@ from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings, Sources
 from drumline.settings.fields import KEY_FILE
 from drumline.settings.sign_in import sign_in_policy_of, sign_in_secret_of
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 Say = Callable[[str], None]
 """Tells a person something."""
@@ -121,7 +125,10 @@ async def run_api(settings: Settings, *, say: Say, sources: Sources | None = Non
 
 def _server_key(settings: Settings) -> str:
     if settings.api_key is not None:
-        return settings.api_key
+        key = check_first_key(settings.api_key)
+        if not is_strong(key):
+            log.warning("first_key.weak", help="it is short: take the output of `openssl rand -hex 32`")
+        return key
     make_data_folder(settings.data)
     return first_key(settings.data, settings.access.environment)
 

@@ -212,6 +212,9 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     """The same for `worker`: a fleet shares a key, and each of its members claims, beats and reports."""
     viewer_rate: str = "100/60s"
     """The same for `viewer`."""
+    tenant_keys: Count = 10
+    """The keys that a tenant's own keys made may be used together as often as so many keys of their role, however many
+    they are."""
     trusted_proxies: tuple[str, ...] = ()
     """Networks such as `10.0.0.0/8` whose `X-Forwarded-…` headers are believed: where a request came from, and where
     people think they are."""

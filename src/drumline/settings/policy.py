@@ -18,5 +18,6 @@ def policy_of(access: AccessSettings) -> Policy:
         environment=access.environment,
         rates={role: parse_rate(getattr(access, f"{role}_rate"), field=f"access.{role}_rate") for role in Role},
         first_rate=parse_rate(access.first_key_rate, field="access.first_key_rate"),
+        tenant_keys=access.tenant_keys,
         proxies=access.trusted_proxies,
     )
