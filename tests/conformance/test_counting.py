@@ -1,14 +1,17 @@
 """How many tasks stand where: exact while they are few, and never more work than was allowed."""
 
+from typing import Any
+
 from drumline.core.clock import ManualClock
 from drumline.core.state import Act, Status
 from drumline.engine.counts import MOST_LISTED, Counts
 from drumline.ports.counting import Count
 from drumline.ports.store import Store, TaskFilter
 from tests.factories import claim_one, new_id, open_session, settle, submit
+from tests.job_factories import job_of, submit_job
 
 
-async def counted(store: Store, limit: int = 100, **which: str) -> dict[str, int]:
+async def counted(store: Store, limit: int = 100, **which: Any) -> dict[str, int]:
     counts = await store.count_tasks(limit=limit, **which)
     assert set(counts) == set(Status)
     return {status.value.lower(): count.count for status, count in counts.items() if count.count}
@@ -72,6 +75,36 @@ async def test_no_more_is_looked_at_than_was_allowed_and_that_is_said(store: Sto
     assert counts[Status.COMPLETED] == Count(3, is_more=True)
     assert counts[Status.QUEUED] == Count(3, is_more=True)
     assert counts[Status.FAILED] == Count(0, is_more=False)
+
+
+async def test_a_status_is_counted_however_many_tasks_have_another(store: Store) -> None:
+    ada = await open_session(store)
+    await submit(store, "work")
+    await submit(store, "rare", queue="rare")
+    await claim_one(store, ada, "rare")
+    await submit_job(store, job_of({"a": (), "b": ("a",)}, task={"queue": "jobs"}))
+    for _ in range(5):
+        await submit(store, delay="1h")
+
+    counts = await store.count_tasks(limit=3)
+
+    assert counts[Status.QUEUED] == Count(2), "the first task, and the first of the job"
+    assert counts[Status.PROCESSING] == Count(1)
+    assert counts[Status.PENDING] == Count(3, is_more=True)
+    assert (await store.count_tasks(limit=3, queue="jobs"))[Status.PENDING] == Count(1)
+    assert (await store.count_tasks(limit=3, queue="rare"))[Status.PROCESSING] == Count(1)
+    assert (await store.count_tasks(limit=3, queue="rare"))[Status.PENDING] == Count(0)
+
+
+async def test_a_task_that_was_given_back_is_not_counted_as_running(store: Store) -> None:
+    ada = await open_session(store)
+    await submit(store)
+    lease = (await claim_one(store, ada)).lease
+    await settle(store, lease, Act.RELEASE)
+
+    assert await counted(store) == {"queued": 1}
+    await claim_one(store, ada)
+    assert await counted(store) == {"processing": 1}, "once, though two claims name it"
 
 
 async def test_filters_without_an_index_are_counted_among_what_they_list(store: Store, clock: ManualClock) -> None:

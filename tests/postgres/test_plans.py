@@ -131,6 +131,8 @@ REAPING: dict[str, dict[str, Any]] = {
     "forget_claims": {},
 }
 
+COUNTING: dict[str, dict[str, Any]] = {"count_live": {"lanes": None, "now": 10_000, "limit": 50, "looked": 100}}
+
 SAMPLING: dict[str, dict[str, Any]] = {"sample_depth": {"steps": [60_000, 600_000], "apart": 15_000, "now": None}}
 
 
@@ -154,7 +156,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 async def plan_of(connection: Connection, name: str, how: str) -> list[dict[str, Any]]:
-    values = [literal(value) for value in SQL[name].arguments((HOT | REAPING | SAMPLING)[name])]
+    values = [literal(value) for value in SQL[name].arguments((HOT | REAPING | COUNTING | SAMPLING)[name])]
     given = f"({', '.join(values)})" if values else ""
     (row,) = await connection.fetch(f"EXPLAIN ({how}, FORMAT JSON) EXECUTE hot_{name}{given}")
     return list(nodes(json.loads(row[0])[0]["Plan"]))
@@ -311,6 +313,32 @@ async def test_what_waits_is_counted_by_reading_it_once_and_not_at_all_if_somebo
 
     assert await reads() == await connection.fetchval("SELECT count(*) FROM drumline.task_live")
     assert await reads() == 0
+
+
+@pytest.mark.parametrize("prepare", [untouched, analyzed, emptied, pinned])
+async def test_each_status_is_counted_by_reading_no_more_than_its_own_bound(
+    connection: Connection, prepare: Callable[[Connection], Awaitable[None]]
+) -> None:
+    await prepare(connection)
+    await connection.execute(f"PREPARE hot_count_live AS {SQL['count_live'].text}")
+    await plan_of(connection, "count_live", "COSTS OFF")  # so that it is planned now
+    await connection.execute(FILL)
+    await connection.execute(
+        "UPDATE drumline.task_live SET due_at = NULL, state = 0 WHERE due_at % 3 = 0;"
+        "INSERT INTO drumline.claim (session, nonce, beat, tasks) SELECT 7, n, 0, ARRAY(SELECT l.id "
+        "FROM drumline.task_live AS l LIMIT 100) FROM generate_series(1, 50) AS n;"
+    )
+
+    found = await plan_of(connection, "count_live", "ANALYZE, TIMING OFF")
+
+    live = [node for node in found if node.get("Relation Name") == "task_live"]
+    read = {
+        (node["Node Type"], (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"])
+        for node in live
+    }
+    assert len(live) == 4
+    assert {kind for kind, _ in read} <= {"Index Scan", "Index Only Scan"}
+    assert max(rows for _, rows in read) <= 100, read
 
 
 @pytest.mark.parametrize("prepare", [untouched, analyzed, pinned])

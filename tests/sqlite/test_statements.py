@@ -97,6 +97,18 @@ def test_hot_statements_never_scan_a_table_of_tasks(connection: sqlite3.Connecti
     connection.close()
 
 
+def test_each_status_is_counted_by_an_index_of_its_own(connection: sqlite3.Connection) -> None:
+    parameters = {"tenant": None, "queue": None, "name": None, "now": 0, "limit": 10}
+
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL['count_live']}", parameters)]
+
+    read = [step for step in plan if re.match(r"(SCAN|SEARCH) live\b", step)]
+    assert [re.findall(r"task_live_\w+", step) for step in read] == [
+        ["task_live_ready"], ["task_live_ready"], ["task_live_blocked"], ["task_live_held"],
+    ]  # fmt: skip
+    connection.close()
+
+
 def test_a_reap_reads_what_sessions_hold_once_not_once_for_each_task(connection: sqlite3.Connection) -> None:
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL['orphans']}")]
 

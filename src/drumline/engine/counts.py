@@ -12,7 +12,7 @@ from drumline.ports.store import Querying, TaskFilter
 MOST: Final = 10_000
 """How many tasks of a status are counted."""
 MOST_LOOKED_AT: Final = 40_000
-"""How many are looked at where only some of them are meant."""
+"""How many ends are looked at where only some of them are meant."""
 MOST_LISTED: Final = 1_000
 """How many are counted by listing them, for filters that no index counts by."""
 
@@ -34,7 +34,8 @@ class Counts:
             return await self._listed(which)
         is_narrowed = any(value is not None for value in (which.tenant, which.queue, which.name))
         counts = await self._store.count_tasks(
-            limit=MOST_LOOKED_AT if is_narrowed else MOST + 1,
+            limit=MOST + 1,
+            looked_at=MOST_LOOKED_AT if is_narrowed else MOST + 1,
             tenant=which.tenant,
             queue=which.queue,
             name=which.name,

@@ -15,14 +15,25 @@ class Count(Struct, frozen=True):
     is_more: bool = False
 
 
+def count_up_to(limit: int, found: int, *, is_more: bool = False) -> Count:
+    """Return what was counted up to a limit; `is_more` where some were not looked at for another reason."""
+    return Count(min(found, limit), is_more or found >= limit)
+
+
 class Counting(Protocol):
     """Counting tasks."""
 
     async def count_tasks(
-        self, *, limit: int, tenant: str | None = None, queue: str | None = None, name: str | None = None
+        self,
+        *,
+        limit: int,
+        looked_at: int | None = None,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
     ) -> Mapping[Status, Count]:
-        """Return how many tasks have each status, looking at no more than the newest `limit` of it.
+        """Return how many tasks have each status, counting each up to `limit`, however many others there are.
 
-        Of tasks that have not ended, the newest `limit` are looked at for all their statuses together.
+        Of each way to end, the newest `looked_at` ends are looked at, `limit` when not said.
         """
         ...

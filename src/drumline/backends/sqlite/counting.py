@@ -6,7 +6,7 @@ from drumline.backends.sqlite.access import Access
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import AttemptOutcome
 from drumline.core.state import Status
-from drumline.ports.counting import Count
+from drumline.ports.counting import Count, count_up_to
 
 ENDS = (
     (Status.COMPLETED, AttemptOutcome.COMPLETED),
@@ -20,25 +20,30 @@ class Counting(Access):
     """`ports.counting.Counting` on SQLite."""
 
     async def count_tasks(
-        self, *, limit: int, tenant: str | None = None, queue: str | None = None, name: str | None = None
+        self,
+        *,
+        limit: int,
+        looked_at: int | None = None,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
     ) -> dict[Status, Count]:
-        """Return how many tasks have each status, looking at no more than the newest `limit` of it."""
-        which = {"tenant": tenant, "queue": queue, "name": name, "limit": limit}
-        now = self._now()
+        """Return how many tasks have each status, counting each up to `limit`, however many others there are."""
+        which = {"tenant": tenant, "queue": queue, "name": name}
+        now, most = self._now(), looked_at or limit
 
         def look(connection: sqlite3.Connection) -> dict[Status, Count]:
-            pending, queued, processing, looked = connection.execute(
-                SQL["count_live"], {**which, "now": now}
-            ).fetchone()
-            is_more = looked >= limit
+            live = connection.execute(SQL["count_live"], {**which, "now": now, "limit": limit}).fetchone()
+            queued, later, blocked, processing = live
             counts = {
-                Status.PENDING: Count(pending, is_more),
-                Status.QUEUED: Count(queued, is_more),
-                Status.PROCESSING: Count(processing, is_more),
+                Status.PENDING: count_up_to(limit, later + blocked),
+                Status.QUEUED: count_up_to(limit, queued),
+                Status.PROCESSING: count_up_to(limit, processing),
             }
             for status, outcome in ENDS:
-                row = connection.execute(SQL["count_ended"], {**which, "outcome": int(outcome)}).fetchone()
-                counts[status] = Count(row[0], row[1] >= limit)
+                wanted = {**which, "outcome": int(outcome), "limit": most}
+                found, looked = connection.execute(SQL["count_ended"], wanted).fetchone()
+                counts[status] = Count(found, looked >= most)
             return counts
 
         return await self._database.read(look)

@@ -1,21 +1,37 @@
--- count: tasks that have not ended, by status, among the newest :limit; what is NULL does not narrow.
--- GIVES pending, queued, processing, and how many were looked at
-SELECT
-    coalesce(sum(is_meant AND (state = 0 OR (state = 1 AND due_at > :now))), 0),
-    coalesce(sum(is_meant AND state = 1 AND due_at <= :now), 0),
-    coalesce(sum(is_meant AND state = 2), 0),
-    count(*)
-FROM (
-    SELECT
-        live.state,
-        live.due_at,
-        (
-            (:tenant IS NULL OR lane.tenant = :tenant)
-            AND (:queue IS NULL OR lane.queue = :queue)
-            AND (:name IS NULL OR lane.name = :name)
-        ) AS is_meant
-    FROM task_live AS live
-    INNER JOIN lane ON live.lane = lane.id
-    ORDER BY live.id DESC
-    LIMIT :limit
+-- count: tasks that have not ended, of each status up to :limit, each by an index of its own; what is NULL does not
+-- narrow.
+-- GIVES queued, due later, blocked, processing
+WITH wanted AS MATERIALIZED (
+    SELECT id FROM lane
+    WHERE (:tenant IS NULL OR tenant = :tenant) AND (:queue IS NULL OR queue = :queue) AND (:name IS NULL OR name = :name)
 )
+
+SELECT
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM wanted CROSS JOIN task_live AS live INDEXED BY task_live_ready
+            WHERE live.lane = wanted.id AND live.state = 1 AND live.due_at <= :now
+            LIMIT :limit
+        )
+    ),
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM wanted CROSS JOIN task_live AS live INDEXED BY task_live_ready
+            WHERE live.lane = wanted.id AND live.state = 1 AND live.due_at > :now
+            LIMIT :limit
+        )
+    ),
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM wanted CROSS JOIN task_live AS live INDEXED BY task_live_blocked
+            WHERE live.lane = wanted.id AND live.state = 0
+            LIMIT :limit
+        )
+    ),
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM task_live AS live INDEXED BY task_live_held
+            WHERE live.state = 2 AND live.lane IN (SELECT id FROM wanted)
+            LIMIT :limit
+        )
+    )
