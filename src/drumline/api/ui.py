@@ -15,8 +15,8 @@ from drumline.api.static_files import send_file, send_static
 ROOT: Final = "/ui"
 HOW_TO_BUILD: Final = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Drumline</title></head><body>
-<h1>Drumline is running</h1><p>The web interface has not been built. With Node.js and npm on this machine,
-<code>make ui</code> in the source tree builds it; a wheel carries it already.</p>
+<h1>Drumline is running</h1><p>The web interface has not been built: <code>make ui</code> in the
+source tree builds it; a wheel carries it already.</p>
 <p><a href="../docs">The API</a> and the command line do everything that it does.</p></body></html>"""
 
 _ASSET: Final = re.compile(r"assets/[\w.-]+|[\w-]+\.(?:svg|js|txt)")
