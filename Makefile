@@ -11,7 +11,7 @@ JOBS ?= 3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run dev test test-fast check check-ui ui format bench bench-quick docs reference audit image requirements clean services
+.PHONY: help run dev test test-bare test-fast check check-ui ui format bench bench-quick docs reference audit image requirements clean services
 
 help:  ## Print this.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
@@ -25,6 +25,9 @@ dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sourc
 test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=3 at once).
 	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
+test-bare:  ## Run `make run` and `make test` from a fresh clone on a bare Debian (needs Docker, or root for debootstrap).
+	@scripts/test-bare $(ARGS)
+
 test-fast: $(VENV)/.installed-test  ## Run what needs no service and kills no process.
 	$(PYTEST) -m "not services and not faults" $(ARGS)
 
@@ -36,7 +39,7 @@ check: $(VENV)/.installed-check check-ui  ## Format, lint, types, import contrac
 	$(BIN)/python scripts/generate_docs.py --check
 
 check-ui: $(UI)
-	@if [ -d ui/node_modules ]; then cd ui && npm run --silent check && npm test --silent; else echo "the web interface is not checked: npm is not on this machine"; fi
+	@if [ -d ui/node_modules ]; then cd ui && ../scripts/with-node sh -c "npm run --silent check && npm test --silent"; else echo "the web interface is not checked: it could not be built"; fi
 
 ui: $(UI)  ## Build the web interface into the package.
 
@@ -69,13 +72,12 @@ clean:  ## Remove what the other targets made, except the data of `make run`.
 	rm -rf $(VENV) build dist ui/node_modules src/drumline/_ui src/drumline/_docs .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-services:
-	@scripts/install-services haproxy
-	@scripts/install-kafka
-	@scripts/install-helm
+# What scripts/programs.toml names. Where that may not be done, nothing fails: tests skip with what to install.
+services: | $(BIN)/python
+	@$(BIN)/python -m scripts.install_programs
 
-# Where npm is missing, the page is not made: the server says so at /ui/, and the tests of the interface skip.
-$(UI): ui/package-lock.json ui/index.html ui/vite.config.ts $(shell find ui/src ui/public -type f 2>/dev/null)
+# Where no Node.js can be had, the page is not made: the server says so at /ui/, and the tests of the interface skip.
+$(UI): ui/package-lock.json ui/index.html ui/vite.config.ts requirements/node.txt $(shell find ui/src ui/public -type f 2>/dev/null)
 	@scripts/build-ui
 
 # Where its packages cannot be had, it is not made: the server says so at /docs/, and the tests of the site skip.

@@ -1,6 +1,6 @@
 """Measure what events cost: writing them on the hot path, and reading and relaying them beside it.
 
-python -m bench.events                  PostgreSQL with Redis; Kafka too if scripts/install-kafka has fetched it
+python -m bench.events                  PostgreSQL with Redis; Kafka too if make test has fetched it
 python -m bench.events --tasks 20000    fewer tasks in each round
 python -m bench.events --relay          only what goes on beside the hot path
 

@@ -3,8 +3,6 @@
 With `--check` nothing is written; the status is 1 if a file would change.
 """
 
-import os
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -13,18 +11,13 @@ from typing import Any
 
 import yaml
 
+from scripts.programs import find_program, missing
+
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy" / "helm" / "drumline"
 BASE = ROOT / "deploy" / "kustomize" / "base"
-HEADER = "# Made by `python scripts/generate_kustomize.py` from deploy/helm/drumline: change it there.\n"
+HEADER = "# Made by `python -m scripts.generate_kustomize` from deploy/helm/drumline: change it there.\n"
 HELM_ONLY = ("helm.sh/chart", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance")
-
-
-def find_helm() -> str | None:
-    """Return the path of Helm: on PATH, or where scripts/install-helm puts it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    kept = sorted((cache / "drumline").glob("helm-*/helm"))
-    return shutil.which("helm") or (str(kept[-1]) if kept else None)
 
 
 def make_base(helm: str) -> dict[str, str]:
@@ -65,9 +58,9 @@ def _dump_all(documents: list[Any]) -> str:
 
 def main() -> int:
     """Write the files, or tell which are not as they should be."""
-    helm = find_helm()
+    helm = find_program("helm")
     if helm is None:
-        print("Helm is missing: run scripts/install-helm", file=sys.stderr)
+        print(missing("helm"), file=sys.stderr)
         return 2
     files = make_base(helm)
     changed = [name for name, text in files.items() if not (BASE / name).exists() or (BASE / name).read_text() != text]

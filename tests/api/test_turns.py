@@ -20,7 +20,7 @@ from drumline.backends.redis import RedisLimiter
 from drumline.core.policy import Policy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
-from tests.harness import redis as redis_harness
+from scripts.programs import missing
 from tests.harness.fixtures import through
 from tests.harness.redis import RedisServer
 
@@ -31,8 +31,8 @@ DEADLINE = 2.0
 
 @pytest.fixture
 def redis_of_its_own() -> Iterator[RedisServer]:
-    if not redis_harness._program():
-        pytest.skip("no redis-server to start and stop")
+    if reason := missing("redis"):
+        pytest.skip(reason)
     server = RedisServer()
     yield server
     server.remove()

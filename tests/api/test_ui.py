@@ -6,9 +6,10 @@ import httpx
 import pytest
 
 from drumline.api import ui
+from tests.harness.programs import NOT_BUILT
 
 IS_BUILT = "index.html" in ui._FILES
-BUILT = pytest.mark.skipif(not IS_BUILT, reason="the web interface is not built: npm is missing")
+BUILT = pytest.mark.skipif(not IS_BUILT, reason=NOT_BUILT)
 
 
 async def test_the_root_leads_to_the_interface(stranger: httpx.AsyncClient) -> None:

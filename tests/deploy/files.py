@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]  # has none
-import pytest
 import typer
 import yaml
 
 from drumline.cli.main import app
 from drumline.settings import Settings, load_settings
-from tests.harness.programs import find_program
+from tests.harness.programs import path_of
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -38,14 +37,6 @@ def load_all(text: str) -> list[Document]:
     return [document for document in yaml.safe_load_all(text) if document]
 
 
-def program(name: str) -> str:
-    """Return the path of a program, or skip the test."""
-    found = find_program(name, f"{Path.home()}/.cache/drumline/helm-*/{name}")
-    if found is None:
-        pytest.skip(f"{name} is not on this machine: scripts/install-helm, or your package manager, can bring it")
-    return found
-
-
 def run(*words: str) -> str:
     """Return what a program says, or fail with its complaint."""
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
@@ -56,7 +47,7 @@ def run(*words: str) -> str:
 @cache
 def charted(values: Path | None, *settings: str) -> tuple[Document, ...]:
     """Return what the chart gives for some values."""
-    words = [program("helm"), "template", "here", str(CHART), "--namespace", "apps"]
+    words = [path_of("helm"), "template", "here", str(CHART), "--namespace", "apps"]
     if values is not None:
         words += ["--values", str(values)]
     for setting in settings:
@@ -67,7 +58,7 @@ def charted(values: Path | None, *settings: str) -> tuple[Document, ...]:
 @cache
 def kustomized(folder: Path) -> tuple[Document, ...]:
     """Return what a kustomization gives."""
-    return tuple(load_all(run(program("kubectl"), "kustomize", str(folder))))
+    return tuple(load_all(run(path_of("kubectl"), "kustomize", str(folder))))
 
 
 def check_manifest(document: Document, version: str) -> None:

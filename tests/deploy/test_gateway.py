@@ -18,8 +18,8 @@ import yaml
 from drumline.api.events import BEAT_SECONDS
 from drumline.api.operation import Info
 from tests.black_box.server import eventually
-from tests.deploy.files import DEPLOY, ROOT, program, run
-from tests.harness.programs import free_port
+from tests.deploy.files import DEPLOY, ROOT, run
+from tests.harness.programs import free_port, path_of
 
 FILE = DEPLOY / "compose" / "haproxy.cfg"
 KEY = "a key that everybody knows"
@@ -50,7 +50,7 @@ def test_the_gateway_may_open_as_many_files_as_it_wants() -> None:
 
 
 def test_haproxy_understands_the_file() -> None:
-    run(program("haproxy"), "-c", "-f", str(FILE))
+    run(path_of("haproxy"), "-c", "-f", str(FILE))
 
 
 def render(port: int, servers: list[int]) -> str:
@@ -65,7 +65,7 @@ def render(port: int, servers: list[int]) -> str:
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    haproxy = program("haproxy")
+    haproxy = path_of("haproxy")
     port, ports = free_port(), [free_port(), free_port()]
     config = tmp_path / "haproxy.cfg"
     config.write_text(render(port, ports))

@@ -25,11 +25,11 @@ from tests.deploy.files import (
     containers,
     kustomized,
     pods,
-    program,
     run,
     settings_from,
     variables,
 )
+from tests.harness.programs import path_of
 
 PATH, ALONE = "parameterPath=/drumline/production/", "config=null"
 VALUES = sorted((CHART / "ci").glob("*.yaml"))
@@ -63,7 +63,7 @@ def config_of(documents: Sequence[Document]) -> str:
 
 @pytest.mark.parametrize("values", VALUES, ids=named)
 def test_the_chart_is_clean(values: Path) -> None:
-    run(program("helm"), "lint", "--strict", str(CHART), "--values", str(values))
+    run(path_of("helm"), "lint", "--strict", str(CHART), "--values", str(values))
 
 
 @pytest.mark.parametrize("version", ["oldest", "newest"])
@@ -287,8 +287,8 @@ def test_settings_come_from_the_file_and_the_parameters_over_it() -> None:
 
 
 def test_the_base_is_what_the_chart_gives() -> None:
-    for name, text in make_base(program("helm")).items():
-        assert (BASE / name).read_text() == text, f"{name}: run python scripts/generate_kustomize.py"
+    for name, text in make_base(path_of("helm")).items():
+        assert (BASE / name).read_text() == text, f"{name}: run python -m scripts.generate_kustomize"
 
 
 def test_the_first_key_of_the_small_overlay_is_one_that_servers_take() -> None:

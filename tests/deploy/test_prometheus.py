@@ -10,6 +10,7 @@ import yaml
 from drumline.core.metrics import Metrics
 from scripts.generate_dashboards import DASHBOARDS, RULES, files
 from tests.deploy.files import DEPLOY, ROOT, run
+from tests.harness.programs import path_of
 from tests.harness.prometheus import load_rules, metric_names, missing
 
 TESTS = DEPLOY / "prometheus" / "tests" / "drumline.yml"
@@ -31,12 +32,12 @@ def expressions(dashboard: Path) -> list[str]:
 
 @has_prometheus
 def test_prometheus_understands_the_rules() -> None:
-    run("promtool", "check", "rules", str(RULES))
+    run(path_of("promtool"), "check", "rules", str(RULES))
 
 
 @has_prometheus
 def test_alerts_fire_when_they_should_and_not_otherwise() -> None:
-    run("promtool", "test", "rules", str(TESTS))
+    run(path_of("promtool"), "test", "rules", str(TESTS))
 
 
 def test_every_alert_is_tried_out() -> None:

@@ -16,7 +16,7 @@ BUILT = [ROOT / "src" / "drumline" / name for name in ("_ui/index.html", "_docs/
 @pytest.mark.services
 @pytest.mark.timeout(400)
 @pytest.mark.skipif(
-    not all(path.exists() for path in BUILT), reason="interface or documentation are not built: make ui docs"
+    not all(path.exists() for path in BUILT), reason="the interface or the documentation is missing: make ui docs"
 )
 def test_the_wheel_installs_alone_and_every_role_starts_from_it(tmp_path: Path) -> None:
     bare = tmp_path / "bare"

@@ -17,7 +17,9 @@ from playwright.async_api import (
     expect,
 )
 
-from tests.harness.programs import find_program
+from drumline.api import ui
+from scripts import programs
+from tests.harness.programs import NOT_BUILT, path_of
 
 UI = Path(__file__).parents[2] / "ui"
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
@@ -44,18 +46,16 @@ expect.set_options(timeout=PATIENCE)
 
 def missing() -> str | None:
     """Return why no browser can be had, or nothing."""
-    if find_program("chromium") is None:
-        return "chromium is not installed"
-    if not (UI.parent / "src" / "drumline" / "_ui" / "index.html").exists():
-        return "the web interface is not built: npm is missing"
-    return None
+    if reason := programs.missing("chromium"):
+        return reason
+    return None if "index.html" in ui._FILES else NOT_BUILT
 
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     """Run the machine's Chromium; it is never downloaded."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=find_program("chromium"), args=list(FLAGS))
+        browser = await playwright.chromium.launch(executable_path=path_of("chromium"), args=list(FLAGS))
         yield browser
         await browser.close()
 

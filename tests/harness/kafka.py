@@ -1,6 +1,5 @@
 """A private Kafka: one process that is broker and controller, with a plain listener and one with TLS and a login."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -11,9 +10,9 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tests.harness.programs import Program, find_program, free_port, private_folder
+from scripts import programs
+from tests.harness.programs import Program, free_port, path_of, private_folder
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drumline"
 JAVA = [
     *("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
@@ -54,10 +53,7 @@ SETTINGS = {
 
 def missing() -> str | None:
     """Return why there is no Kafka to be had, or None if there is."""
-    for program in ("java", "openssl"):
-        if not find_program(program):
-            return f"no Kafka: {program} is not in PATH"
-    return None if _jars() else f"no Kafka: there are no jars in {CACHE}; scripts/install-kafka fetches them"
+    return programs.missing("kafka")
 
 
 class KafkaServer:
@@ -141,18 +137,26 @@ def answers(broker: str) -> bool:
 
 
 def _java(main: str, *arguments: object) -> list[str]:
-    return ["java", *JAVA, "-cp", f"{_jars()}/*", main, *map(str, arguments)]
-
-
-def _jars() -> Path | None:
-    found = sorted(CACHE.glob("kafka-*"))
-    return found[-1] if found else None
+    jar = programs.find_files("kafka")
+    assert jar is not None
+    return [path_of("java"), *JAVA, "-cp", f"{jar.parent}/*", main, *map(str, arguments)]
 
 
 def _certificate(folder: Path) -> Path:
     """Make a certificate for this machine, and the file with its key that the broker wants; return the former."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    command = [
+        path_of("openssl"),
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=127.0.0.1",
+    ]
     command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     (folder / "keystore.pem").write_text(key.read_text() + certificate.read_text())

@@ -4,12 +4,13 @@ import shutil
 import signal
 from urllib.parse import urlsplit
 
-from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
+from scripts import programs
+from tests.harness.programs import Program, free_port, path_of, private_folder, run_as
 
 
 def missing() -> str | None:
     """Return why there is no PgBouncer to be had, or None if there is."""
-    return None if find_program("pgbouncer") else "no PgBouncer: pgbouncer is not in PATH"
+    return programs.missing("pgbouncer")
 
 
 class PgBouncer:
@@ -36,7 +37,7 @@ class PgBouncer:
         databases = f"[databases]\n* = host={server.hostname} port={server.port}\n"
         config = self._folder / "pgbouncer.ini"
         config.write_text(databases + "[pgbouncer]\n" + "\n".join(lines) + "\n")
-        command = [find_program("pgbouncer") or "pgbouncer", str(config)]
+        command = [path_of("pgbouncer"), str(config)]
         self._program = Program(command, folder=self._folder, user=user, port=port)
         self._program.start(self._program.accepts)
 

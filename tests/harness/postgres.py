@@ -8,7 +8,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
+from scripts import programs
+from tests.harness.programs import Program, free_port, path_of, private_folder, run_as
 
 ADDRESS = os.environ.get("DRUMLINE_TEST_POSTGRES_URL")
 """An existing server to use instead of a private one: a URL without a database, of a user who may create some."""
@@ -29,9 +30,7 @@ FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "o
 
 def missing() -> str | None:
     """Return why there is no PostgreSQL to be had, or None if there is."""
-    if ADDRESS or _program("postgres"):
-        return None
-    return "no PostgreSQL: neither DRUMLINE_TEST_POSTGRES_URL nor binaries in PATH or /usr/lib/postgresql/*/bin"
+    return None if ADDRESS else programs.missing("postgresql")
 
 
 class PostgresServer:
@@ -45,7 +44,7 @@ class PostgresServer:
         _initialise(self._data, user)
         chosen = SETTINGS | ({} if durable else FORGETFUL) | (settings or {})
         options = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
-        command = [_program("postgres") or "postgres", "-D", str(self._data), "-p", str(port), *options]
+        command = [path_of("postgres"), "-D", str(self._data), "-p", str(port), *options]
         self._program = Program(command, folder=self._folder, user=user, port=port)
         self.start()
 
@@ -85,7 +84,7 @@ class PostgresServer:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _takes_queries(self) -> bool:
-        command = [_program("pg_isready") or "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        command = [path_of("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         return self._program.accepts() and subprocess.run(command, check=False).returncode == 0
 
 
@@ -99,10 +98,6 @@ def _initialised(user: str | None) -> Path:
     """Return a data folder that no server has used yet; it goes when this process ends."""
     folder = private_folder("postgres-new", user)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    command = [_program("initdb") or "initdb", "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-E", "UTF8"]
+    command = [path_of("initdb"), "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-E", "UTF8"]
     subprocess.run([*command, "--locale=C", "--no-sync"], check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder)
     return folder / "data"
-
-
-def _program(name: str) -> str | None:
-    return find_program(name, f"/usr/lib/postgresql/*/bin/{name}", f"/opt/homebrew/opt/postgresql*/bin/{name}")

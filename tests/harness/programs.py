@@ -1,4 +1,4 @@
-"""Finding, starting and stopping programs."""
+"""Starting and stopping programs; scripts/programs.toml names those that there are."""
 
 import os
 import pwd
@@ -13,17 +13,21 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
+from scripts.programs import find_program, missing, owner
+
+NOT_BUILT = "the web interface is missing: make ui"
 PATIENCE = 30.0
 """Seconds that a program is given to start or to stop."""
 
 
-def find_program(name: str, *patterns: str) -> str | None:
-    """Return the path of a program: on PATH, or the newest that one of the glob patterns finds."""
-    if found := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"):
-        return found
-    matches = sorted(match for pattern in patterns for match in Path("/").glob(pattern.lstrip("/")))
-    return str(matches[-1]) if matches else None
+def path_of(program: str) -> str:
+    """Return the path of a program of scripts/programs.toml, or skip the test with the line that says how to get it."""
+    found = find_program(program)
+    if found is None:
+        pytest.skip(str(missing(owner(program).name)))
+    return found
 
 
 def free_port(wanted: int = 0) -> int:

@@ -12,14 +12,13 @@ from urllib.parse import urlencode
 import urllib3
 import yaml
 
-from tests.harness.programs import Program, find_program, free_port, private_folder
+from scripts import programs
+from tests.harness.programs import Program, free_port, path_of, private_folder
 
 
 def missing() -> str | None:
     """Return why there is no Prometheus to be had, or None if there is."""
-    if find_program("prometheus") and find_program("promtool"):
-        return None
-    return "no Prometheus: prometheus and promtool are not in PATH; scripts/install-services brings them"
+    return programs.missing("prometheus")
 
 
 class Prometheus:
@@ -39,7 +38,7 @@ class Prometheus:
         (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
         port = free_port()
         command = [
-            find_program("prometheus") or "prometheus",
+            path_of("prometheus"),
             f"--config.file={folder / 'prometheus.yml'}",
             f"--storage.tsdb.path={folder / 'data'}",
             f"--web.listen-address=127.0.0.1:{port}",

@@ -4,7 +4,8 @@ import os
 import shutil
 import signal
 
-from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
+from scripts import programs
+from tests.harness.programs import Program, free_port, path_of, private_folder, run_as
 
 ADDRESS = os.environ.get("DRUMLINE_TEST_REDIS_URL")
 """An existing server to use instead of a private one. Its databases 1 to 15 are emptied."""
@@ -13,9 +14,7 @@ DATABASES = 16
 
 def missing() -> str | None:
     """Return why there is no Redis to be had, or None if there is."""
-    if ADDRESS or _program():
-        return None
-    return "no Redis: neither DRUMLINE_TEST_REDIS_URL nor redis-server or valkey-server in PATH"
+    return None if ADDRESS else programs.missing("redis")
 
 
 class RedisServer:
@@ -25,7 +24,7 @@ class RedisServer:
         user = run_as("redis")
         self._folder = private_folder("redis", user)
         port = free_port()
-        command = [_program() or "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", str(self._folder)]
+        command = [path_of("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(self._folder)]
         command += ["--save", "", "--appendonly", "no", "--databases", str(DATABASES), "--daemonize", "no"]
         self._program = Program(command, folder=self._folder, user=user, port=port)
         self.start()
@@ -58,7 +57,3 @@ class RedisServer:
         """Stop, and leave nothing behind."""
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _program() -> str | None:
-    return find_program("redis-server") or find_program("valkey-server")

@@ -23,7 +23,8 @@ from drumline.scheduler.sweep import Sweeper
 from drumline.settings import Secret, Settings
 from tests.factories import request
 from tests.harness import postgres as postgres_harness
-from tests.harness.postgres import PostgresServer, _program
+from tests.harness.postgres import PostgresServer
+from tests.harness.programs import path_of
 from tests.worker.house import until
 
 pytestmark = pytest.mark.services
@@ -41,17 +42,12 @@ def elsewhere() -> Iterator[PostgresServer]:
 
 
 def dump(url: str, file: Path) -> None:
-    program = _program("pg_dump")
-    if program is None:
-        pytest.skip("no pg_dump")
-    subprocess.run([program, "--format=custom", "--schema=drumline", "--file", str(file), url], check=True)
+    subprocess.run([path_of("pg_dump"), "--format=custom", "--schema=drumline", "--file", str(file), url], check=True)
 
 
 def restore(url: str, file: Path) -> None:
-    program = _program("pg_restore") or "pg_restore"
-    subprocess.run(
-        [program, "--exit-on-error", "--no-owner", "--no-privileges", "--dbname", url, str(file)], check=True
-    )
+    restoring = [path_of("pg_restore"), "--exit-on-error", "--no-owner", "--no-privileges"]
+    subprocess.run([*restoring, "--dbname", url, str(file)], check=True)
 
 
 @asynccontextmanager

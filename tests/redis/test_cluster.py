@@ -14,8 +14,9 @@ from drumline.backends.redis import RedisBoard, RedisQueue
 from drumline.core.clock import ManualClock
 from drumline.core.state import Status
 from drumline.ports.readmodel import Moment, Note
+from scripts.programs import missing
 from tests.factories import new_id
-from tests.harness.programs import Program, find_program, free_port, private_folder, run_as
+from tests.harness.programs import Program, free_port, path_of, private_folder, run_as
 from tests.redis.hints import NOW, PATIENCE, eventually, hint, lane, pop, popped_tasks, pushed
 
 pytestmark = pytest.mark.faults
@@ -34,7 +35,7 @@ class Cluster:
         self._nodes = []
         for folder in self._folders:
             port = _port()
-            command = [find_program("redis-server") or "redis-server", "--port", str(port), "--bind", "127.0.0.1"]
+            command = [path_of("redis-server"), "--port", str(port), "--bind", "127.0.0.1"]
             command += [
                 "--dir",
                 str(folder),
@@ -50,7 +51,7 @@ class Cluster:
             node.start(node.accepts)
             self._nodes.append(node)
         addresses = [f"127.0.0.1:{node.port}" for node in self._nodes]
-        cli = find_program("redis-cli") or "redis-cli"
+        cli = path_of("redis-cli")
         create = [cli, "--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes"]
         subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + PATIENCE
@@ -84,8 +85,8 @@ def _port() -> int:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    if not find_program("redis-server") or not find_program("redis-cli"):
-        pytest.skip("no redis-server and redis-cli to make a cluster of")
+    if reason := missing("redis"):
+        pytest.skip(reason)
     cluster = Cluster()
     yield cluster
     cluster.remove()

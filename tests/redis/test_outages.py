@@ -16,8 +16,8 @@ from drumline.backends.redis.queue import MOST_UNSENT
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
+from scripts.programs import missing
 from tests.factories import claim_request
-from tests.harness import redis as redis_harness
 from tests.harness.proxy import Proxy
 from tests.harness.redis import RedisServer
 from tests.redis.hints import eventually, hint, popped_tasks, pushed
@@ -31,8 +31,8 @@ ASK = claim_request(SessionId(1))
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
     """A Redis of the test's own, to be stopped."""
-    if not redis_harness._program():
-        pytest.skip("no redis-server to start and stop")
+    if reason := missing("redis"):
+        pytest.skip(reason)
     server = RedisServer()
     yield server
     server.remove()

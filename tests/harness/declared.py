@@ -1,0 +1,67 @@
+"""Fails a test whose process starts an outside program that scripts/programs.toml does not name.
+
+On a machine where such a program happens to be installed nothing else would tell: the test would pass here, and fail on
+every bare machine.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.programs import ROOT, TABLE, declared
+
+MISSING_FAILS = "DRUMLINE_TEST_MISSING_FAILS"
+"""Set where everything can be installed: there a test that lacks a program fails instead of being skipped."""
+_undeclared: list[str] = []
+
+
+class Undeclared(Exception):
+    """A program was about to be started that the table does not name."""
+
+
+def pytest_configure() -> None:
+    """Look at every program that this process starts from now on."""
+    sys.addaudithook(_look)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Fail the test though something else may have caught what `_look` raised."""
+    _undeclared.clear()
+    yield
+    if _undeclared:
+        raise Undeclared(_undeclared.pop())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip for want of a program into a failure, where that was asked for."""
+    report = yield
+    if os.environ.get(MISSING_FAILS) and report.skipped and " is missing: " in str(report.longrepr):
+        report.outcome = "failed"
+        report.longrepr = str(report.longrepr)
+    return report
+
+
+def is_declared(program: str) -> bool:
+    """Tell whether tests may start a program: one of the table, of this source tree, or of its Python."""
+    found = Path(shutil.which(program) or program)
+    if not found.exists() or declared(found.name) is not None:
+        return True  # what does not exist cannot be started
+    ours = (ROOT, sys.prefix, sys.base_prefix, tempfile.gettempdir())
+    return any(path.is_relative_to(folder) for path in (found.absolute(), found.resolve()) for folder in ours)
+
+
+def _look(event: str, arguments: tuple[object, ...]) -> None:
+    if event not in {"subprocess.Popen", "os.exec", "os.posix_spawn"}:
+        return
+    program = arguments[0]
+    if isinstance(program, str | bytes | os.PathLike) and not is_declared(os.fsdecode(program)):
+        text = f"{os.fsdecode(program)} is not in {TABLE.relative_to(ROOT)}: declare every program that tests start"
+        _undeclared.append(text)
+        raise Undeclared(text)
