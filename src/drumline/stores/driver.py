@@ -81,3 +81,8 @@ async def tell_facts(transaction: Transaction, facts: Sequence[Fact], *, now: In
     """
     if facts:
         await transaction.fetch("insert_facts", facts=encode(facts).decode(), now=now)
+
+
+def storable(text: str) -> str:
+    """Return text without what PostgreSQL cannot store: NUL, and halves of surrogate pairs."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

@@ -22,7 +22,7 @@ _NOW: Final = "coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 100
 _UNNEST: Final = re.compile(r"unnest\(([^()]*)\)\s*AS (\w+) \(([^()]*)\)")
 _LISTED: Final = re.compile(r":(\w+)::(\w+) \[\]")
 _ANY: Final = re.compile(r"= any\(:(\w+)::(\w+) \[\]\)")
-_ARRAY: Final = re.compile(r"= any\(ARRAY\((SELECT [^()]*)\)\)")
+_ARRAY: Final = re.compile(r"= any\(\s*ARRAY\(\s*(SELECT [^()]*)\)\s*\)")
 _CAST: Final = re.compile(r"::\w+(?: \[\])?")
 _LOCK: Final = re.compile(r"\bFOR (?:NO KEY )?(?:UPDATE|SHARE)(?: OF \w+)?(?: SKIP LOCKED)?")
 _RETURNING: Final = re.compile(r"\bRETURNING\b[^()]*\Z")

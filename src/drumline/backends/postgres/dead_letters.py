@@ -8,7 +8,6 @@ from msgspec import Raw
 
 from drumline.backends.postgres.access import Access
 from drumline.backends.postgres.database import Transaction
-from drumline.backends.postgres.outputs import storable
 from drumline.core.clock import LATEST, Instant
 from drumline.core.dead_letter import Cause, Reason
 from drumline.core.errors import Conflict, NotFound
@@ -26,7 +25,7 @@ from drumline.ports.dead_letters import (
     discarded,
 )
 from drumline.ports.store import Changed
-from drumline.stores.driver import Line, tell_facts
+from drumline.stores.driver import Line, storable, tell_facts
 
 ABOVE_ALL: Final = Mark(Instant(LATEST + 1), TaskId("00000000-0000-0000-0000-000000000000"))
 MOST_CAUSES: Final = 50

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from drumline.backends.postgres.access import Access
 from drumline.ports.store import Artifact, LogChunk
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, storable
 
 
 class Outputs(Access):
@@ -35,8 +35,3 @@ class Outputs(Access):
             data=artifact.data,
             now=self._now(),
         )
-
-
-def storable(text: str) -> str:
-    """Return text without what PostgreSQL cannot store: NUL, and halves of surrogate pairs."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.outputs import storable
 from drumline.core.ids import TaskId
 from drumline.core.progress import Progress, ProgressNote
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, storable
 
 
 class ProgressNotes(Access):

@@ -6,12 +6,12 @@ from drumline.backends.postgres.bulk import Bulks
 from drumline.backends.postgres.claiming import Claiming
 from drumline.backends.postgres.counting import Counting
 from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget, Database
-from drumline.backends.postgres.delivering import Delivering
 from drumline.backends.postgres.firing import Firing
 from drumline.backends.postgres.flow import Flow
 from drumline.backends.postgres.housekeeping import Housekeeping
 from drumline.backends.postgres.migrating import check_major
 from drumline.backends.postgres.outputs import Outputs
+from drumline.backends.postgres.picking import Picking
 from drumline.backends.postgres.progress import ProgressNotes
 from drumline.backends.postgres.querying_jobs import QueryingJobs
 from drumline.backends.postgres.sessions import Sessions
@@ -19,15 +19,16 @@ from drumline.backends.postgres.settling import Settling
 from drumline.backends.postgres.stats import Stats
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
 from drumline.backends.postgres.submitting_leased import SubmittingLeased
-from drumline.backends.postgres.subscribing import Subscribing
 from drumline.backends.postgres.sweeping import Sweeping
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.audit import Auditing
+from drumline.stores.parts.deliveries import Deliveries
 from drumline.stores.parts.keys import Keys
 from drumline.stores.parts.runtime_config import RuntimeConfigs
 from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.tenants import Tenants
 
 
@@ -45,8 +46,9 @@ class PostgresStore(
     Counting,
     Sweeping,
     Housekeeping,
-    Subscribing,
-    Delivering,
+    Picking,
+    Deliveries,
+    Subscriptions,
     Keys,
     Tenants,
     Auditing,

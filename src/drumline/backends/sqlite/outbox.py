@@ -15,7 +15,8 @@ from drumline.core.event import Event, Place
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import Lane
-from drumline.ports.outbox import CursorView, EventPage, LogSpan
+from drumline.ports.outbox import EventPage
+from drumline.stores.parts.consumers import Consumers
 
 ROWS_AT_ONCE: Final = 256
 ACTS_AT_ONCE: Final = 500
@@ -32,7 +33,7 @@ class Row(NamedTuple):
     facts: str | None
 
 
-class Outbox(Access):
+class Outbox(Consumers, Access):
     """`ports.outbox.Outbox` on SQLite."""
 
     async def sequence(self, *, limit: int = 5000) -> int:  # noqa: ARG002 - the promise of the port
@@ -42,43 +43,6 @@ class Outbox(Access):
     async def read_events(self, *, after: int, limit: int) -> EventPage:
         """Return the events of the rows behind a position, whole rows only, until there are `limit` events or more."""
         return await self._database.read(lambda connection: _read(connection, after, limit))
-
-    async def log_span(self) -> LogSpan:
-        """Return what the log holds."""
-        row = await self._database.read(lambda connection: connection.execute(SQL["log_span"]).fetchone())
-        return LogSpan(*row)
-
-    async def rename_log(self) -> str:
-        """Give the log another name, and return it."""
-        (name,) = await self._database.write(lambda connection: connection.execute(SQL["rename_log"]).fetchone())
-        return str(name)
-
-    async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
-        """Take a consumer's cursor for so many seconds, or keep it; return where it stands."""
-        wish = {"consumer": consumer, "holder": holder, "ms": round(seconds * 1000), "now": self._now()}
-        row = await self._database.write(lambda connection: connection.execute(SQL["take_cursor"], wish).fetchone())
-        return None if row is None else int(row[0])
-
-    async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
-        """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
-        wish = {"consumer": consumer, "holder": holder, "old": old, "new": new, "now": self._now()}
-        return await self._change("move_cursor", wish) > 0
-
-    async def leave_cursor(self, consumer: str, *, holder: int) -> None:
-        """Let another holder have it at once."""
-        await self._change("leave_cursor", {"consumer": consumer, "holder": holder})
-
-    async def forget_consumer(self, consumer: str) -> bool:
-        """Drop a cursor, so that nothing is kept for it any more; tell whether there was one."""
-        return await self._change("forget_consumer", {"consumer": consumer}) > 0
-
-    async def cursors(self) -> list[CursorView]:
-        """Return where every consumer stands."""
-        rows = await self._database.read(lambda connection: connection.execute(SQL["cursors"]).fetchall())
-        return [
-            CursorView(consumer=consumer, position=position, moved_at=moved_at, behind=behind, oldest_at=oldest_at)
-            for consumer, position, moved_at, behind, oldest_at in rows
-        ]
 
     async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:
         """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`."""

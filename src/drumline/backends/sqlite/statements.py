@@ -5,6 +5,8 @@ from typing import Final
 from drumline.backends.sql_files import SqlFiles
 from drumline.stores.statements import SqliteStatement, shared
 
-SQL: Final = SqlFiles("drumline.backends.sqlite")
+OWN: Final = SqlFiles("drumline.backends.sqlite")
 
-STATEMENTS: Final = {name: SqliteStatement(name, text) for name, text in {**SQL, **shared("sqlite")}.items()}
+STATEMENTS: Final = {name: SqliteStatement(name, text) for name, text in {**OWN, **shared("sqlite")}.items()}
+
+SQL: Final = {name: statement.text for name, statement in STATEMENTS.items()}

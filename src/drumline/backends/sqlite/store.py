@@ -7,12 +7,12 @@ from typing import Self
 from drumline.backends.sqlite.bulk import Bulks
 from drumline.backends.sqlite.counting import Counting
 from drumline.backends.sqlite.database import Database
-from drumline.backends.sqlite.delivering import Delivering
 from drumline.backends.sqlite.firing import Firing
 from drumline.backends.sqlite.flow import Flow
 from drumline.backends.sqlite.housekeeping import Housekeeping
 from drumline.backends.sqlite.lanes import Lanes
 from drumline.backends.sqlite.outputs import Outputs
+from drumline.backends.sqlite.picking import Picking
 from drumline.backends.sqlite.progress import ProgressNotes
 from drumline.backends.sqlite.querying import Querying
 from drumline.backends.sqlite.querying_jobs import QueryingJobs
@@ -25,10 +25,12 @@ from drumline.backends.sqlite.sweeping import Sweeping
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.audit import Auditing
+from drumline.stores.parts.deliveries import Deliveries
 from drumline.stores.parts.keys import Keys
 from drumline.stores.parts.runtime_config import RuntimeConfigs
 from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.tenants import Tenants
 
 
@@ -46,7 +48,9 @@ class SqliteStore(
     Counting,
     Sweeping,
     Housekeeping,
-    Delivering,
+    Picking,
+    Deliveries,
+    Subscriptions,
     Keys,
     Tenants,
     Auditing,

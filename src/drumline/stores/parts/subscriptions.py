@@ -1,8 +1,12 @@
-"""Standing orders: who is told of what."""
+"""Subscriptions: which changes are sent to whom."""
 
 from typing import Any
 
-from drumline.backends.notification_rows import (
+from drumline.core.errors import Conflict, DrumlineError, NotFound
+from drumline.core.signing import Secrets
+from drumline.core.subscription import NewSubscription, Subscription, SubscriptionChange, SubscriptionId
+from drumline.stores.driver import Line, Part, Transaction
+from drumline.stores.notification_rows import (
     DELETED,
     DISABLED,
     NAME_TAKEN,
@@ -13,16 +17,10 @@ from drumline.backends.notification_rows import (
     subscription_columns,
     subscription_of,
 )
-from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Transaction
-from drumline.core.errors import Conflict, DrumlineError, NotFound
-from drumline.core.signing import Secrets
-from drumline.core.subscription import NewSubscription, Subscription, SubscriptionChange, SubscriptionId
-from drumline.stores.driver import Line
 
 
-class Subscribing(Access):
-    """`ports.notifications.Subscribing` on PostgreSQL."""
+class Subscriptions(Part):
+    """`ports.notifications.Subscribing`."""
 
     async def create_subscription(self, subscription: NewSubscription) -> Subscription:
         """Keep a subscription; raises `Conflict` if its tenant has another one of that name."""

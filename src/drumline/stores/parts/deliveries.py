@@ -1,114 +1,36 @@
-"""What has to be told to whom, and what became of it."""
+"""Deliveries: what has to be sent to whom, and what became of it."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from drumline.backends.events import LOGGED_IN_NOTIFICATIONS, fact_events
-from drumline.backends.notification_rows import (
+from drumline.core.clock import Instant
+from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
+from drumline.core.ids import id_above
+from drumline.core.target import Channel
+from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, WebhookClaim
+from drumline.stores.driver import Line, Part, Transaction, storable
+from drumline.stores.notification_rows import (
     DISABLED,
-    broad_and_narrow,
     claimed_of,
     delivery_columns,
     delivery_of,
-    ended_task,
     mail_turn,
     subscription_of,
 )
-from drumline.backends.postgres.database import Transaction
-from drumline.backends.postgres.outbox import Outbox
-from drumline.backends.postgres.outputs import storable
-from drumline.core.clock import Instant
-from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
-from drumline.core.ids import JobId, id_above
-from drumline.core.state import TERMINAL, State
-from drumline.ports.notifications import (
-    CursorMove,
-    DeliveryFilter,
-    EndedTask,
-    Interest,
-    Listening,
-    MailClaim,
-    Picked,
-    Span,
-    WebhookClaim,
-)
-from drumline.stores.driver import Line
 
 
 class CursorLost(Exception):
-    """The cursor is somebody else's by now, or has been moved; raised within a transaction, which is taken back."""
+    """Another process holds the cursor by now, or has moved it; raised in a transaction, which is rolled back."""
 
 
-class Delivering(Outbox):
-    """`ports.notifications.Delivering` and `DeliveryDesk` on PostgreSQL."""
+class Deliveries(Part):
+    """`ports.notifications.Delivering` and `DeliveryDesk`, but for reading the event log."""
 
     async def listening(self) -> Listening:
         """Return who wants to be told of anything."""
         rows = await self._database.fetch(Line.EVENTS, "subscriptions", repeat=True, id=None, tenant=None, enabled=True)
         ((has_targets,),) = await self._database.fetch(Line.EVENTS, "has_targets", repeat=True)
-        return Listening(tuple(subscription_of(row) for row in rows), has_targets)
-
-    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
-        """Look through a stretch of the log."""
-        log = await self._log()
-        broad, narrow = broad_and_narrow(interests)
-        wanted = broad.union(*(interest.states for interest in narrow))
-        looked = sorted(map(int, TERMINAL if has_targets else wanted))
-        rows = await self._database.fetch(
-            Line.EVENTS, "pick_rows", repeat=True, after=span.after, until=span.until, limit=span.limit, states=looked
-        )
-        if not rows:
-            return Picked((), span.after, is_full=False)
-        events = [
-            event
-            for position, at, _, facts in rows
-            if facts is not None
-            for event in fact_events(log, position, at, facts)
-        ]
-        positions = [position for position, _, has_ends, _ in rows if has_ends]
-        if positions:
-            acts = await self._database.fetch(
-                Line.EVENTS,
-                "pick_acts",
-                repeat=True,
-                positions=positions,
-                looked=looked,
-                broad=sorted(map(int, broad)),
-                narrow=sorted(map(int, wanted - broad)),
-                lanes=await self._lanes_of_interest(narrow),
-            )
-            ends = await self._events_of(log, acts, logged=LOGGED_IN_NOTIFICATIONS)
-            events = sorted(events + ends, key=lambda event: event.place)
-        return Picked(tuple(events), rows[-1][0], is_full=len(rows) == span.limit)
-
-    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
-        """Return up to `limit` tasks of each job that ended so."""
-        rows = await self._database.fetch(
-            Line.EVENTS,
-            "ends_in_jobs",
-            repeat=True,
-            jobs=list(jobs),
-            outcome=int(outcome),
-            newest=outcome is State.COMPLETED,
-            limit=limit,
-        )
-        lanes = await self._lanes.lanes({row["lane"] for row in rows})
-        logs = await self._last_lines([(row["task"], row["epoch"]) for row in rows])
-        found: list[list[EndedTask]] = [[] for _ in jobs]
-        for place, key, task, lane, epoch, error in rows:
-            ended = ended_task(key, task, lanes[lane].name, error, logs.get((task, epoch)))
-            found[place - 1].append(ended)
-        return found
-
-    async def _lanes_of_interest(self, narrow: Sequence[Interest]) -> list[int]:
-        """Return the lanes that somebody is interested in."""
-        lanes: set[int] = set()
-        for tenant, queue, name in {(interest.tenant, interest.queue, interest.task) for interest in narrow}:
-            rows = await self._database.fetch(
-                Line.EVENTS, "find_lanes", repeat=True, tenant=tenant, queue=queue, name=name
-            )
-            lanes.update(number for (number,) in rows)
-        return sorted(lanes)
+        return Listening(tuple(subscription_of(row) for row in rows), bool(has_targets))
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
         """Keep deliveries and move the cursor, both or neither; tell whether that was done."""
@@ -136,6 +58,8 @@ class Delivering(Outbox):
 
     async def claim_webhooks(self, claim: WebhookClaim) -> list[ClaimedDelivery]:
         """Take webhooks that are due, those waiting longest first, but no target before its turn."""
+        if not await self._is_due(Channel.WEBHOOK):
+            return []
         rows = await self._database.fetch(
             Line.EVENTS,
             "claim_webhooks",
@@ -150,6 +74,8 @@ class Delivering(Outbox):
 
     async def claim_mail(self, claim: MailClaim) -> list[ClaimedDelivery]:
         """Take mail that is due for people whose turn it is."""
+        if not await self._is_due(Channel.EMAIL):
+            return []
         boxes = await self._database.fetch(
             Line.EVENTS, "due_mailboxes", repeat=True, limit=claim.mailboxes, now=self._now()
         )
@@ -218,6 +144,14 @@ class Delivering(Outbox):
             Line.DESK, "resend", repeat=True, within=tenant, id=id, tenant=tenant, now=self._now()
         )
         return await self.delivery(id, tenant=tenant) if found else None
+
+    async def _is_due(self, channel: Channel) -> bool:
+        """Tell whether there is anything to claim, without a transaction that writes."""
+        return bool(
+            await self._database.fetch(
+                Line.EVENTS, "is_delivery_due", repeat=True, channel=int(channel), now=self._now()
+            )
+        )
 
     async def _deliveries(
         self,
