@@ -179,3 +179,126 @@ async def test_a_claim_or_change_reaches_no_queue_that_the_key_is_not_for(http: 
     assert (await narrow("PATCH", path, queues=[], capacity=7)).status_code == 204
     (seen,) = (await http.get("/api/v1/workers")).json()["items"]
     assert (seen["queues"], seen["capacity"]) == (["mail"], 7)
+
+
+NO_NONCE = "0000000000000000"
+
+
+async def logged(http: httpx.AsyncClient, task: str) -> str:
+    return (await http.get(f"/api/v1/tasks/{task}/log")).text
+
+
+async def running(http: httpx.AsyncClient, say: Said, **fields: Any) -> tuple[str, dict[str, Any]]:
+    """Let a worker run a task, and return its session's path and the lease."""
+    await submitted(http, "default", **fields)
+    path = f"{SESSIONS}/{await opened(say)}"
+    (claimed,) = (await say("POST", f"{path}/claim", limit=1)).json()["tasks"]
+    lease: dict[str, Any] = claimed["lease"]
+    return path, lease
+
+
+async def test_nobody_writes_the_log_of_a_task_before_it_runs(http: httpx.AsyncClient) -> None:
+    narrow = worker(http, (await made(http, role="worker", names=["shop.*"]))["key"])
+    wide = worker(http, (await made(http, role="worker"))["key"])
+    others = await submitted(http, "default", name="bank.pay")
+    own = await submitted(http, "default", name="shop.send", delay=3600)
+
+    for say in (narrow, wide):
+        path = f"{SESSIONS}/{await opened(say)}"
+        for epoch in (0, 1, 2):
+            for nonce in ({}, {"nonce": NO_NONCE}):
+                chunks = [
+                    {"task": task, "epoch": epoch, "seq": seq, "text": "planted", **nonce}
+                    for seq, task in enumerate((others, own))
+                ]
+                assert (await say("POST", f"{path}/log", chunks=chunks)).status_code == 204
+
+    assert [await logged(http, task) for task in (others, own)] == ["", ""]
+
+
+async def test_nobody_speaks_for_what_another_key_runs(http: httpx.AsyncClient) -> None:
+    ada = worker(http, (await made(http, role="worker"))["key"])
+    bob = worker(http, (await made(http, role="worker"))["key"])
+    path, lease = await running(http, ada)
+    own = f"{SESSIONS}/{await opened(bob)}"
+    guessed = {**lease, "nonce": NO_NONCE}
+    task, epoch = lease["task"], lease["epoch"]
+
+    for place in (path, own):
+        for nonce in ({}, {"nonce": NO_NONCE}):
+            chunk = {"task": task, "epoch": epoch, "seq": 0, "text": "planted", **nonce}
+            assert (await bob("POST", f"{place}/log", chunks=[chunk])).status_code == 204
+        await bob("POST", f"{place}/progress", notes=[{"lease": guessed, "done": 7}])
+        settled = await bob("POST", f"{place}/settle", reports=[{"lease": guessed, "outcome": "succeeded"}])
+        assert settled.json()["reports"][0]["error"]["code"] == "fenced"
+        assert (await bob("PUT", f"{place}/artifacts/{task}/evil.txt")).status_code in {404, 409}
+        assert (await bob("POST", f"{place}/secrets", lease=guessed)).status_code in {404, 409}
+        assert (await bob("POST", f"{place}/beat", held=[guessed])).json()["lost"] == [task]
+    for method, said in (("PATCH", {"capacity": 1}), ("DELETE", {})):
+        assert (await bob(method, path, **said)).status_code in {204, 404}
+    problem(await bob("POST", f"{path}/claim", limit=1), 404, "not_found", "session")
+
+    still = (await ada("POST", f"{path}/beat", held=[lease])).json()
+    assert (still["is_open"], still["lost"]) == (True, [])
+    assert await logged(http, task) == ""
+    seen = (await http.get(f"/api/v1/tasks/{task}")).json()
+    assert (seen["status"], seen.get("progress")) == ("PROCESSING", None)
+    assert (await http.get(f"/api/v1/tasks/{task}/artifacts")).json()["items"] == []
+
+
+async def test_a_worker_of_an_earlier_version_still_logs_what_it_runs(http: httpx.AsyncClient) -> None:
+    say = worker(http, (await made(http, role="worker", names=["shop.*"]))["key"])
+    path, lease = await running(http, say)
+    task, epoch = lease["task"], lease["epoch"]
+
+    await say("POST", f"{path}/log", chunks=[{"task": task, "epoch": epoch, "seq": 0, "text": "a"}])
+    await say("POST", f"{path}/log", chunks=[{**lease, "seq": 1, "text": "b"}])
+    await say("POST", f"{path}/settle", reports=[{"lease": lease, "outcome": "succeeded"}])
+    await say("POST", f"{path}/log", chunks=[{"task": task, "epoch": epoch, "seq": 2, "text": "c"}])
+    await say("POST", f"{path}/log", chunks=[{**lease, "seq": 3, "text": "d"}])
+    await say("POST", f"{path}/log", chunks=[{**lease, "nonce": NO_NONCE, "seq": 4, "text": "x"}])
+
+    assert await logged(http, task) == "abcd"
+
+
+async def test_a_file_is_taken_under_the_lease_that_it_names_only(http: httpx.AsyncClient) -> None:
+    key = (await made(http, role="worker"))["key"]
+    path, lease = await running(http, worker(http, key))
+
+    async def put(name: str, **headers: str) -> httpx.Response:
+        place = f"{path}/artifacts/{lease['task']}/{name}"
+        return await http.put(place, content=b"x", headers={"X-API-Key": key, "Content-Type": "text/plain", **headers})
+
+    assert (await put("old.txt")).status_code == 204
+    assert (await put("new.txt", **{"X-Lease": f"{lease['epoch']} {lease['nonce']}"})).status_code == 204
+    problem(await put("x.txt", **{"X-Lease": f"{lease['epoch']} {NO_NONCE}"}), 409, "fenced", "task")
+    problem(await put("x.txt", **{"X-Lease": f"9 {lease['nonce']}"}), 409, "fenced", "task")
+    problem(await put("x.txt", **{"X-Lease": "nonsense"}), 422, "invalid", "X-Lease")
+
+
+async def test_a_worker_goes_on_in_its_session_with_the_key_that_replaces_its_own(http: httpx.AsyncClient) -> None:
+    old = await made(http, role="worker")
+    path, lease = await running(http, worker(http, old["key"]))
+    new = (await http.post(f"/api/v1/keys/{old['id']}/rotate", json={"overlap": "1h"})).json()["key"]
+
+    beat = await worker(http, new)("POST", f"{path}/beat", held=[lease])
+    settled = await worker(http, new)("POST", f"{path}/settle", reports=[{"lease": lease, "outcome": "succeeded"}])
+
+    assert beat.json()["is_open"] is True
+    assert settled.json() == {"reports": [{"state": "completed"}]}
+    problem(
+        await worker(http, (await made(http, role="worker"))["key"])("POST", f"{path}/claim"),
+        404,
+        "not_found",
+        "session",
+    )
+
+
+async def test_a_worker_whose_session_was_closed_still_says_how_its_tasks_ended(http: httpx.AsyncClient) -> None:
+    say = worker(http, (await made(http, role="worker"))["key"])
+    path, lease = await running(http, say)
+    await say("DELETE", path)
+
+    settled = await say("POST", f"{path}/settle", reports=[{"lease": lease, "outcome": "succeeded"}])
+
+    assert settled.json() == {"reports": [{"state": "completed"}]}

@@ -56,6 +56,7 @@ HOT: dict[str, dict[str, Any]] = {
     "settle": LEASES | USUAL | {"acts": [4, 4], "outcomes": [3, 3], "results": [], "errors": [],
     "in_job": False, "now": None},
     "settled_before": LEASES,
+    "holders": {"ids": IDS, "epochs": [1, 1]},
     "lock_leases": LEASES | {"in_job": False, "now": None},
     "standing": LEASES,
     "get": {"ids": IDS, "with_payload": True},

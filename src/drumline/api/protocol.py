@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from drumline.api.holding import is_own, lease_header, own_chunks, own_spec, own_tasks
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
 from drumline.api.problems import to_problem
@@ -36,18 +37,18 @@ from drumline.api.wire import (
     nonce_of,
     outcome_of,
     progress_note,
-    without_nul,
 )
-from drumline.core.access import Caller, are_within
+from drumline.core.access import Caller
 from drumline.core.codec import check_json, encode
-from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, NotFound, Unavailable
-from drumline.core.ids import SessionId, parse_session_id, parse_task_id, session_text
+from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, Unavailable
+from drumline.core.ids import SessionId, TaskId, parse_session_id, parse_task_id, session_text
+from drumline.core.lease import Lease
 from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_queue, check_text
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.ports.gateway import Report
-from drumline.ports.store import Artifact, LogChunk
+from drumline.ports.store import Artifact
 
 LONGEST_WORD = 255
 MOST_TYPES = 10_000
@@ -78,6 +79,7 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
         capacity=body.capacity,
         tenant=call.tenant,
         label=body.label,
+        key=call.by.id,
     )
     session = await call.desk.gateway.open_session(spec)
     return Reply(encode(OpenBody(session_text(session), BEAT_EVERY, SESSION_TTL, spec.tenant is None)), 201)
@@ -86,7 +88,7 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
 async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     """Lease up to `limit` tasks to a session, waiting for the first."""
     session = _session(call)
-    spec = await _own_spec(call, session)
+    spec = await own_spec(call, session)
     wanted = call.body
     if wanted.queues is not None:
         spec = msgspec.structs.replace(spec, queues=_allowed_queues(wanted.queues, call.by))
@@ -112,7 +114,7 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
 async def change_session(call: Call[ChangeSessionRequest, NoQuery]) -> Reply:
     """Note what a worker serves from now on; its claims say it by themselves."""
     session = _session(call)
-    await _own_spec(call, session)
+    await own_spec(call, session)
     queues = _allowed_queues(call.body.queues, call.by)
     await call.desk.gateway.change_session(session, queues=queues, capacity=call.body.capacity)
     return Reply(b"", 204)
@@ -129,8 +131,8 @@ async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
     """Note a sign of life, and tell what was lost and what should stop."""
     held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
     session = _session(call)
-    if call.tenant is not None and not await _is_own(call, session):
-        # Nobody's, or another tenant's: there is no telling which.
+    if not await is_own(call, session):
+        # Nobody's, or another's: there is no telling which.
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
     reply = await call.desk.gateway.beat(Beat(session=session, held=held))
@@ -147,28 +149,27 @@ async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
 
 async def settle(call: Call[SettleRequest, NoQuery]) -> Reply:
     """Record how attempts ended; each report gets its own answer, in order."""
-    _session(call)
-    limits = call.desk.limits
+    session, limits = _session(call), call.desk.limits
     checked = [_report_of(report, f"reports[{number}]", limits) for number, report in enumerate(call.body.reports)]
+    if not await is_own(call, session):
+        # It was taken for dead, perhaps, or is another's. Of its own tasks a worker may still say how they ended.
+        tasks = [report.lease.task for report in checked if isinstance(report, Report)]
+        own = await own_tasks(call, tasks)
+        checked = [_unless_foreign(report, own) for report in checked]
     settled = iter(await call.desk.gateway.settle([report for report in checked if isinstance(report, Report)]))
     answers = [next(settled) if isinstance(report, Report) else report for report in checked]
     return Reply(encode(SettleBody([_settled_body(answer) for answer in answers])))
 
 
 async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
-    """Keep pieces of logs."""
-    _session(call)
-    if len(call.body.chunks) > MOST_CHUNKS:
+    """Keep pieces of logs of what the caller's own sessions run; others are passed over."""
+    session, bodies = _session(call), call.body.chunks
+    if len(bodies) > MOST_CHUNKS:
         raise Invalid(f"must be at most {MOST_CHUNKS:,}", field="chunks")
-    chunks = []
-    for number, chunk in enumerate(call.body.chunks):
+    for number, chunk in enumerate(bodies):
         if len(chunk.text) > call.desk.limits.log:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
-        task = parse_task_id(chunk.task, field=f"chunks[{number}].task")
-        chunks.append(LogChunk(task=task, epoch=chunk.epoch, seq=chunk.seq, text=without_nul(chunk.text)))
-    if call.tenant is not None:
-        own = await call.engine.queries.own([chunk.task for chunk in chunks], tenant=call.tenant)
-        chunks = [chunk for chunk in chunks if chunk.task in own]
+    chunks = await own_chunks(call, bodies) if bodies and await is_own(call, session) else []
     if chunks:
         await call.desk.gateway.append_log(chunks)
     return Reply(b"", 204)
@@ -176,11 +177,11 @@ async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
 
 async def report_progress(call: Call[ProgressRequest, NoQuery]) -> Reply:
     """Note how far attempts are; send it about once a second, and only what has changed."""
-    _session(call)
+    session = _session(call)
     if len(call.body.notes) > MOST_CHUNKS:
         raise Invalid(f"must be at most {MOST_CHUNKS:,}", field="notes")
     notes = [progress_note(report, field=f"notes[{number}]") for number, report in enumerate(call.body.notes)]
-    if notes:
+    if notes and await is_own(call, session):
         await call.desk.gateway.report_progress(notes)
     return Reply(b"", 204)
 
@@ -189,15 +190,18 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
     """Keep a file that a task made; only while this session runs the task."""
     session = _session(call)
     task = parse_task_id(call.params["task"], field="task")
+    await own_spec(call, session)
     view = await call.engine.queries.get(task, tenant=call.tenant)
     if view.worker != session or view.state is not State.RUNNING:
         raise Fenced(f"worker {session_text(session)} does not hold task {task}", field="task")
+    header = call.header(b"x-lease")
     media = (call.header(b"content-type") or b"").decode("latin-1")
     artifact = Artifact(
         task=task,
         name=check_file_name(call.params["name"]),
         content_type=check_file_media(media),
         data=call.body,
+        lease=None if header is None else Lease(task, *lease_header(header, task)),
     )
     await call.desk.gateway.put_artifact(artifact)
     return Reply(b"", 204)
@@ -206,7 +210,7 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
 async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:
     """Tell the values of the secrets that a task refers to; only to the session that holds its lease."""
     session = _session(call)
-    await _own_spec(call, session)
+    await own_spec(call, session)
     lease = lease_of(call.body.lease, field="lease")
     view = await call.engine.queries.get(lease.task, tenant=call.tenant)
     if view.worker != session or view.state is not State.RUNNING:
@@ -218,7 +222,7 @@ async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:
 async def close_session(call: Call[None, NoQuery]) -> Reply:
     """Note that a worker has left in order."""
     session = _session(call)
-    if call.tenant is None or await _is_own(call, session):
+    if await is_own(call, session):
         await call.desk.gateway.close_session(session)
     return Reply(b"", 204)
 
@@ -233,26 +237,6 @@ def _session(call: Call[Any, Any]) -> SessionId:
     return parse_session_id(call.params["session"], field="session")
 
 
-async def _own_spec(call: Call[Any, Any], session: SessionId) -> SessionSpec:
-    """Return what a session can run; `NotFound` unless it is open and the caller's key could have opened it."""
-    spec = await call.engine.sessions.spec(session)
-    by = call.by
-    is_own = by.tenant is None or spec.tenant == by.tenant
-    if is_own and by.is_narrowed:
-        is_own = are_within(spec.queues, by.queues) and all(map(by.may_run, spec.names))
-    if not is_own:
-        raise NotFound(f"worker {session_text(session)} has no open session", field="session")
-    return spec
-
-
-async def _is_own(call: Call[Any, Any], session: SessionId) -> bool:
-    try:
-        await _own_spec(call, session)
-    except NotFound:
-        return False
-    return True
-
-
 def _allowed_types(types: tuple[TaskType, ...], by: Caller) -> tuple[TaskType, ...]:
     """Return the types that a worker may run with its key, of those that it can; some must be left."""
     allowed = tuple(type_ for type_ in types if by.may_run(type_.name))
@@ -261,7 +245,7 @@ def _allowed_types(types: tuple[TaskType, ...], by: Caller) -> tuple[TaskType, .
     return allowed
 
 
-def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | Invalid:
+def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | DrumlineError:
     try:
         if isinstance(report, SucceededReport):
             # Its size is judged where results are decided; here it only has to be JSON that can be kept.
@@ -269,6 +253,13 @@ def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | Inval
         return Report(lease_of(report.lease, field=f"{field}.lease"), outcome_of(report))
     except Invalid as error:
         return error
+
+
+def _unless_foreign(report: Report | DrumlineError, own: frozenset[TaskId]) -> Report | DrumlineError:
+    """Return a report of the caller's own tasks; of others it is answered as one of a lease that is not current."""
+    if isinstance(report, Report) and report.lease.task not in own:
+        return Fenced("the lease is not the task's current one")
+    return report
 
 
 def _settled_body(answer: State | DrumlineError) -> SettledBody:

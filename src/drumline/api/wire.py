@@ -58,13 +58,15 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class OpenBody(Struct, frozen=True):
     """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death.
 
-    With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds.
+    With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds. With
+    `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so do not know the word.
     """
 
     session: WorkerIdText
     beat_every: float
     ttl: float
     wants_held: bool = False
+    wants_nonce: bool = True
 
 
 class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -211,12 +213,13 @@ class SettleBody(Struct, frozen=True):
 
 
 class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0."""
+    """A piece of an attempt's log: the lease's task, epoch and nonce, and `seq` counting from 0."""
 
     task: TaskIdText
     epoch: Serial
     seq: Serial
     text: str
+    nonce: HexText | None = None
 
 
 class LogRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -136,6 +136,8 @@ class Caller(Struct, frozen=True):
     """How often all keys of its role that its tenant made itself may ask together, if it is one of those."""
     is_bounded: bool = False
     """Whether it has a rate of its own, and not that of its role."""
+    replaces: str | None = None
+    """The id of the key that it was rotated from."""
     is_of_tenant: bool = False
     """Whether it is the key of one tenant, and not one of the installation's that acts for a tenant."""
 
@@ -163,6 +165,10 @@ class Caller(Struct, frozen=True):
             able = ", ".join(role for role in Role if permission in ROLES[role])
             why = f"its role is {self.role}; {able} may" if able else f"its role is {self.role}"
         raise Forbidden(f"this key lacks the permission {permission}: {why}")
+
+    def covers(self, name: str, queue: str) -> bool:
+        """Tell whether it is meant for tasks of this name in this queue."""
+        return (not self.names or is_any(self.names, name)) and (not self.queues or is_any(self.queues, queue))
 
     def check_submission(self, name: str, queue: str, *, field: str = "") -> None:
         """Raise `Forbidden` if it may not submit tasks of this name into this queue."""

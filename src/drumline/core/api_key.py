@@ -109,6 +109,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
             ends_at=self.expires_at,
             shared=shared if spec.is_own else None,
             is_bounded=spec.rate is not None,
+            replaces=spec.replaces,
             is_of_tenant=self.tenant is not None,
         )
 

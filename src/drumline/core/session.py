@@ -33,6 +33,8 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tenant: str | None = None
     """The tenant it works for; nobody's means everybody's."""
     label: str = ""
+    key: str = ""
+    """The id of the key that opened it, where it was opened over HTTP."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ class LogChunk(Struct, frozen=True, kw_only=True):
     epoch: int
     seq: int
     text: str
+    nonce: int | None = None
+    """The nonce of the lease, while it is on its way: it shows that the sender runs the attempt."""
 
 
 class LogPage(Struct, frozen=True):

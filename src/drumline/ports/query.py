@@ -40,6 +40,13 @@ class QueueView(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class Holder(Struct, frozen=True):
+    """Who runs or ran an execution: nobody's session, where it ended without one."""
+
+    session: SessionId | None
+    nonce: int
+
+
 class Querying(Protocol):
     """Looking. Never changes anything. A `tenant` of None sees every tenant's; another's things are not there."""
 
@@ -65,6 +72,10 @@ class Querying(Protocol):
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
+        ...
+
+    async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
+        """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
         ...
 
     async def read_log(

@@ -77,7 +77,8 @@ class AttemptLog(Struct, eq=False):
                 self._cut = 0
             if not text:
                 return None
-            chunk = LogChunk(task=self._lease.task, epoch=self._lease.epoch, seq=self._seq, text=text)
+            lease = self._lease
+            chunk = LogChunk(task=lease.task, epoch=lease.epoch, seq=self._seq, text=text, nonce=lease.nonce)
             self._seq += 1
             return chunk
 

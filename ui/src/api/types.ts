@@ -240,12 +240,13 @@ export type ChangeSessionRequest = {
   capacity: number;
 };
 
-/** A piece of an attempt's log: the lease's task and epoch, and `seq` counting from 0. */
+/** A piece of an attempt's log: the lease's task, epoch and nonce, and `seq` counting from 0. */
 export type ChunkBody = {
   task: string;
   epoch: number;
   seq: number;
   text: string;
+  nonce?: string | null | undefined;
 };
 
 /** The tasks that the worker now holds, best first. */
@@ -905,6 +906,7 @@ export type OpenBody = {
   beat_every: number;
   ttl: number;
   wants_held?: boolean | undefined;
+  wants_nonce?: boolean | undefined;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */

@@ -13,6 +13,7 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView, decode_options
+from drumline.ports.query import Holder
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView
 from drumline.stores.driver import Line
 
@@ -40,6 +41,15 @@ class Querying(Access):
         """Return a task's executions, oldest first, the running one included."""
         rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
         return [attempt_view(row) for row in rows]
+
+    async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
+        """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
+        found: list[Holder | None] = [None] * len(executions)
+        ids, epochs = [task for task, _ in executions], [epoch for _, epoch in executions]
+        rows = await self._database.fetch(Line.DESK, "holders", repeat=True, ids=ids, epochs=epochs)
+        for place, session, nonce in rows:
+            found[place - 1] = Holder(session or None, nonce or 0)
+        return found
 
     async def read_log(
         self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None

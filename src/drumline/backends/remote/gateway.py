@@ -13,6 +13,7 @@ import msgspec
 from drumline._version import __version__
 from drumline.backends.remote.words import (
     Beaten,
+    ChunkWords,
     Claimed,
     Opened,
     Revealed,
@@ -70,6 +71,8 @@ class RemoteGateway:
         """The session opened last: reports and logs travel under its name, their leases say whose they are."""
         self._wants_held = False
         """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
+        self._wants_nonce = False
+        """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the word."""
         self.config_version = 0
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
@@ -88,10 +91,12 @@ class RemoteGateway:
     async def open_session(self, spec: SessionSpec) -> SessionId:
         """Register, and return the session to use in all that follows."""
         said = msgspec.to_builtins(spec)
-        said.pop("tenant", None)  # the key says whose worker it is
+        for word in ("tenant", "key"):  # the key says whose worker it is
+            said.pop(word, None)
         opened = await self._ask("POST", _SESSIONS, Opened, said)
         self._session = parse_session_id(opened.session)
         self._wants_held = opened.wants_held
+        self._wants_nonce = opened.wants_nonce
         return self._session
 
     async def claim(
@@ -156,7 +161,8 @@ class RemoteGateway:
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
-        await self._ask("POST", self._path(self._session, "log"), None, {"chunks": chunks})
+        said = {"chunks": [self._chunk_words(chunk) for chunk in chunks]}
+        await self._ask("POST", self._path(self._session, "log"), None, said)
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""
@@ -166,7 +172,10 @@ class RemoteGateway:
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made."""
         path = self._path(self._session, "artifacts", artifact.task, artifact.name)
-        await self._send("PUT", path, artifact.data, headers={"Content-Type": artifact.content_type})
+        headers = {"Content-Type": artifact.content_type}
+        if artifact.lease is not None:
+            headers["X-Lease"] = f"{artifact.lease.epoch} {artifact.lease.nonce:016x}"
+        await self._send("PUT", path, artifact.data, headers=headers)
 
     async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
         """Return the secrets that a task refers to, by name; None if it has none."""
@@ -177,6 +186,10 @@ class RemoteGateway:
         """Leave in order."""
         self._unanswered.pop(session, None)
         await self._ask("DELETE", self._path(session), None)
+
+    def _chunk_words(self, chunk: LogChunk) -> ChunkWords:
+        nonce = None if chunk.nonce is None or not self._wants_nonce else f"{chunk.nonce:016x}"
+        return ChunkWords(task=chunk.task, epoch=chunk.epoch, seq=chunk.seq, text=chunk.text, nonce=nonce)
 
     def _acknowledged(self, words: SettledWords) -> Acknowledged:
         if words.error is not None:

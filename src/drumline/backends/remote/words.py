@@ -22,6 +22,17 @@ class Opened(Struct, frozen=True):
 
     session: str
     wants_held: bool = False
+    wants_nonce: bool = False
+
+
+class ChunkWords(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece of a log on the wire."""
+
+    task: TaskId
+    epoch: int
+    seq: int
+    text: str
+    nonce: str | None = None
 
 
 class LeaseWords(Struct, frozen=True):

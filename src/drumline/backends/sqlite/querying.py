@@ -15,6 +15,7 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
+from drumline.ports.query import Holder
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
 
 
@@ -50,6 +51,13 @@ class Querying(Access):
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         return [attempt_view(row) for row in await self._rows("attempts", {"id": task, "tenant": tenant})]
+
+    async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
+        """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
+        found: list[Holder | None] = [None] * len(executions)
+        for place, session, nonce in await self._rows("holders", {"batch": batch_of(executions)}):
+            found[place] = Holder(session or None, nonce or 0)
+        return found
 
     async def read_log(
         self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
