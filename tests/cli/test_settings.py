@@ -138,3 +138,25 @@ def test_variables_that_kubernetes_sets_for_services_are_left_alone() -> None:
     }
 
     assert load_settings(links) == Settings()
+
+
+def test_an_empty_prefix_of_keys_is_a_prefix_and_other_empty_variables_count_as_not_set() -> None:
+    settings = load_settings({"DRUMLINE_QUEUE_PREFIX": "", "DRUMLINE_HOST": "", "DRUMLINE_PORT": ""})
+
+    assert settings.queue_prefix == ""
+    assert (settings.host, settings.port) == ("127.0.0.1", 8080)
+    assert load_settings({}).queue_prefix == "drumline:"
+
+
+@pytest.mark.parametrize("prefix", ["{", "a{}:", "}a{", "{a}{b}", "{a{b}", "a b:", "a\nb", "x" * 201])
+def test_a_prefix_that_would_part_keys_which_belong_together_is_refused(prefix: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        load_settings({"DRUMLINE_QUEUE_PREFIX": prefix})
+
+    assert caught.value.field == "queue_prefix"
+    assert "DRUMLINE_QUEUE_PREFIX" in caught.value.message
+
+
+@pytest.mark.parametrize("prefix", ["drumline:", "{app}:", "app:{one}:"])
+def test_a_prefix_may_have_one_hash_tag(prefix: str) -> None:
+    assert load_settings({"DRUMLINE_QUEUE_PREFIX": prefix}).queue_prefix == prefix

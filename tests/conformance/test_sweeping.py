@@ -10,11 +10,12 @@ from drumline.backends.postgres import PostgresStore
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import TaskId
-from drumline.core.state import Act
+from drumline.core.state import Act, State
 from drumline.core.task import Lane
 from drumline.ports.store import Hint, Store, Sweeping
 from tests.factories import claim_one, open_session, settle, submit
 from tests.harness.sqlite import migrated
+from tests.job_factories import job_of, submit_job
 
 WORK = Lane("default", "default", "work", 0)
 
@@ -123,3 +124,20 @@ async def test_paused_queues_keep_their_upcoming_tasks(swept: SweptStore, clock:
     await swept.pause_queue("default", tenant="default")
 
     assert tasks_of(await swept.upcoming(due_before=later(clock, 1), per_lane=10)) == [task]
+
+
+async def test_what_waits_is_found_whether_it_is_due_or_blocked(swept: SweptStore, clock: ManualClock) -> None:
+    due = await submit(swept)
+    await submit(swept, delay="1h")
+    job = await submit_job(swept, job_of({"a": (), "b": ("a",)}))
+    await submit(swept, "other")
+    await claim_one(swept, await open_session(swept), "other")
+    clock.advance(60)
+
+    found = await swept.waiting_tasks(due_before=clock.now(), limit=10)
+
+    assert sorted(found) == sorted(
+        [(due, State.QUEUED), (job.tasks["a"], State.QUEUED), (job.tasks["b"], State.BLOCKED)]
+    )
+    assert len(await swept.waiting_tasks(due_before=clock.now(), limit=1)) == 2, "one of each"
+    assert await swept.waiting_tasks(due_before=Instant(0), limit=10) == [(job.tasks["b"], State.BLOCKED)]

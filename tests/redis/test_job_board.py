@@ -17,6 +17,7 @@ from drumline.core.codec import decode
 from drumline.core.ids import JobId
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
+from drumline.core.schedule import ScheduleRequest
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
@@ -86,10 +87,26 @@ async def test_a_new_job_has_the_fields_that_were_asked_for(engine: Engine, clie
     await eventually(is_there)
     found = await job_hash(client, job.id)
     assert set(found) == JOB_FIELDS
-    assert (found["jobId"], found["jobName"], found["userId"], found["schedule"]) == (job.id, "etl", "ada", "")
+    assert (found["jobId"], found["jobName"], found["userId"], found["schedule"]) == (job.id, "etl", "ada", "null")
     assert datetime.fromisoformat(found["createdAt"]).tzinfo is not None
     assert decode(found["retryPolicy"], dict[str, Any])["retries"] == 5
     assert await client.pttl(f"drumline:job:{job.id}") > 0
+
+
+async def test_the_schedule_of_a_job_is_json(engine: Engine, client: Redis, clock: ManualClock) -> None:
+    wanted = ScheduleRequest(name="nightly", cron="* * * * *", job=diamond())
+    view = await engine.schedules.create(wanted, tenant="default")
+    clock.advance(60)
+    fired = await engine.firings.fire()
+    ((job, *_),) = fired.jobs
+
+    async def is_there() -> bool:
+        return await job_status(client, job.id) is not None
+
+    await eventually(is_there)
+    schedule = decode((await job_hash(client, job.id))["schedule"], dict[str, str])
+    assert schedule["id"] == view.id
+    assert datetime.fromisoformat(schedule["fireTime"]).second == 0
 
 
 async def test_the_graph_is_each_task_with_the_list_of_its_parents(engine: Engine, client: Redis) -> None:

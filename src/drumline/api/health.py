@@ -52,7 +52,7 @@ async def health(call: Call[None, NoQuery]) -> Reply:
     """Tell how each part is; 503 when tasks cannot be stored."""
     db, redis, kafka, disk, workers, config = await asyncio.gather(
         _component(call.engine.store.check(), "db"),
-        _component(call.engine.queue.check(), "redis"),
+        _component(_redis(call), "redis"),
         _component(_kafka(call.engine.store), "kafka"),
         _component(_disk(call.desk.info), "diskSpace"),
         _component(_workers(call.engine.store), "workers"),
@@ -102,6 +102,16 @@ async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Comp
     if details.pop("is_down", False):
         return Component("DOWN", details)
     return Component("DEGRADED" if details.pop("is_degraded", False) else "UP", details)
+
+
+async def _redis(call: Call[None, NoQuery]) -> dict[str, Any] | None:
+    """Return how the queue and the read model are; None if there is no such server."""
+    queue = await call.engine.queue.check()
+    try:
+        await call.engine.board.check()
+    except Unavailable as error:
+        return {**(queue or {}), "read_model": str(error), "is_degraded": True}
+    return queue
 
 
 async def _kafka(store: Store) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
+from drumline.core.task import TaskView
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkDesk
@@ -152,6 +153,10 @@ class Engine:
     def board(self) -> StatusBoard:
         """The read model."""
         return self._noting.board
+
+    def note_again(self, view: TaskView) -> None:
+        """Write a task into the read model that has no note there."""
+        self._noting.seen(view, None)
 
     def attach(self, *, board: StatusBoard, pauses: PausedQueue | None = None) -> None:
         """Feed a read model, and tell a queue that keeps hints which tasks are paused. To be called before use."""

@@ -16,7 +16,7 @@ from drumline.core.ids import SessionId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
-from drumline.core.state import TERMINAL, Act, State, status_of
+from drumline.core.state import TERMINAL, Act, State, Status, status_of
 from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskView, decode_options
 from drumline.engine.letter_notes import LetterNotes
 from drumline.ports.bulk import Advanced
@@ -184,6 +184,8 @@ class Noting:
             created_at=now,
             options=job.options,
             schedule_id=job.schedule_id,
+            fire_time=job.fire_time,
+            tasks={each.key: each.task.id for each in job.tasks},
             needs={each.key: tuple(keys[parent] for parent in each.needs) for each in job.tasks},
         )
         self.board.note_job(JobNote(job=job.id, status=status, facts=facts))
@@ -205,8 +207,9 @@ class Noting:
             *((hint.task, State.QUEUED, hint.due_at) for hint in effects.released),
             *((task, state, None) for task, state in effects.moved),
         ]:
-            stands = status_of(state, due_at, now)
-            self.board.renew(Note(task=task, moment=Moment.RENEWED, status=stands, epoch=epochs.get(task, 0)))
+            stands, waits_ms = status_of(state, due_at, now), _waits_ms(due_at, now)
+            epoch = epochs.get(task, 0)
+            self.board.renew(Note(task=task, moment=Moment.RENEWED, status=stands, epoch=epoch, waits_ms=waits_ms))
         self.letters.changed([*(hint.task for hint in effects.released), *(task for task, _ in effects.moved)])
 
     def has_seen(self, task: TaskId, tenant: str | None) -> bool:
@@ -220,7 +223,8 @@ class Noting:
             if len(self._seen) > MOST_SEEN:
                 self._seen.popitem(last=False)
         facts = None if view.payload is None else Facts(view.lane.name, command_of(bytes(view.payload)), view.options)
-        status = view.status(self._clock.now())
+        now = self._clock.now()
+        status = view.status(now)
         seen = Note(
             task=view.id,
             moment=Moment.SUBMITTED,
@@ -228,6 +232,7 @@ class Noting:
             facts=facts,
             started_at=view.started_at,
             ended_at=view.finished_at,
+            waits_ms=_waits_ms(view.due_at, now) if status is Status.PENDING else 0,
         )
         self.board.note([seen])
 
@@ -235,12 +240,7 @@ class Noting:
         now = self._clock.now()
         for answer in answers:
             if isinstance(answer, Changed) and answer.state is not State.RUNNING:
-                status = status_of(answer.state, answer.hint.due_at if answer.hint else None, now)
-                ended_at = now if answer.state in TERMINAL else None
-                moment = Moment.SETTLED if ended_at else Moment.RENEWED
-                self.board.renew(
-                    Note(task=answer.task, moment=moment, status=status, ended_at=ended_at, epoch=answer.epoch)
-                )
+                self.board.renew(_renewal(answer, now))
             if isinstance(answer, Changed) and answer.effects:
                 self.led_to(answer.effects)
         return answers
@@ -253,6 +253,7 @@ def _submitted(tasks: Sequence[NewTask], answers: Sequence[Submitted | KeyReused
                 task=answer.id,
                 moment=Moment.SUBMITTED,
                 status=status_of(State.QUEUED, answer.due_at, now),
+                waits_ms=_waits_ms(answer.due_at, now),
                 facts=Facts(task.lane.name, command_of(task.payload), decode_options(task.options)),
             )
 
@@ -280,6 +281,7 @@ def _settled(settlements: Sequence[Settlement], answers: Sequence[Settled | Fenc
                 status=status_of(answer.state, answer.hint.due_at if answer.hint else None, now),
                 ended_at=now if answer.state in TERMINAL else None,
                 epoch=settlement.lease.epoch,
+                waits_ms=_waits_ms(answer.hint.due_at if answer.hint else None, now),
             )
 
 
@@ -303,7 +305,25 @@ def _moved(effects: Effects, now: Instant) -> Iterator[Note]:
 
 def _queued(hints: Sequence[Hint], now: Instant) -> Iterator[Note]:
     for hint in hints:
-        yield Note(task=hint.task, moment=Moment.SETTLED, status=status_of(State.QUEUED, hint.due_at, now))
+        status, waits_ms = status_of(State.QUEUED, hint.due_at, now), _waits_ms(hint.due_at, now)
+        yield Note(task=hint.task, moment=Moment.SETTLED, status=status, waits_ms=waits_ms)
+
+
+def _renewal(answer: Changed, now: Instant) -> Note:
+    due_at = answer.hint.due_at if answer.hint else None
+    ended_at = now if answer.state in TERMINAL else None
+    return Note(
+        task=answer.task,
+        moment=Moment.SETTLED if ended_at else Moment.RENEWED,
+        status=status_of(answer.state, due_at, now),
+        ended_at=ended_at,
+        epoch=answer.epoch,
+        waits_ms=_waits_ms(due_at, now),
+    )
+
+
+def _waits_ms(due_at: Instant | None, now: Instant) -> int:
+    return 0 if due_at is None else max(due_at - now, 0)
 
 
 def command_of(payload: bytes) -> str:

@@ -31,6 +31,7 @@ from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.depth import DepthSampler
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.fire import Firer
+from drumline.scheduler.keep import BoardKeeper
 from drumline.scheduler.pauses import PauseKeeper
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.prune_events import EventPruner
@@ -203,7 +204,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Sorter(engine),
     ]
     if wired.sweeper is not None:
-        duties.append(wired.sweeper)
+        duties += [wired.sweeper, BoardKeeper(engine)]
     services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
     return services | relay_services(engine.store, settings, engine.metrics)
 

@@ -42,6 +42,8 @@ class Note(Struct, frozen=True, kw_only=True):
     ended_at: Instant | None = None
     epoch: int = 0
     """The task's epoch at that moment, if it is known: a note of an older one comes too late."""
+    waits_ms: int = 0
+    """How long the task has to wait until it is due."""
 
 
 class JobFacts(Struct, frozen=True, kw_only=True):
@@ -52,8 +54,11 @@ class JobFacts(Struct, frozen=True, kw_only=True):
     created_at: Instant
     options: JobOptions
     schedule_id: str | None
+    fire_time: Instant | None
     needs: Mapping[str, tuple[str, ...]]
     """The keys that each of its tasks needs."""
+    tasks: Mapping[str, TaskId]
+    """The ids of its tasks by key."""
 
 
 class JobNote(Struct, frozen=True, kw_only=True):
@@ -103,6 +108,22 @@ class StatusBoard(Protocol):
         """Keep the notes of tasks that are still being run."""
         ...
 
+    async def keep_waiting(self, tasks: Sequence[tuple[TaskId, Status]]) -> list[TaskId] | None:
+        """Keep the notes of tasks that wait, and return those of which nothing is known; None if that is not known."""
+        ...
+
+    async def keep_jobs(self, jobs: Sequence[JobId]) -> None:
+        """Keep the notes of jobs that have not ended."""
+        ...
+
+    async def may_keep(self, seconds: float) -> bool:
+        """Tell whether no other process has renewed the notes of what waits in the last so many seconds."""
+        ...
+
+    async def check(self) -> dict[str, object] | None:
+        """Return details for the health page, None if there is no board; raises `Unavailable` if it takes no notes."""
+        ...
+
     def log(self, chunks: Sequence[LogChunk]) -> None:
         """Copy pieces of logs, in the background; the store has them all."""
         ...
@@ -136,6 +157,21 @@ class NoBoard:
 
     def keep(self, tasks: Sequence[TaskId]) -> None:
         """Keep nothing."""
+
+    async def keep_waiting(self, tasks: Sequence[tuple[TaskId, Status]]) -> list[TaskId] | None:  # noqa: ARG002
+        """Keep nothing."""
+        return None
+
+    async def keep_jobs(self, jobs: Sequence[JobId]) -> None:
+        """Keep nothing."""
+
+    async def may_keep(self, seconds: float) -> bool:  # noqa: ARG002
+        """Have nothing to keep."""
+        return False
+
+    async def check(self) -> dict[str, object] | None:
+        """Have nothing to check."""
+        return None
 
     def log(self, chunks: Sequence[LogChunk]) -> None:
         """Copy nothing."""

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
-from drumline.core.ids import SessionId
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.state import State
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
 from drumline.ports.access import AccessStore
 from drumline.ports.bulk import Bulks
@@ -114,6 +115,10 @@ class Sweeping(Protocol):
         Of every lane, or of those named, at most `per_lane`: the earliest, in their order, lane by lane. Lanes under
         flow limits are left out: nobody is hinted at their tasks.
         """
+        ...
+
+    async def waiting_tasks(self, *, due_before: Instant, limit: int) -> list[tuple[TaskId, State]]:
+        """Return up to `limit` queued tasks due before a time, and up to `limit` that are blocked, in any order."""
         ...
 
     async def paused_queues(self) -> list[tuple[str, str]]:

@@ -13,6 +13,9 @@ CONFIG_VARIABLE: Final = "DRUMLINE_CONFIG"
 COMMON_NAMES: Final = {"DATABASE_URL": "store_url", "REDIS_URL": "queue_url"}
 """Variables that platforms set by themselves; the ones with our own prefix win over them."""
 
+MAY_BE_EMPTY: Final = frozenset({"queue_prefix"})
+"""Settings for which an empty text means something; of the others an empty variable counts as not set."""
+
 _OUTSIDE = re.compile(
     r"(?=\w+\Z)(?:DRUMLINE_(TEST|BENCH)_\w+|\w+_SERVICE_(HOST|PORT)(_\w+)?|\w+_PORT_\d+_(TCP|UDP)(_\w+)?)"
 )
@@ -49,7 +52,8 @@ def _from_variable(environ: Mapping[str, str], name: str, leaf: Leaf) -> dict[st
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{name}_FILE names {file}, which cannot be read: {error}", field=leaf.path) from error
         name = f"{name}_FILE"
-    return {leaf.path: Given(text, name, textual=True)} if text else {}
+    is_given = bool(text) or (text is not None and leaf.path in MAY_BE_EMPTY)
+    return {leaf.path: Given(text, name, textual=True)} if is_given else {}
 
 
 def _is_service_link(name: str, value: str) -> bool:

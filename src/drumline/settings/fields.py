@@ -301,7 +301,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     queue_url: Secret | None = None
     """The Redis that holds the queue: `redis://…`, `rediss://…` or `redis+cluster://…`; none when not set."""
     queue_prefix: str = "drumline:"
-    """What every key in Redis begins with."""
+    """What every key and channel in Redis begins with; an empty text for none, in a Redis that nobody else uses."""
     bus_url: Secret | None = None
     """The Kafka that events are sent to: `kafka://host:9092,host2:9092`; none when not set."""
     allow_shell: bool | None = None

@@ -20,6 +20,7 @@ from drumline.settings.queues import parse_queues
 
 PREFIX: Final = "DRUMLINE_"
 HIDDEN: Final = "***"
+LONGEST_PREFIX: Final = 200
 LIVE: Final = frozenset(
     {
         "worker.concurrency",
@@ -225,12 +226,24 @@ def _is_some_time(value: Any) -> object:
     return value
 
 
+def _is_key_prefix(value: Any) -> object:
+    """Refuse a prefix with which keys that belong together would lie on different nodes of a cluster."""
+    before, brace, rest = value.partition("{")
+    tag, closing, after = rest.partition("}")
+    if "}" in before or (brace and not (tag and closing)) or any(sign in tag + after for sign in "{}"):
+        raise Invalid("must have no braces, or one pair with something in it, such as {app}:")
+    if len(value) > LONGEST_PREFIX or not value.isprintable() or " " in value:
+        raise Invalid(f"must be at most {LONGEST_PREFIX} characters, without spaces or control characters")
+    return value
+
+
 _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = types.MappingProxyType(
     {
         "worker.queues": parse_queues,
         "pauses.queues": _are_queues,
         "pauses.names": _are_names,
         "tune.poll": _is_some_time,
+        "queue_prefix": _is_key_prefix,
         **{path: _is_rate for path in LIVE if path.endswith("_rate")},
     }
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from drumline.backends.postgres.access import Access
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
+from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
 from drumline.stores.driver import Line
@@ -47,6 +48,11 @@ class Sweeping(Access):
             lane = known.get(key) or known.setdefault(key, Lane(*key))
             hints.append(Hint(TaskId(str(task)), lane, Instant(due_at)))
         return hints
+
+    async def waiting_tasks(self, *, due_before: Instant, limit: int) -> list[tuple[TaskId, State]]:
+        """Return up to `limit` queued tasks due before a time, and up to `limit` that are blocked, in any order."""
+        rows = await self._database.fetch(Line.SWEEP, "waiting_tasks", repeat=True, due_before=due_before, limit=limit)
+        return [(TaskId(str(task)), State(state)) for task, state in rows]
 
     async def paused_queues(self) -> list[tuple[str, str]]:
         """Return the queues that are paused, as tenant and queue."""

@@ -31,7 +31,7 @@ class Access:
     ) -> None:
         self._address = Address(url)
         self._keys = QueueKeys(prefix)
-        probe = Call("EXISTS", (self._keys.generation,), plain=True)
+        probe = Call("probe", (self._keys.probe,), (self._keys.probe,))
         self._line = Line(
             self._address, probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "queue")
         )

@@ -5,7 +5,8 @@ work itself at thirty thousand. So the board takes notes while it can keep up; w
 and looks at none, and for longer if that was in vain. A status that was left out would make an older one linger, so
 whenever something was left out or lost, the board says so under one key, for longer than a status that may change is
 kept: whatever could have been missed has expired by the time the doubt has. While in doubt, `status` answers only with
-ends, which change no more; an operator's act that renews an ended task is never left out.
+ends, which change no more; an operator's act that renews an ended task is never left out. Tasks that wait are kept as
+long as they do: until their time if they have one, else by a scheduler that renews them (`scheduler/keep.py`).
 """
 
 import asyncio
@@ -16,11 +17,18 @@ from itertools import islice
 from typing import Final, Self
 
 from drumline.backends.redis.address import Address
-from drumline.backends.redis.job_notes import calls_of_job
+from drumline.backends.redis.job_notes import calls_of_job, calls_of_kept_job
 from drumline.backends.redis.keys import DEFAULT_PREFIX, BoardKeys
 from drumline.backends.redis.line import Call, Line, Meter
-from drumline.backends.redis.notes import LIVE_MS, calls_of_chunk, calls_of_keeping, calls_of_letter, calls_of_note
-from drumline.core.ids import TaskId
+from drumline.backends.redis.notes import (
+    LIVE_MS,
+    calls_of_chunk,
+    calls_of_keeping,
+    calls_of_letter,
+    calls_of_note,
+    calls_of_waiting,
+)
+from drumline.core.ids import JobId, TaskId
 from drumline.core.metrics import Metrics
 from drumline.core.state import Status, is_ended
 from drumline.ports.readmodel import JobNote, LetterNote, Note
@@ -45,6 +53,9 @@ DOUBT_MS: Final = LIVE_MS + 5_000
 
 _STATUSES: Final = {status.value: status for status in Status}
 
+ABSENT: Final = -1
+"""What keep_task.lua gives for a task that nothing is known of."""
+
 Entry = Note | JobNote | LetterNote | LogChunk | TaskId
 
 
@@ -61,7 +72,7 @@ class RedisBoard:
         metrics: Metrics | None = None,
     ) -> None:
         self._keys = BoardKeys(prefix)
-        probe = Call("EXISTS", (self._keys.doubt,), plain=True)
+        probe = Call("probe", (self._keys.probe,), ("",))
         self._line = Line(
             Address(url), probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "board")
         )
@@ -117,6 +128,34 @@ class RedisBoard:
         """Keep the notes of tasks that are still being run."""
         self._add(tasks)
 
+    async def keep_waiting(self, tasks: Sequence[tuple[TaskId, Status]]) -> list[TaskId] | None:
+        """Keep the notes of tasks that wait, and return those of which nothing is known; None if Redis is away."""
+        absent: list[TaskId] = []
+        for start in range(0, len(tasks), MOST_AT_ONCE):
+            part = tasks[start : start + MOST_AT_ONCE]
+            calls = [call for task, status in part for call in calls_of_waiting(self._keys, task, status)]
+            answers = await self._line.run_all(calls)
+            if answers is None:
+                return None
+            absent += [task for (task, _), answer in zip(part, answers[::2], strict=True) if answer == ABSENT]
+        return absent
+
+    async def keep_jobs(self, jobs: Sequence[JobId]) -> None:
+        """Keep the notes of jobs that have not ended."""
+        for start in range(0, len(jobs), MOST_AT_ONCE):
+            part = jobs[start : start + MOST_AT_ONCE]
+            await self._line.run_all([call for job in part for call in calls_of_kept_job(self._keys, job)])
+
+    async def may_keep(self, seconds: float) -> bool:
+        """Tell whether no other process has renewed the notes of what waits in the last so many seconds."""
+        args = (1, "NX", "PX", round(seconds * 1000))
+        return await self._line.run(Call("SET", (self._keys.keeper,), args, plain=True)) is not None
+
+    async def check(self) -> dict[str, object]:
+        """Return details for the health page; raises `Unavailable` if Redis does not take what is written."""
+        await self._line.check()
+        return {}
+
     def log(self, chunks: Sequence[LogChunk]) -> None:
         """Copy pieces of logs, in the background."""
         self._add(chunks)
@@ -130,7 +169,9 @@ class RedisBoard:
         doubt, *found = answers
         is_in_doubt = doubt is not None or self._is_in_doubt
         statuses = [_STATUSES.get(word) for word in found]  # a word of a later version is for the store to explain
-        return [None if status is None or (is_in_doubt and not is_ended(status)) else status for status in statuses]
+        return [
+            status if status is not None and _is_sure(status, is_in_doubt=is_in_doubt) else None for status in statuses
+        ]
 
     async def close(self) -> None:
         """Write what waits, if that is quickly done, and let go of every connection."""
@@ -224,3 +265,11 @@ class RedisBoard:
         """Begin with the doubt: what was noted while Redis was away has been left out."""
         if self._is_in_doubt or self._renewals:
             await self._write_some()
+
+
+def _is_sure(status: Status, *, is_in_doubt: bool) -> bool:
+    """Tell whether a status can be passed on.
+
+    One that waits for its time is kept until then, for longer than a doubt lasts: the store is asked. An end stays.
+    """
+    return is_ended(status) or not (is_in_doubt or status is Status.PENDING)

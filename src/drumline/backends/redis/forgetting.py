@@ -5,6 +5,7 @@ from typing import Final
 from redis.exceptions import RedisError
 
 from drumline.backends.redis.address import Address, Client
+from drumline.backends.redis.keys import FAMILIES
 from drumline.core.errors import Unavailable
 
 CONNECT_SECONDS: Final = 10.0
@@ -12,14 +13,19 @@ AT_ONCE: Final = 500
 
 
 async def forget_all(url: str, *, prefix: str) -> int:
-    """Delete every key that begins with the prefix, a few at a time, and return how many there were."""
+    """Delete every key of ours, a few at a time, and return how many there were.
+
+    Without a prefix others may have keys beside ours: only those are deleted that look like ours.
+    """
     client = Address(url).connect(connect=CONNECT_SECONDS)
     pattern = "".join(f"\\{sign}" if sign in "*?[]\\" else sign for sign in prefix) + "*"
+    ours = tuple(prefix + family for family in FAMILIES)
     count = 0
     try:
         keys: list[str] = []
         async for key in client.scan_iter(match=pattern, count=1000):
-            keys.append(key)
+            if prefix or key.startswith(ours):
+                keys.append(key)
             if len(keys) == AT_ONCE:
                 count += await _delete(client, keys)
                 keys = []

@@ -28,8 +28,13 @@ def calls_of_job(keys: BoardKeys, note: JobNote) -> list[Call]:
     key = keys.job(note.job)
     order = (note.version, int(note.version > 0))
     calls.append(Call("note_task", (key, keys.order(key)), (rule, lifetime, *order, "status", note.status)))
-    calls.append(Call("PEXPIRE", (keys.dag(note.job),), (lifetime,), plain=True))
+    calls += [Call("PEXPIRE", (key,), (lifetime,), plain=True) for key in (keys.dag(note.job), keys.ids(note.job))]
     return calls
+
+
+def calls_of_kept_job(keys: BoardKeys, job: JobId) -> list[Call]:
+    """Return what keeps the notes of a job that has not ended."""
+    return [Call("PEXPIRE", (key,), (LIVE_MS,), plain=True) for key in (keys.job(job), keys.dag(job), keys.ids(job))]
 
 
 def _calls_of_facts(keys: BoardKeys, job: JobId, facts: JobFacts) -> Iterator[Call]:
@@ -39,13 +44,23 @@ def _calls_of_facts(keys: BoardKeys, job: JobId, facts: JobFacts) -> Iterator[Ca
         "userId": facts.owner or "",
         "createdAt": time_text(facts.created_at),
         "retryPolicy": encode({"retries": facts.options.retries, "backoff": facts.options.backoff}),
-        "schedule": facts.schedule_id or "",
+        "schedule": encode(_schedule(facts)),
     }
     yield Call("HSET", (keys.job(job),), _flat(fields.items()), plain=True)
     needs = list(facts.needs.items())
     for start in range(0, len(needs), MOST_FIELDS):
         part = [(key, encode(parents)) for key, parents in needs[start : start + MOST_FIELDS]]
         yield Call("HSET", (keys.dag(job),), _flat(part), plain=True)
+        ids = [(key, facts.tasks[key]) for key, _ in part]
+        yield Call("HSET", (keys.ids(job),), _flat(ids), plain=True)
+
+
+def _schedule(facts: JobFacts) -> dict[str, str] | None:
+    """Return the schedule that made a job, and the time it was made for; nothing if it was submitted."""
+    if facts.schedule_id is None:
+        return None
+    fire_time = {} if facts.fire_time is None else {"fireTime": time_text(facts.fire_time)}
+    return {"id": facts.schedule_id} | fire_time
 
 
 def _flat(pairs: Iterable[tuple[str, str | bytes]]) -> tuple[str | bytes, ...]:

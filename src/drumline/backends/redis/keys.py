@@ -1,7 +1,8 @@
 """Every key in Redis, on one page.
 
 Nothing here is needed to find the truth: `FLUSHALL` costs some speed for some seconds. `<prefix>` is `drumline:`
-unless set otherwise. All keys of the queue carry the hash tag `{queue}`, so that on Redis Cluster they lie on one node
+unless set otherwise, and every key and channel begins with it: `~drumline:* &drumline:*` is what a user of Redis needs
+to be allowed. All keys of the queue carry the hash tag `{queue}`, so that on Redis Cluster they lie on one node
 and a script may touch several of them; a lane's key is the lane prefix with the lane behind it.
 
 The queue (`queue.py`, `lua/`):
@@ -28,14 +29,21 @@ The read model (`board.py`, `notes.py`), for people and programs that want to lo
 
 | key | type | what |
 |---|---|---|
-| `<prefix>task:<task id>` | hash | taskId, taskName, command, retries, timeout, status, startTime, endTime |
+| `<prefix>task:<task id>` | hash | taskId, taskName, command, retries, timeout, status, startTime, endTime; of a task \
+of a job also jobId and taskKey |
 | `<prefix>task:<task id>:status` | string | its status alone, such as PROCESSING |
-| `{<key of these>}:order` | string | of a job, or a task tried again: which notes would come too late; expires |
+| `<prefix>order:{<key of these>}` | string | of a job, or a task tried again: which notes would come too late; \
+expires |
 | `<prefix>task:<task id>:log` | list | the last pieces of the log |
-| `<prefix>job:<job id>` | hash | jobId, jobName, userId, createdAt, retryPolicy (JSON), schedule, status |
+| `<prefix>job:<job id>` | hash | jobId, jobName, userId, createdAt, retryPolicy (JSON), schedule (JSON: id and \
+fireTime, or null), status |
 | `<prefix>dag:<job id>` | hash | the keys of its tasks: key → JSON list of the keys that it needs |
+| `<prefix>dag:<job id>:ids` | hash | the ids of its tasks: key → task id, as in `task:` and `dlq:` |
 | `<prefix>dlq:<job id>` | list | its tasks that failed for good; a task without a job has a list of its own |
 | `<prefix>board:doubt` | string | there while changes were left out: live statuses may be old, ask the store; expires |
+| `<prefix>board:keeper` | string | there while a scheduler has renewed the keys of waiting tasks lately; expires |
+| `<prefix>board:probe` | string | written to see whether writing is allowed; expires. So are `<prefix>{queue}:probe` \
+and `<prefix>rate:{probe}` |
 
 The limiter (`limiter.py`, `lua/take.lua`):
 
@@ -52,6 +60,8 @@ from drumline.core.ids import JobId, TaskId
 from drumline.core.task import Lane
 
 DEFAULT_PREFIX: Final = "drumline:"
+FAMILIES: Final = ("{queue}:", "task:", "order:", "job:", "dag:", "dlq:", "board:", "rate:")
+"""What stands behind the prefix: every key begins with one of these."""
 MOST_LANES: Final = 10_000
 
 
@@ -70,6 +80,7 @@ class QueueKeys:
         self.idle = tagged + "idle"
         self.wake = tagged + "wake"
         self.claims = tagged + "claim:"
+        self.probe = tagged + "probe"
         self.leases = tagged + "lease:"
         self._abilities = tagged + "ability:"
 
@@ -88,14 +99,20 @@ class BoardKeys:
     def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:
         self._prefix = prefix
         self.doubt = prefix + "board:doubt"
+        self.keeper = prefix + "board:keeper"
+        self.probe = prefix + "board:probe"
+        self._order = prefix + "order:"
 
     def task(self, task: TaskId) -> str:
         """Return the key of a task's hash; its status and log have `:status` and `:log` behind it."""
         return f"{self._prefix}task:{task}"
 
     def order(self, key: str) -> str:
-        """Return the key of what is known of the order of notes under another key; both lie on one node."""
-        return f"{key}:order" if "{" in key else f"{{{key}}}:order"
+        """Return the key of what is known of the order of notes under another key; both lie on one node.
+
+        A prefix with a hash tag of its own, such as `{app}:`, puts everything on one node anyway.
+        """
+        return self._order + (key if "{" in key else f"{{{key}}}")
 
     def job(self, job: JobId) -> str:
         """Return the key of a job's hash."""
@@ -108,6 +125,10 @@ class BoardKeys:
     def dag(self, job: JobId) -> str:
         """Return the key of the hash that says which task of a job needs which."""
         return f"{self._prefix}dag:{job}"
+
+    def ids(self, job: JobId) -> str:
+        """Return the key of the hash that says which id each task of a job has."""
+        return f"{self._prefix}dag:{job}:ids"
 
 
 class LimiterKeys:

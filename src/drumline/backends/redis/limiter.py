@@ -40,7 +40,7 @@ class RedisLimiter:
         metrics: Metrics | None = None,
     ) -> None:
         self._keys = LimiterKeys(prefix)
-        probe = Call("EXISTS", (self._keys.rate("probe"),), plain=True)
+        probe = Call("probe", (self._keys.rate("probe"),), ("",))
         self._line = Line(Address(url), probe=probe, meter=Meter(metrics or Metrics(), "limiter"))
         self._clock = clock or SystemClock()
         self._purses = Purses()

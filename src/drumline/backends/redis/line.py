@@ -27,6 +27,8 @@ CONNECT_SECONDS: Final = 0.25
 ANSWER_SECONDS: Final = 0.5
 REST_SECONDS: Final = 1.0
 """How long Redis is left alone after a failure."""
+REFUSED_SECONDS: Final = 5.0
+"""How long a refusal is reported after it was last heard."""
 MOST_JOINED: Final = 64
 SIDE_BY_SIDE: Final = 8
 MOST_WAITING: Final = 10_000
@@ -93,6 +95,9 @@ class Line:
         self._probe = probe
         self._recovered = recovered
         self._is_down = False
+        self._refusal: tuple[float, str] | None = None
+        """When a server that is there last refused a call, and why."""
+        self._is_probe_refused = False
         self._idle: list[Talk] = []
         self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
         self._alone = asyncio.Lock()
@@ -133,12 +138,15 @@ class Line:
         return answer
 
     async def check(self) -> None:
-        """Ask whether Redis is there, whatever the breaker says; raises `Unavailable`."""
+        """Ask whether Redis is there and takes writes, whatever the breaker says; raises `Unavailable`."""
         try:
             await self._ask()
         except FAILURES as error:
             self._failed(error)
-            raise Unavailable(f"Redis does not answer: {_reason(error)}") from error
+            word = "refuses" if _is_said(error) else "does not answer"
+            raise Unavailable(f"Redis {word}: {_reason(error)}") from error
+        if self._refusal is not None and monotonic() - self._refusal[0] < REFUSED_SECONDS:
+            raise Unavailable(f"Redis refuses: {self._refusal[1]}")
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -229,6 +237,8 @@ class Line:
 
     def _failed(self, error: BaseException) -> None:
         self._meter.failed()
+        if _is_said(error):
+            self._refusal = monotonic(), _reason(error)
         if not self._is_down:
             self._is_down = True
             log.warning("redis.unavailable", error=_reason(error))
@@ -242,9 +252,21 @@ class Line:
                 await self._ask()
         self._probing = None
 
-    async def _ask(self) -> None:
+    async def _send_probe(self) -> None:
         async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
-            await self._client.execute_command(*self._probe.words())
+            try:
+                await self._client.execute_command(*self._probe.words())
+            except NoScriptError:
+                await self._client.execute_command(*self._probe.words(text=True))
+
+    async def _ask(self) -> None:
+        try:
+            await self._send_probe()
+        except FAILURES as error:
+            self._is_probe_refused = _is_said(error)
+            raise
+        if self._is_probe_refused:  # what was refused before is allowed now
+            self._is_probe_refused, self._refusal = False, None
         if self._is_down:
             self._is_down = False
             self._meter.recovered()
@@ -254,7 +276,7 @@ class Line:
 
 
 def _is_said(error: BaseException) -> bool:
-    """Tell whether the server itself answered with this error."""
+    """Tell whether the server itself answered with this error: it is there, and refuses what it is asked for."""
     return isinstance(error, ResponseError)
 
 

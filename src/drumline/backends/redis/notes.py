@@ -6,12 +6,13 @@ from typing import Any, Final
 from drumline.backends.redis.keys import BoardKeys
 from drumline.backends.redis.line import Call
 from drumline.core.clock import Instant
-from drumline.core.state import is_ended
+from drumline.core.ids import TaskId
+from drumline.core.state import Status, is_ended
 from drumline.ports.readmodel import LetterNote, Moment, Note
 from drumline.ports.store import LogChunk
 
 LIVE_MS: Final = 60_000
-"""How long a status that may change is kept; beats keep it longer."""
+"""How long a status that may change is kept; beats keep it longer, and so does the time at which it is due."""
 ENDED_MS: Final = 300_000
 LONGEST_CHUNK: Final = 16_384
 MOST_CHUNKS: Final = 100
@@ -37,7 +38,7 @@ def calls_of_note(keys: BoardKeys, note: Note) -> tuple[Call, Call]:
     key = keys.task(note.task)
     has_ended = is_ended(note.status)
     rules = _QUEUED_AGAIN if note.moment is Moment.SETTLED and not has_ended else _RULES[note.moment]
-    lifetime = ENDED_MS if has_ended else LIVE_MS
+    lifetime = ENDED_MS if has_ended else LIVE_MS + note.waits_ms
     order = order_of(note)
     # Only an operator can undo an end, and says so under a higher order: an end itself need not be remembered.
     is_remembered = int(order > _FIRST_CLAIM and not has_ended)
@@ -60,6 +61,15 @@ def calls_of_keeping(keys: BoardKeys, task: Any) -> tuple[Call, Call]:
     return (
         Call("PEXPIRE", (key,), (LIVE_MS,), plain=True),
         Call("PEXPIRE", (key + ":status",), (LIVE_MS,), plain=True),
+    )
+
+
+def calls_of_waiting(keys: BoardKeys, task: TaskId, status: Status) -> tuple[Call, Call]:
+    """Return what keeps the note of a task that waits, if it says so too; the first answer tells if there is none."""
+    key = keys.task(task)
+    return (
+        Call("keep_task", (key,), (status, LIVE_MS)),
+        Call("keep_status", (key + ":status",), (status, LIVE_MS)),
     )
 
 
@@ -100,6 +110,8 @@ def _fields(note: Note) -> dict[str, str | int]:
             "startTime": "",
             "endTime": "",
         }
+        if options.job is not None:
+            fields |= {"jobId": options.job, "taskKey": options.key or ""}
     if note.moment is Moment.RENEWED:
         fields |= {"startTime": "", "endTime": ""}
     if note.started_at is not None:

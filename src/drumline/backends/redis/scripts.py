@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Final
 
 SHARED: Final = "_lanes.lua"
-LONE: Final = frozenset({"sync", "note_task", "note_status", "take"})
+LONE: Final = frozenset({"sync", "note_task", "note_status", "keep_task", "keep_status", "probe", "take"})
 """Scripts that touch no lane."""
 
 

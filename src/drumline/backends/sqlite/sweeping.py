@@ -7,6 +7,7 @@ from drumline.backends.sqlite.access import Access
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
+from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
 
@@ -35,6 +36,12 @@ class Sweeping(Access):
             ]
 
         return await self._database.read(look)
+
+    async def waiting_tasks(self, *, due_before: Instant, limit: int) -> list[tuple[TaskId, State]]:
+        """Return up to `limit` queued tasks due before a time, and up to `limit` that are blocked, in any order."""
+        span = {"due_before": due_before, "limit": limit}
+        rows = await self._database.read(lambda connection: connection.execute(SQL["waiting_tasks"], span).fetchall())
+        return [(TaskId(task), State(state)) for task, state in rows]
 
     async def paused_queues(self) -> list[tuple[str, str]]:
         """Return the queues that are paused, as tenant and queue."""
