@@ -45,7 +45,7 @@ def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
         out, err = io.StringIO(), io.StringIO()
         monkeypatch.setattr(sys, "argv", ["drumline", *words])
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        handler = signal.getsignal(signal.SIGINT)
+        set_before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         root, ours = logging.getLogger(), structlog.get_config()
         level, handlers = root.level, list(root.handlers)
         code = 0
@@ -55,7 +55,8 @@ def drumline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drumline:
         except SystemExit as end:
             code = int(end.code or 0)
         finally:
-            signal.signal(signal.SIGINT, handler)
+            for number, handler in set_before.items():
+                signal.signal(number, handler)
             # A command that says how to log says it for its own process.
             root.setLevel(level)
             root.handlers[:] = handlers

@@ -1,7 +1,9 @@
 """The log of a process: one event, one line, whoever chose the words; and nothing in it that is nobody's business."""
 
+import io
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -83,3 +85,58 @@ def test_secrets_of_the_task_that_runs_here_are_not_written(err: Callable[[], st
     said = err()
     assert "hunter2" not in said
     assert "it is ***" in said
+
+
+class Nasty:
+    """A value that cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+    __str__ = __repr__
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_a_line_whose_fields_cannot_be_shown_raises_nothing(
+    err: Callable[[], str], format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest's own raise
+    set_up_logging("info", format)  # type: ignore[arg-type]
+
+    structlog.get_logger().info("order.paid", order=Nasty(), more=[Nasty()])
+    logging.getLogger("library").warning("%d", "seven")
+    logging.getLogger("library").warning("%s", Nasty())
+    logging.getLogger("library").warning("fine", extra={"nasty": Nasty(), 7: 8})  # type: ignore[dict-item]
+
+    said = err()
+    assert "order.paid" in said
+    assert "library" in said
+    assert "fine" in said
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+@pytest.mark.parametrize("stream", ["gone", "full", "closed", "narrow", "none"])
+def test_a_line_that_cannot_be_written_raises_nothing(
+    err: Callable[[], str], stream: str, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    raw = io.FileIO("/dev/full", "w") if stream == "full" else io.BytesIO()
+    text = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
+    if stream == "gone":
+        monkeypatch.setattr(text, "write", raise_broken_pipe, raising=False)
+    monkeypatch.setattr(sys, "stderr", None if stream == "none" else text)
+    set_up_logging("info", format)  # type: ignore[arg-type]
+    if stream == "closed":
+        text.close()
+
+    structlog.get_logger().info("order.paid", customer="Zoë")
+    logging.getLogger("library").warning("Zoë", exc_info=ValueError("ü"))
+
+    if stream == "narrow":
+        assert rb"Zo\xeb" in raw.getvalue()  # type: ignore[union-attr]
+    assert err() == ""
+    raw.close()
+
+
+def raise_broken_pipe(*_: object) -> None:
+    raise BrokenPipeError

@@ -10,7 +10,7 @@ import typer
 
 from drumline.cli.options import Host, Key, LogLevel, Port, Url
 from drumline.cli.output import say
-from drumline.cli.servers import run_process
+from drumline.cli.servers import end_by_sigterm, run_process
 
 if TYPE_CHECKING:
     from drumline.settings import Settings
@@ -43,6 +43,7 @@ def demo(
     It feeds the server that --url or the data folder names; where none is running it starts its own, on any free port
     and in a temporary folder unless told otherwise. Tasks of the demo do nothing outside of their process.
     """
+    end_by_sigterm()
     from drumline.core.duration import parse_duration
     from drumline.demo.run import Story, run_demo, run_demo_server
 

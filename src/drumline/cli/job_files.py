@@ -1,11 +1,11 @@
 """Reading a job from a file: JSON, or YAML where its parser is installed. A name that is there twice is refused."""
 
 import json
-import sys
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
+from drumline.cli.streams import read_stdin
 from drumline.core.errors import Invalid
 
 YAML_ENDINGS = frozenset({".yaml", ".yml"})
@@ -14,7 +14,7 @@ YAML_ENDINGS = frozenset({".yaml", ".yml"})
 def read_job(file: str) -> dict[str, Any]:
     """Return the job in a file, or on standard input for `-`; raises `Invalid` saying what is wrong with it."""
     is_yaml = Path(file).suffix.lower() in YAML_ENDINGS
-    text = sys.stdin.read() if file == "-" else _text_of(file)
+    text = read_stdin("the job") if file == "-" else _text_of(file)
     job = _from_yaml(text, file) if is_yaml else _from_json(text, file)
     if not isinstance(job, dict):
         raise Invalid(f"{_named(file)} must hold one object, with the job's name and tasks")

@@ -35,6 +35,7 @@ from drumline.cli.docs import docs
 from drumline.cli.doctor import doctor
 from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.output import print_json, say
+from drumline.cli.streams import OutputFailed, checked_streams
 from drumline.cli.submitting import submit
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import DrumlineError
@@ -105,17 +106,31 @@ def main() -> None:
     """Run a command; whatever Drumline raises on purpose becomes a message and a promised exit status."""
     signal.signal(signal.SIGINT, _interrupted)
     try:
+        with checked_streams():
+            sys.exit(_run())
+    except OutputFailed as error:  # the last of it, in the buffers
+        say(f"Error: {error.message}")
+        sys.exit(ExitCode.FAILED)
+
+
+def _run() -> ExitCode:
+    try:
         app()
     except DrumlineError as error:
         message = f"{error.field}: {error.message}" if _needs_field(error) else error.message
         say(f"Error: {message}")
-        sys.exit(exit_code_of(error))
+        return exit_code_of(error)
     except ModuleNotFoundError as error:
         extra = next((extra for extra, packages in EXTRAS.items() if error.name in packages), None)
         if extra is None:
             raise
         say(f"Error: this needs the package {error.name}: pip install 'drumline[{extra}]'")
-        sys.exit(ExitCode.FAILED)
+        return ExitCode.FAILED
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        say(f"Error: {what}{error.strerror or error}")
+        return ExitCode.FAILED
+    return ExitCode.OK
 
 
 def _needs_field(error: DrumlineError) -> bool:

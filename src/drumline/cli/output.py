@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import typer
 
 from drumline.cli.exits import ExitCode
+from drumline.cli.streams import is_utf8, stdin_is_terminal
 from drumline.cli.tables import Column, print_table, terminal_width
 from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Invalid
@@ -39,12 +40,12 @@ def say(text: str) -> None:
 
 def print_json(value: object) -> None:
     """Print one JSON document."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), indent=2))
 
 
 def print_json_line(value: object) -> None:
     """Print one JSON object on a line of its own."""
-    typer.echo(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    typer.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), separators=(",", ":")))
 
 
 def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:
@@ -84,7 +85,7 @@ def confirm(question: str, *, yes: bool) -> None:
     """Go on only if the person agrees; `--yes` is the only way around the question."""
     if yes:
         return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (stdin_is_terminal() and sys.stderr.isatty()):
         say(f"{question}\nThis needs a yes, and there is no terminal to ask on: add --yes.")
         raise typer.Exit(ExitCode.USAGE)
     if not typer.confirm(question, err=True):

@@ -1,6 +1,5 @@
 """Commands about secrets. A value never stands on the command line, where others see it, and is never printed."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +7,7 @@ import typer
 
 from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_list, say
+from drumline.cli.streams import read_stdin, stdin_is_terminal
 from drumline.cli.tables import Column
 
 app = typer.Typer(
@@ -128,11 +128,10 @@ def _value(name: str, file: Path | None) -> str:
             return file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{file} cannot be read: {error}", field="--file") from error
-    if sys.stdin.isatty():
+    if stdin_is_terminal():
         value: str = typer.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True, err=True)
         return value
-    text = sys.stdin.read()
-    return text.removesuffix("\n")
+    return read_stdin("the value").removesuffix("\n")
 
 
 def _path(name: str) -> str:

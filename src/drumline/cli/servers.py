@@ -1,6 +1,8 @@
 """Commands that run for long: everything in one process, or its parts apart."""
 
 import os
+import signal
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -114,6 +116,8 @@ def _load(
     """Return the settings, and where they come from, to look there again."""
     from drumline.settings import Sources
 
+    end_by_sigterm()
+
     flags = {
         "url": url,
         "api_key": api_key,
@@ -128,16 +132,23 @@ def _load(
     return sources.load().settings, sources
 
 
+def end_by_sigterm() -> None:
+    """End with status 0 when SIGTERM comes while the process is still being put together: nothing runs yet."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+
 def run_process(settings: "Settings", process: Coroutine[Any, Any, None]) -> None:
     """Run a process to its end; what goes wrong in one of its services is raised as it is."""
     from drumline.core.errors import DrumlineError
     from drumline.core.redaction import Redaction
+    from drumline.core.streams import lenient_streams
     from drumline.lifecycle.processes import run
     from drumline.observe.logging import set_up_logging
 
     set_up_logging(settings.log.level, settings.log.format, redaction=Redaction(settings.redact.fields))
     try:
-        run(process)
+        with lenient_streams():
+            run(process)
     except* DrumlineError as group:
         # Services fail as a group; the first error on purpose says it all.
         error: BaseException = group

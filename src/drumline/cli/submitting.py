@@ -11,6 +11,7 @@ import typer
 from drumline.cli.exits import ExitCode
 from drumline.cli.options import DryRun, Json, Jsonl, Key, Url
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.cli.streams import read_stdin
 from drumline.core.errors import DrumlineError, Invalid
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def payload_of(payload: str | None, arguments: list[str]) -> Any:
     if payload is None:
         return dict(_argument(text) for text in arguments)
     if payload == "-":
-        payload = sys.stdin.read()
+        payload = read_stdin("--payload")
     elif payload.startswith("@"):
         payload = _read_file(payload[1:])
     return read_json(payload, field="--payload")
@@ -140,7 +141,7 @@ def _read_file(name: str) -> str:
 
 
 def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:
-    lines = (sys.stdin.read() if file == "-" else _read_file(file)).splitlines()
+    lines = (read_stdin("--file") if file == "-" else _read_file(file)).splitlines()
     answers: list[dict[str, Any]] = []
     for batch in _with_progress(_batches(_read_lines(lines), batch_size), sum(1 for line in lines if line.strip())):
         reply = _send(client, batch, done=len(answers))

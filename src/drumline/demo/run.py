@@ -5,7 +5,6 @@ They talk to a server over HTTP, whether it was there before or is started by th
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +18,7 @@ from drumline.lifecycle.servers import run_dev
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.working import Crew
+from drumline.observe.logging import ProcessHandler
 from drumline.sdk.context import TASK_LOG
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
@@ -79,7 +79,7 @@ def _keep_terminal_quiet() -> None:
     """Let tasks log as they like: it is kept with them, and only trouble is for the terminal."""
     root = logging.getLogger()
     for handler in root.handlers:
-        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+        if isinstance(handler, ProcessHandler):
             handler.setLevel(max(root.level, logging.ERROR))
     TASK_LOG.setLevel(logging.INFO)
 

@@ -5,6 +5,8 @@ They need none of the API's packages. What has an API is in `servers.py`.
 
 import asyncio
 import gc
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -24,7 +26,7 @@ from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live, s
 from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
-from drumline.lifecycle.stopping import stopping_by_signal
+from drumline.lifecycle.stopping import ending_by_signal, stopping_by_signal
 from drumline.lifecycle.watching import watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.scheduler.bulk import BulkDuty
@@ -51,6 +53,8 @@ from drumline.worker.hidden_environment import protect_process
 STORE_SECONDS = 60.0
 """How long a process that starts waits for its database."""
 LOOK_EVERY = 0.5
+INTERRUPTED = 130
+"""The exit status of a process that Ctrl-C has ended while it started."""
 COLLECT_AFTER = 20_000
 """Objects made and not freed, after which cycles are looked for; Python's own number is 700, and 2,000 from 3.13 on."""
 
@@ -67,7 +71,33 @@ def run(process: Coroutine[Any, Any, None]) -> None:
     except ImportError:
         factory = asyncio.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(process)
+        loop = runner.get_loop()
+        main = loop.create_task(process, name="process")
+        with ending_by_signal(loop, main) as startup:
+            try:
+                run_to_end(loop, main)
+            except asyncio.CancelledError:
+                if startup.ended_by is None:
+                    raise
+    if startup.ended_by is signal.SIGINT:
+        sys.exit(INTERRUPTED)
+
+
+def run_to_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]") -> None:
+    """Run the loop until `main` has ended, whatever user code raises in tasks and callbacks of its own.
+
+    asyncio passes SystemExit and KeyboardInterrupt on to whoever runs the loop. Code that waits for such a task gets
+    the error too, so that the attempt fails; the process has other attempts, and goes on.
+    """
+    while True:
+        try:
+            loop.run_until_complete(main)
+        except (SystemExit, KeyboardInterrupt) as error:
+            if main.done():
+                raise
+            log.exception("loop.interrupted", error=repr(error))
+        else:
+            return
 
 
 def spare_collector() -> None:

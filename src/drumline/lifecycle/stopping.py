@@ -1,4 +1,4 @@
-"""Being asked to stop: the first signal stops in order, the second hurries."""
+"""Being asked to stop: the first signal stops in order, the second hurries. While a process starts, one is enough."""
 
 import asyncio
 import signal
@@ -21,12 +21,13 @@ class Stopping:
 
     def ask(self, reason: str) -> None:
         """Stop in order; a second call hurries."""
+        # First the event, then the log: whatever becomes of the line, the process stops.
         if self.asked.is_set():
-            log.warning("process.hurried", reason=reason)
             self.hurried.set()
+            log.warning("process.hurried", reason=reason)
         else:
-            log.info("process.stopping", reason=reason)
             self.asked.set()
+            log.info("process.stopping", reason=reason)
 
 
 @contextmanager
@@ -38,6 +39,33 @@ def stopping_by_signal() -> Iterator[Stopping]:
         loop.add_signal_handler(number, stopping.ask, signal.Signals(number).name)
     try:
         yield stopping
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+class Startup:
+    """Ends a process by a signal that comes before anything in it can be stopped in order."""
+
+    def __init__(self, main: "asyncio.Task[None]") -> None:
+        self._main = main
+        self.ended_by: signal.Signals | None = None
+
+    def end(self, number: signal.Signals) -> None:
+        """Give up what is under way: nothing is served yet, so that nothing has to be finished."""
+        self.ended_by = number
+        self._main.cancel()
+        log.info("process.stopping", reason=number.name)
+
+
+@contextmanager
+def ending_by_signal(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]") -> Iterator[Startup]:
+    """End a process that starts by a signal, until `stopping_by_signal` takes over."""
+    startup = Startup(main)
+    for number in SIGNALS:
+        loop.add_signal_handler(number, startup.end, signal.Signals(number))
+    try:
+        yield startup
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)

@@ -5,22 +5,29 @@ Our own events and what libraries and tasks say through `logging` come out in on
 
 Whoever chooses what stands in a field cannot write a line of their own: JSON has no lines inside, and in text every
 control character is escaped. Fields with telling names, and secrets that a task was given, are not written.
+
+A line never raises: whether it can be written, and whether its fields can be shown, is no concern of the code that
+logs it.
 """
 
 import logging
 import re
 import sys
 from collections.abc import MutableMapping
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 import structlog
 
+from drumline.core.log_fields import extra_of, facts_of
 from drumline.core.masking import masked
 from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
+from drumline.core.streams import LenientStream, is_terminal
 from drumline.observe.ecs import add_context, to_ecs
 from drumline.observe.level import drop_unimportant, set_level
 
 Format = Literal["auto", "text", "json"]
+_Filtering: Any = structlog.make_filtering_bound_logger(logging.NOTSET)
 MARGIN: Final = "    | "
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -28,7 +35,8 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction = DEFAULT_REDACTION) -> None:
     """Write events of at least `level` to standard error."""
-    as_text = format == "text" or (format == "auto" and sys.stderr.isatty())
+    stream = LenientStream(sys.stderr)
+    as_text = format == "text" or (format == "auto" and is_terminal(sys.stderr))
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         add_context,
@@ -40,19 +48,48 @@ def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction 
     structlog.configure(
         # The level may change while loggers are in use, so it is looked at for each event.
         processors=[drop_unimportant, *shared, *last],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.NOTSET),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        wrapper_class=SafeLogger,
+        logger_factory=structlog.WriteLoggerFactory(stream),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = ProcessHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name, add_fields],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
     logging.basicConfig(handlers=[handler], force=True)
     set_level(level)
+
+
+class ProcessHandler(logging.StreamHandler[LenientStream]):
+    """Writes the records of libraries and tasks to the log of the process; a record that it cannot show is named."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name in the standard library
+        """Write where the record comes from, in place of it; raises nothing."""
+        self.stream.write(f"log.unwritable: a record of {record.name!r}, line {record.lineno} of {record.filename!r}\n")
+
+
+class SafeLogger(_Filtering):  # type: ignore[misc]
+    """Writes events; one whose fields cannot be shown is written by its name alone."""
+
+    def _proxy_to_logger(self, method_name: str, event: str | None = None, *args: Any, **fields: Any) -> Any:
+        try:
+            return super()._proxy_to_logger(method_name, event, *args, **fields)
+        except Exception as error:  # noqa: BLE001 - such as a __repr__ of somebody else
+            with suppress(Exception):
+                self._logger.msg(f"log.unwritable: {event!r}: {type(error).__name__}")
+            return None
+
+
+def add_fields(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Add the fields of a record of `logging`: what `extra=` was given stands under `extra`."""
+    record: logging.LogRecord = event["_record"]
+    event.update(facts_of(record))
+    if extra := extra_of(record):
+        event["extra"] = extra
+    return event
 
 
 def concealer(redaction: Redaction) -> structlog.typing.Processor:
@@ -88,7 +125,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _text_renderer() -> structlog.typing.Processor:
     return structlog.dev.ConsoleRenderer(
-        colors=sys.stderr.isatty(), pad_event_to=24, exception_formatter=structlog.dev.plain_traceback
+        colors=is_terminal(sys.stderr), pad_event_to=24, exception_formatter=structlog.dev.plain_traceback
     )
 
 
