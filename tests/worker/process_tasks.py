@@ -2,6 +2,7 @@
 
 # ruff: noqa: T201 - printing is what is tested here
 
+import asyncio
 import logging
 import os
 import signal
@@ -85,3 +86,20 @@ def make(*, ctx: Context[None] = inject()) -> list[Any]:
 @app.task(name="opaque", process=True)
 def opaque() -> object:
     return object()
+
+
+@app.task(name="raise-base", process=True)
+def raise_base(kind: str) -> None:
+    errors: dict[str, BaseException] = {
+        "KeyboardInterrupt": KeyboardInterrupt(),
+        "GeneratorExit": GeneratorExit(),
+        "SystemExit": SystemExit(0),
+        "CancelledError": asyncio.CancelledError(),
+        "group": BaseExceptionGroup("several", [KeyboardInterrupt(), ValueError("x")]),
+    }
+    raise errors[kind]
+
+
+@app.task(name="log-fields", process=True)
+def log_fields() -> None:
+    logging.getLogger("child").info("paid", extra={"order": 7, "note": "with spaces"})

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
+from drumline.core.ends import keep_ends
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.limits import Limits
@@ -134,5 +135,5 @@ def _bounded_ms(seconds: float) -> int:
 
 
 def _cut(error: ErrorInfo, largest: int) -> ErrorInfo:
-    """Keep the start of the message and the end of the traceback, where the cause is."""
-    return ErrorInfo(error.kind[:255], error.message[:largest], error.traceback[-largest:])
+    """Keep the start of the message and both ends of the traceback: where the first cause and the last frames are."""
+    return ErrorInfo(error.kind[:255], error.message[:largest], keep_ends(error.traceback, largest))

@@ -54,6 +54,7 @@ class Attempt(Call, eq=False, kw_only=True):
     _entry: Entry | None
     _received: str | None = None
     _is_executing: bool = False
+    _began: float = 0.0
     _running: asyncio.Task[None] | None = None
 
     def facts(self) -> dict[str, str | int]:
@@ -75,6 +76,7 @@ class Attempt(Call, eq=False, kw_only=True):
         """Begin; from here on the attempt ends by itself."""
         desk, name = self._desk, self.task.lease.task
         desk.holdings.add(self)
+        self._began = desk.loop.time()
         if desk.has_task_factory:
             self._running = desk.loop.create_task(self._live(), name=name)
         else:  # asked for a task, the loop would make up a name before it takes ours
@@ -116,17 +118,19 @@ class Attempt(Call, eq=False, kw_only=True):
             _log.exception("attempt.broken: task %s", lease.task)
             outcome = outcome_of_error(error)
         except BaseException as error:
-            desk.holdings.drop(lease)
-            if isinstance(error, asyncio.CancelledError):
+            if self._is_process_ending(error):
+                desk.holdings.drop(lease)
                 raise
             _log.exception("attempt.broken: task %s", lease.task)
-            return
+            outcome = outcome_of_error(error)
         self._running = self._context = None  # which know the attempt: they would keep each other
         if outcome is None:
             desk.holdings.drop(lease)
         else:
             if self.mask is not None:
                 outcome = masked_outcome(outcome, self.mask)
+            if isinstance(outcome, Failed):
+                desk.failures.write(self.facts(), outcome, seconds=desk.loop.time() - self._began)
             # Nobody need wait for the acknowledgement; the lease is held until it is there.
             desk.reports.send(lease, outcome)
 
@@ -156,17 +160,18 @@ class Attempt(Call, eq=False, kw_only=True):
             if self.stopping is None:  # it may have been stopped before its first step
                 value = await self._execution()
                 outcome = NO_RESULT if value is None else self._succeeded(value)
-        except asyncio.CancelledError:
-            outcome = self._interrupted()
-        except (KeyboardInterrupt, GeneratorExit):
-            raise  # the process or its loop is going down
-        except BaseException as error:  # noqa: BLE001 - anything may come out of user code, sys.exit() too
+        except asyncio.CancelledError as error:
+            outcome = self._interrupted(error)
+        except BaseException as error:  # anything may come out of user code, sys.exit() too
+            if self._is_process_ending(error):
+                raise
             outcome = outcome_of_error(error)
         finally:
             self._is_executing = False
+        if self._running is not None and self._running.cancelling():
+            await self._absorb_cancellation()
         if self.stopping is None:
             return outcome
-        self._forget_interruptions()
         # Whoever was told to stop and has ended was stopped, whatever it returned or raised on the way.
         return outcome_of(self.stopping, timeout=self.timeout)
 
@@ -209,14 +214,31 @@ class Attempt(Call, eq=False, kw_only=True):
             raise refusal(Invalid(f"cannot be written as JSON: {error}", field="result")) from error
         return Succeeded(Raw(raw))
 
-    def _interrupted(self) -> Outcome | None:
+    def _interrupted(self, error: asyncio.CancelledError) -> Outcome | None:
         if self.stopping is not None:
             return None  # `stop` is the one who cancelled, and its reason decides
-        if self._running is not None and self._running.cancelling():
-            raise asyncio.CancelledError  # the whole process is ending
+        if self._is_process_ending(error):
+            raise error
         return failure("CancelledError", "the task cancelled itself").outcome
 
-    def _forget_interruptions(self) -> None:
+    def _is_process_ending(self, error: BaseException) -> bool:
+        """Tell an end that comes from outside from what user code raised itself, which counts like any failure."""
+        if isinstance(error, asyncio.CancelledError):
+            # Whoever ends the loop cancels the worker's own task together with those of its attempts.
+            owner = self._desk.owner
+            return owner is None or owner.done() or owner.cancelling() > 0
+        if isinstance(error, GeneratorExit):
+            # A coroutine that is closed has closed what it waits for before: no frame below its own has raised it.
+            return error.__traceback__ is None or error.__traceback__.tb_next is None
+        return isinstance(error, KeyboardInterrupt) and _is_from_runner(error)
+
+    async def _absorb_cancellation(self) -> None:
+        """Take back cancellations of this task, also one that has not been thrown into it yet."""
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError as error:
+            if self.stopping is None and self._is_process_ending(error):
+                raise
         while self._running is not None and self._running.cancelling():
             self._running.uncancel()
 
@@ -252,3 +274,11 @@ class Attempt(Call, eq=False, kw_only=True):
                     message = f"the artifact {artifact.name} could not be stored: {error}"
                     return failure("ArtifactNotStored", message, permanent=permanent).outcome
         return outcome
+
+
+def _is_from_runner(error: KeyboardInterrupt) -> bool:
+    """Tell whether Ctrl-C was pressed again in a program that `asyncio.run` has in hand."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == asyncio.runners.__file__

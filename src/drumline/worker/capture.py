@@ -1,6 +1,6 @@
 """Routes what tasks log and print to the log of their attempt, told apart by a context variable."""
 
-import io
+import json
 import logging
 import sys
 import threading
@@ -8,10 +8,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from drumline.core.bound import CURRENT_BOUND
+from drumline.core.log_fields import extra_of
 from drumline.core.masking import CURRENT_MASK, masked
+from drumline.core.redaction import DEFAULT_REDACTION
+from drumline.core.streams import LenientStream
 
 FORMAT: Final = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
@@ -19,11 +22,25 @@ TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
 RecordMaker = Callable[..., logging.LogRecord]
 
 
-def formatter() -> logging.Formatter:
-    """Return the form of log lines in attempts' logs: UTC, level, logger, message."""
-    made = logging.Formatter(FORMAT, TIME_FORMAT)
-    made.converter = time.gmtime
-    return made
+class LineFormatter(logging.Formatter):
+    """The form of log lines in attempts' logs: UTC, level, logger, message, and what `extra=` was given."""
+
+    def __init__(self) -> None:
+        super().__init__(FORMAT, TIME_FORMAT)
+        self.converter = time.gmtime
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as text; a mistake in a logging call is shown, and does not fail the task."""
+        try:
+            return super().format(record)
+        except Exception as error:  # noqa: BLE001 - arguments that do not fit, or a __str__ that raises
+            return f"{record.levelname} {record.name}: {_unformatted(record, error)}"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name in the standard library
+        """Return the line with the fields at its end."""
+        extra = DEFAULT_REDACTION.value(extra_of(record))
+        fields = [f" {name}={value if _is_word(value) else _as_json(value)}" for name, value in extra.items()]
+        return super().formatMessage(record) + "".join(fields)
 
 
 class AttemptHandler(logging.Handler):
@@ -31,7 +48,7 @@ class AttemptHandler(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFormatter(formatter())
+        self.setFormatter(LineFormatter())
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record where it belongs."""
@@ -43,46 +60,39 @@ class AttemptHandler(logging.Handler):
             logging.lastResort.handle(record)
 
 
-class Tee(io.TextIOBase):
-    """A standard stream that also writes to the log of the attempt in which it is written to."""
+class Tee(LenientStream):
+    """A standard stream that also writes to the log of the attempt in which it is written to.
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+    What the stream itself cannot take is dropped: a task must not fail because of where its worker's output goes.
+    """
 
     def write(self, text: str) -> int:
         """Write to the stream, and to the attempt's log if there is one."""
         attempt = CURRENT_BOUND.get()
         if attempt is not None:
             attempt.write(text)
-        self.stream.write(masked(text))
-        return len(text)
+        return super().write(masked(text))
 
-    def flush(self) -> None:
-        """Flush the stream itself."""
-        self.stream.flush()
 
-    def fileno(self) -> int:
-        """Return the stream's own file number."""
-        return self.stream.fileno()
+def message_of(record: logging.LogRecord) -> str:
+    """Return the message of a record; a mistake in a logging call is shown, and does not fail the task."""
+    try:
+        return record.getMessage()
+    except Exception as error:  # noqa: BLE001 - arguments that do not fit, or a __str__ that raises
+        return _unformatted(record, error)
 
-    def isatty(self) -> bool:
-        """Tell whether the stream itself is a terminal."""
-        return self.stream.isatty()
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """The stream's own encoding."""
-        return self.stream.encoding
+def _unformatted(record: logging.LogRecord, error: Exception) -> str:
+    text = f"{record.msg!r} " if isinstance(record.msg, str) else ""
+    return f"{text}(cannot be formatted: {type(error).__name__}, line {record.lineno} of {record.filename})"
 
-    @property
-    def errors(self) -> str | None:  # type: ignore[override]
-        """How the stream treats what it cannot encode."""
-        return self.stream.errors
 
-    @property
-    def buffer(self) -> io.BufferedIOBase:
-        """The stream's bytes; what is written there goes past the attempt's log."""
-        return self.stream.buffer  # type: ignore[return-value]
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and value.isprintable() and not {" ", '"', "="} & set(value) and value != ""
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def concealing(make: RecordMaker) -> RecordMaker:
@@ -95,7 +105,7 @@ def concealing(make: RecordMaker) -> RecordMaker:
         record = make(*args, **kwargs)
         mask = CURRENT_MASK.get()
         if mask is not None:
-            text = record.getMessage()
+            text = message_of(record)
             if record.exc_info:
                 text += "\n" + "".join(traceback.format_exception(*record.exc_info)).rstrip()
             record.msg, record.args, record.exc_info = mask.text(text), None, None

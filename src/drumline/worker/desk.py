@@ -2,10 +2,12 @@
 
 import asyncio
 from functools import cached_property
+from typing import Any
 
 from drumline.core.metrics import Metrics
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import NO_TRACER, Tracer
+from drumline.worker.failure_log import FailureLog
 from drumline.worker.holdings import Holdings
 from drumline.worker.link import Link
 from drumline.worker.logs import LogBook
@@ -26,6 +28,9 @@ class Desk:
         self.holdings = Holdings(settings.capacity)
         self.logs = LogBook(gateway, self.link, every=settings.log_every, largest=settings.limits.log)
         self.progress = ProgressBook(gateway, every=settings.progress_every)
+        self.failures = FailureLog()
+        self.owner: asyncio.Task[Any] | None = None
+        """The task in which the worker runs, while it does."""
         self.reports = Reports(gateway, self.link, self.holdings, metrics, largest=settings.report_batch)
 
     @cached_property

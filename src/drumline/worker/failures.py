@@ -1,19 +1,14 @@
 """What an error of user code means: try again, never again, or later. Unknown errors are worth a retry."""
 
-import traceback
-from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from drumline.core.errors import Invalid
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Snoozed
 from drumline.sdk.signals import Permanent, Retry, Snooze
 from drumline.worker.texts import storable
+from drumline.worker.tracebacks import message_of, traceback_of
 
 LONGEST_MESSAGE: Final = 8 * 1024
-LONGEST_TRACEBACK: Final = 32 * 1024
-
-_OWN: Final = (str(Path(__file__).parent), str(Path(__file__).parents[1] / "sdk"))
 
 
 class Failure(Exception):
@@ -52,20 +47,9 @@ def outcome_of_error(error: BaseException, *, permanent: bool = False) -> Outcom
 
 
 def describe(error: BaseException) -> ErrorInfo:
-    """Return an error for people: its type, its message, and the traceback of the user's own frames."""
+    """Return an error for people: its type, its message, and the traceback with all that led to it."""
     kind = type(error).__qualname__
-    try:
-        message = str(error)
-    except BaseException as broken:  # noqa: BLE001 - the error's own __str__ is user code
-        message = f"(its message cannot be shown: {type(broken).__name__})"
-    lines = traceback.format_exception(type(error), error, _own_frames_cut(error.__traceback__))
-    text = "".join(lines)[-LONGEST_TRACEBACK:]
-    return ErrorInfo(storable(kind), storable(message[:LONGEST_MESSAGE]) or kind, storable(text))
-
-
-def _own_frames_cut(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback from the first frame that is not the worker's."""
-    whole = trace
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OWN):
-        trace = trace.tb_next
-    return trace or whole
+    message = message_of(error)
+    return ErrorInfo(
+        storable(kind), storable(message[:LONGEST_MESSAGE]) or storable(kind), storable(traceback_of(error))
+    )

@@ -81,6 +81,7 @@ class Worker:
         """
         hurry = hurry or asyncio.Event()
         is_drained = False
+        self._desk.owner = asyncio.current_task()
         with captured(), self._measured():
             async with self._executors, asyncio.TaskGroup() as group:
                 sending = [

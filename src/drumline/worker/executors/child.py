@@ -26,7 +26,7 @@ from drumline.core.outcome import Failed, Outcome, Succeeded
 from drumline.sdk.context import Context, activated
 from drumline.sdk.definition import Mode, TaskDefinition, define
 from drumline.sdk.signals import Cancelled, Signal
-from drumline.worker.capture import formatter
+from drumline.worker.capture import LineFormatter
 from drumline.worker.executors.frames import (
     HEADER,
     Advanced,
@@ -167,7 +167,7 @@ def main() -> None:
     """Serve the worker at the other end of the socket whose number is the first argument."""
     protect_process()
     handler: Final = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter())
+    handler.setFormatter(LineFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     line = socket.socket(fileno=int(sys.argv[1]))
     if header := _receive(line, HEADER):

@@ -50,7 +50,10 @@ class AsyncFunction:
         try:
             return await coroutine
         except Exception as error:
-            raise judged(error, definition) from error
+            judged = judge(error, definition)
+            if judged is error:
+                raise  # not `from` itself, which would take the place of its own cause
+            raise judged from error
 
     def context_of(self, call: Call) -> Context[Any]:
         """Return what the function may know of its attempt."""
@@ -89,7 +92,7 @@ class ThreadFunction:
             raise
         ran = running.result()
         if isinstance(ran.error, Exception):
-            raise judged(ran.error, definition) from ran.error
+            raise judge(ran.error, definition)
         if ran.error is not None:
             raise ran.error
         return ran.value
@@ -141,8 +144,8 @@ def context_of(call: Call, state: Any) -> Context[Any]:
     )
 
 
-def judged(error: Exception, definition: TaskDefinition) -> Exception:
-    """Return an error as what the definition makes of it."""
+def judge(error: Exception, definition: TaskDefinition) -> Exception:
+    """Return an error as what the definition makes of it: itself, or the failure that it is."""
     if isinstance(error, Signal) or not definition.is_permanent(error):
         return error
     return Failure(Failed(describe(error), permanent=True))
