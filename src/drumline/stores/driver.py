@@ -6,13 +6,16 @@ network; SQLite runs the same code in its writer thread, where no `await` ever w
 
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
 from drumline.core.event import Fact
 
 T = TypeVar("T")
+
+ABOVE_ALL: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+"""Above every id: where a list that goes from the newest down begins."""
 
 Rows: TypeAlias = list[Any]
 """Each row can be unpacked and indexed."""

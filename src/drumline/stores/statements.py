@@ -21,7 +21,7 @@ _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
 _NOW: Final = "coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)"
 _UNNEST: Final = re.compile(r"unnest\(([^()]*)\)\s*AS (\w+) \(([^()]*)\)")
 _LISTED: Final = re.compile(r":(\w+)::(\w+) \[\]")
-_ANY: Final = re.compile(r"= any\(:(\w+)::(\w+) \[\]\)")
+_ANY: Final = re.compile(r"= any\(:(\w+)(?:::(\w+) \[\])?\)")
 _ARRAY: Final = re.compile(r"= any\(\s*ARRAY\(\s*(SELECT [^()]*)\)\s*\)")
 _CAST: Final = re.compile(r"::\w+(?: \[\])?")
 _LOCK: Final = re.compile(r"\bFOR (?:NO KEY )?(?:UPDATE|SHARE)(?: OF \w+)?(?: SKIP LOCKED)?")
@@ -103,7 +103,7 @@ def _values(found: "re.Match[str]") -> str:
     return f"IN (SELECT {_value('value', kind)} FROM json_each(:{name}))"  # noqa: S608 - the text is our own
 
 
-def _value(expression: str, kind: str) -> str:
+def _value(expression: str, kind: str | None) -> str:
     return f"unhex({expression})" if kind == "bytea" else expression
 
 

@@ -8,22 +8,8 @@ from msgspec.structs import replace
 from drumline.backends.postgres.controlling import Controlling
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.following import lock_jobs
-from drumline.backends.postgres.schedules import Schedules, locked_views
 from drumline.backends.postgres.submitting import Entries, Submitting
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
-from drumline.backends.schedule_plans import (
-    Due,
-    Made,
-    Planned,
-    Stopped,
-    advance_of,
-    facts_of,
-    plan_firings,
-    plan_runs,
-    plan_starts,
-    tasks_of,
-)
-from drumline.backends.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, text_of
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.firing import OVERTAKEN
@@ -37,6 +23,20 @@ from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
 from drumline.stores.driver import Line, tell_facts
+from drumline.stores.parts.schedules import Schedules, locked_views
+from drumline.stores.schedule_plans import (
+    Due,
+    Made,
+    Planned,
+    Stopped,
+    advance_of,
+    facts_of,
+    plan_firings,
+    plan_runs,
+    plan_starts,
+    tasks_of,
+)
+from drumline.stores.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, text_of
 
 
 class Firing(Schedules, Submitting, SubmittingJobs, Controlling):

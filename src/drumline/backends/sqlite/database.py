@@ -74,10 +74,10 @@ class Statements:
 
     async def fetch(self, name: str, /, **values: Any) -> Rows:
         """Run a statement."""
-        return run(STATEMENTS[name], values, self.connection)
+        return run_statement(STATEMENTS[name], values, self.connection)
 
 
-def run(statement: SqliteStatement, values: Mapping[str, Any], connection: sqlite3.Connection) -> Rows:
+def run_statement(statement: SqliteStatement, values: Mapping[str, Any], connection: sqlite3.Connection) -> Rows:
     """Run a statement and return its rows."""
     return connection.execute(statement.text, statement.arguments(values)).fetchall()
 
@@ -153,13 +153,15 @@ class Database:
     ) -> Rows:
         """Run one statement of a part of the store, in a transaction of its own."""
         del repeat, within  # nothing is lost on the way to a file, and one file has no roles
-        act = partial(run, STATEMENTS[name], values)
+        act = partial(run_statement, STATEMENTS[name], values)
         return await (self.read(act) if STATEMENTS[name].is_read else self.write(act))
 
     async def transact(self, _line: Line, work: Work[T], *, repeat: bool = False, within: str | None = None) -> T:
         """Run what a part of the store does in one transaction, in the writer thread."""
         del repeat, within
-        return await self.write(lambda connection: finish(work(Statements(connection))))
+        # In a tuple: an error that is an answer must not be taken for one that was raised.
+        (answer,) = await self.write(lambda connection: (finish(work(Statements(connection))),))
+        return answer
 
     async def close(self) -> None:
         """Finish the acts that wait, then close every connection."""

@@ -6,25 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from drumline.backends.schedule_plans import (
-    Advance,
-    Key,
-    Made,
-    Planned,
-    Stopped,
-    advance_of,
-    facts_of,
-    plan_firings,
-    plan_runs,
-    plan_starts,
-    tasks_of,
-)
-from drumline.backends.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, text_of
 from drumline.backends.sqlite.access import batch_of, rows_of, tell_facts
 from drumline.backends.sqlite.controlling import Controlling, Standing
+from drumline.backends.sqlite.database import run_statement
 from drumline.backends.sqlite.following import jobs_in
-from drumline.backends.sqlite.schedules import Schedules, views_in
-from drumline.backends.sqlite.statements import SQL
+from drumline.backends.sqlite.statements import SQL, STATEMENTS
 from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.core.clock import Instant
@@ -40,6 +26,21 @@ from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
+from drumline.stores.parts.schedules import Schedules
+from drumline.stores.schedule_plans import (
+    Advance,
+    Key,
+    Made,
+    Planned,
+    Stopped,
+    advance_of,
+    facts_of,
+    plan_firings,
+    plan_runs,
+    plan_starts,
+    tasks_of,
+)
+from drumline.stores.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, schedule_view, text_of
 
 
 class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
@@ -97,9 +98,10 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
     def _add_runs(
         self, connection: sqlite3.Connection, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder
     ) -> Fired:
-        view = views_in(connection, [schedule]).get(schedule)
-        if view is None:
+        found = run_statement(STATEMENTS["schedules"], {"ids": [schedule]}, connection)
+        if not found:
             raise missing(schedule)
+        view = schedule_view(found[0])
         now = self._now()
         row = WaitingRow(view.id, view.tenant, view.name, text_of(view.target))
         made = self._make_runs(connection, self._insert_runs(connection, now, plan_runs(row, runs, order, now)))

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 import structlog
 from msgspec.structs import replace
 
-from drumline.backends.schedule_rows import KINDS, NUMBER_OF, DueRow, Maker, WaitingRow, run_facts
 from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
 from drumline.core.event import Fact
@@ -18,6 +17,7 @@ from drumline.core.schedule import RunState, RunView, Turn
 from drumline.core.task import NewTask
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.schedules import Fired, FireOrder, NewRun
+from drumline.stores.schedule_rows import KINDS, NUMBER_OF, DueRow, Maker, WaitingRow, run_facts
 
 PUT_OFF_MS: Final = 60_000
 """How long a schedule waits that could not be read; its fire time stays."""

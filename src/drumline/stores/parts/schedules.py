@@ -1,13 +1,16 @@
-"""Schedules: what they are, and where they stand. How they fire is in `firing.py`."""
+"""Schedules: what they are, and where they stand. How they fire is in each backend's `firing.py`."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from drumline.backends.postgres.access import Access
-from drumline.backends.postgres.database import Transaction
-from drumline.backends.postgres.listing import ABOVE_ALL
-from drumline.backends.schedule_rows import (
+from drumline.core.clock import LATEST, Instant
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.ids import ScheduleId
+from drumline.core.schedule import NewSchedule, RunKind, RunView, ScheduleView
+from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter, Watch
+from drumline.stores.driver import ABOVE_ALL, Line, Part, Transaction, tell_facts
+from drumline.stores.schedule_rows import (
     NUMBER_OF,
     missing,
     outdated,
@@ -17,18 +20,12 @@ from drumline.backends.schedule_rows import (
     taken,
     text_of,
 )
-from drumline.core.clock import LATEST, Instant
-from drumline.core.errors import Conflict, NotFound
-from drumline.core.ids import ScheduleId
-from drumline.core.schedule import NewSchedule, RunKind, RunView, ScheduleView
-from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter, Watch
-from drumline.stores.driver import Line, tell_facts
 
 AFTER_ALL: Final = LATEST + 1
 
 
-class Schedules(Access):
-    """`ports.schedules.Schedules` on PostgreSQL, but for firing."""
+class Schedules(Part):
+    """`ports.schedules.Schedules`, but for firing."""
 
     async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict]:
         """Store schedules; a name that its tenant has given already is a `Conflict`."""
@@ -81,7 +78,8 @@ class Schedules(Access):
 
         async def delete(transaction: Transaction) -> dict[ScheduleId, ScheduleView]:
             found = await locked_views(transaction, schedules, tenant)
-            await transaction.fetch("delete_schedules", ids=list(found))
+            for name in ("delete_schedule_runs", "delete_schedules_live", "delete_schedules"):
+                await transaction.fetch(name, ids=list(found))
             await tell_facts(transaction, [schedule_fact("deleted", view) for view in found.values()], now=self._now())
             return found
 
@@ -127,7 +125,7 @@ class Schedules(Access):
             words=words,
             next_due=due_at,
             next_start=start_at,
-            has_waiting=has_waiting,
+            has_waiting=bool(has_waiting),
         )
 
     async def note_watch(self) -> None:

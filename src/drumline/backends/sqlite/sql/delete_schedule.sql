@@ -1,2 +1,0 @@
--- delete schedules: what it was.
-DELETE FROM schedule WHERE id = :id

@@ -1,2 +1,0 @@
--- delete schedules: the notes of its runs.
-DELETE FROM schedule_run WHERE schedule_id = :id

@@ -1,9 +1,0 @@
--- get schedules: as they stand.
---   :ids  JSON list
-SELECT
-    schedule.id, schedule.tenant, schedule.name, schedule.rule, schedule.policy, schedule.target, live.state, live.fire_at,
-    live.due_at, live.version, schedule.created_at, live.changed_at, schedule.app, schedule.module, live.reason, live.runs,
-    live.skipped, live.missed, live.waiting, live.last_fire_time, live.last_task, live.last_job
-FROM schedule
-INNER JOIN schedule_live AS live ON schedule.id = live.id
-WHERE schedule.id IN (SELECT value FROM json_each(:ids))
