@@ -10,14 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drumline.api import endpoint
+from drumline.api.app import create_app
+from drumline.api.keys import KeyRing
 from drumline.api.locate import path_at, path_of_deepest
-from drumline.api.reading import ClientGone, read_body
+from drumline.api.operation import Info
+from drumline.api.reading import Bounds, ClientGone, read_body
+from drumline.api.refusals import Refusals
+from drumline.api.request_bytes import HeldBytes, RequestBytes
+from drumline.api.routes import OPERATIONS
 from drumline.api.stopping import each_unless_stopped, unless_stopped
+from drumline.core.clock import SystemClock
 from drumline.core.codec import is_deeper
-from drumline.core.errors import Invalid, Unavailable
+from drumline.core.errors import Invalid, Overloaded, Unavailable
+from drumline.core.http_limits import HttpLimits
+from drumline.core.limits import DEFAULT_LIMITS
+from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
-from tests.api.conftest import Ada, problem, submitted
+from tests.api.conftest import KEY, Ada, problem, submitted
 
 
 @pytest.mark.parametrize(
@@ -70,6 +79,17 @@ def test_depth_is_told_without_building_the_value(value: Any) -> None:
     assert depth == 0 or is_deeper(raw, depth - 1)
 
 
+def held(most: int = 1000) -> HeldBytes:
+    metrics = Metrics()
+    return RequestBytes(most, metrics=metrics, refusals=Refusals(metrics, SystemClock())).holding("ada")
+
+
+def client_of(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://drumline", headers={"X-API-Key": KEY}
+    )
+
+
 async def test_a_client_that_leaves_while_it_sends_gets_no_answer() -> None:
     messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
 
@@ -77,7 +97,7 @@ async def test_a_client_that_leaves_while_it_sends_gets_no_answer() -> None:
         return next(messages)
 
     with pytest.raises(ClientGone):
-        await read_body(receive, length=None, largest=100)
+        await read_body(receive, Bounds(100), length=None, held=held())
 
 
 async def test_a_size_that_is_announced_is_refused_before_anything_is_read() -> None:
@@ -85,19 +105,96 @@ async def test_a_size_that_is_announced_is_refused_before_anything_is_read() -> 
         raise AssertionError("nothing should be read")
 
     with pytest.raises(Invalid, match="at most 100"):
-        await read_body(receive, length=b"101", largest=100)
+        await read_body(receive, Bounds(100), length=b"101", held=held())
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(
-    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+LARGE = {
+    "POST /api/v1/tasks", "POST /api/v1/tasks/batch", "POST /api/v1/jobs", "POST /tasks", "POST /scheduleTask",
+    "POST /api/v1/schedules", "POST /api/v1/schedules/register", "PATCH /api/v1/schedules/{id}",
+    "POST /api/v1/failures/{id}/retry", "PUT /api/v1/secrets/{name}",
+    "POST /api/v1/worker/sessions", "POST /api/v1/worker/sessions/{session}/settle",
+    "POST /api/v1/worker/sessions/{session}/beat", "POST /api/v1/worker/sessions/{session}/log",
+    "POST /api/v1/worker/sessions/{session}/progress",
+    "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}",
+}  # fmt: skip
+LISTS = {
+    "POST /api/v1/keys", "POST /api/v1/subscriptions", "PATCH /api/v1/subscriptions/{id}", "POST /api/v1/bulk",
+    "POST /api/v1/failures/retry", "POST /api/v1/failures/discard", "PATCH /api/v1/config",
+    "POST /api/v1/worker/sessions/{session}/claim", "PATCH /api/v1/worker/sessions/{session}",
+}  # fmt: skip
+
+
+def test_only_named_operations_take_more_than_the_small_default() -> None:
+    sizes = {f"{each.method} {each.path}": each.largest(DEFAULT_LIMITS) for each in OPERATIONS if each.body is not None}
+
+    assert {name for name, size in sizes.items() if size > DEFAULT_LIMITS.request} == LARGE | LISTS
+    assert all(sizes[name] == DEFAULT_LIMITS.request_lists for name in LISTS)
+    assert sizes["POST /api/v1/sign-in"] < DEFAULT_LIMITS.request
+
+
+async def test_a_large_body_is_refused_where_nothing_large_is_expected(
+    http: httpx.AsyncClient, stranger: httpx.AsyncClient
 ) -> None:
-    monkeypatch.setattr(endpoint, "BODY_PATIENCE", 0.01)
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b" " * 10_000
+        raise AssertionError("read on although it was too large")
+
+    problem(await stranger.post("/api/v1/sign-in", content=b" " * 9000), 413, "too_large", "body")
+    problem(await stranger.post("/api/v1/sign-in", content=endless()), 413, "too_large", "body")
+    problem(await http.post("/api/v1/tenants", content=endless()), 413, "too_large", "body")
+    problem(await http.post("/api/v1/tenants", content=b" " * 70_000), 413, "too_large", "body")
+
+
+async def test_bodies_of_all_requests_together_are_bounded(engine: Engine) -> None:
+    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", http=HttpLimits(request_bytes=200_000)))
+    reading = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b" " * 90_000
+        reading.set()
+        await asyncio.Event().wait()
+
+    async with client_of(app) as http:
+        first = asyncio.create_task(http.post("/api/v1/tasks", content=slow()))
+        await reading.wait()
+        refused = await http.post("/api/v1/tasks", json={"name": "a", "payload": "x" * 50_000})
+        small = await http.post("/api/v1/tasks", json={"name": "a"})
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        again = await http.post("/api/v1/tasks", json={"name": "a", "payload": "x" * 50_000})
+
+    problem(refused, 503, "overloaded")
+    assert refused.headers["retry-after"] == "2"
+    assert (small.status_code, again.status_code) == (201, 201)
+    assert engine.metrics.http_refused.values["request_bytes",] == 1
+
+
+def test_a_tenant_holds_half_of_the_bytes_and_a_caller_without_a_key_an_eighth() -> None:
+    metrics = Metrics()
+    all_ = RequestBytes(1600, metrics=metrics, refusals=Refusals(metrics, SystemClock()))
+    ada, bob, nobody = all_.holding("ada"), all_.holding("bob"), all_.holding(None)
+
+    ada.add(800)
+    nobody.add(200)
+    bob.add(600)
+
+    for one in (ada, bob, nobody):
+        with pytest.raises(Overloaded):
+            one.add(1)
+    ada.release()
+    bob.add(200)
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(engine: Engine) -> None:
+    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", http=HttpLimits(body_timeout=0.01)))
 
     async def stalled() -> AsyncIterator[bytes]:
         yield b'{"name":'
         await asyncio.Event().wait()
 
-    problem(await http.post("/api/v1/tasks", content=stalled()), 408, "too_slow", "body")
+    async with client_of(app) as http:
+        problem(await http.post("/api/v1/tasks", content=stalled()), 408, "too_slow", "body")
 
 
 class Hanging:

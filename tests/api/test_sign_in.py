@@ -447,7 +447,7 @@ async def test_servers_may_be_of_different_versions(engine: Engine) -> None:
     assert engine.access.sign_ins.read(text).id == fields["id"]
 
 
-@pytest.mark.parametrize("size", [10_000, 60_000])
+@pytest.mark.parametrize("size", [4000, 8000])
 async def test_an_unknown_field_of_any_length_is_refused_at_once(stranger: httpx.AsyncClient, size: int) -> None:
     name = (" - at `" * (size // 7)) + "\n"
     began = process_time()

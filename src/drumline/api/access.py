@@ -205,7 +205,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_KEYS, handler=create_key, tag=Tag.KEYS, summary="Make a key, shown once",
-        body=KeyRequest, answer=MadeKeyBody, status=201,
+        largest=lambda limits: limits.request_lists, body=KeyRequest, answer=MadeKeyBody, status=201,
     ),
     Operation(
         method="GET", path=_KEYS, handler=list_keys, tag=Tag.KEYS, summary="List keys, newest first", query=KeysQuery,

@@ -32,6 +32,10 @@ class Addresses:
         client = scope.get("client")
         return client is not None and bool(self._proxies) and _is_within(_unmapped(client[0]), self._proxies)
 
+    def is_proxy(self, address: str) -> bool:
+        """Tell whether an address is a trusted proxy's."""
+        return bool(self._proxies) and _is_within(_unmapped(address), self._proxies)
+
     def of(self, scope: Scope) -> str:
         """Return the nearest address that is no trusted proxy's; whatever lies behind it may be invented."""
         client = scope.get("client")

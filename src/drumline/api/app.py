@@ -10,6 +10,8 @@ from drumline.api.door import Door
 from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Desk, Info
+from drumline.api.refusals import Refusals
+from drumline.api.request_bytes import RequestBytes
 from drumline.api.routes import OPEN_PATHS, OPERATIONS, Paths
 from drumline.api.sign_in_with import paths_of
 from drumline.api.site import WithSite
@@ -45,6 +47,10 @@ def create_app(
         limits=engine.limits,
         stop=stop or asyncio.Event(),
         door=door,
+        request_bytes=RequestBytes(
+            info.http.request_bytes, metrics=engine.metrics, refusals=Refusals(engine.metrics, engine.clock)
+        ),
+        body_timeout=info.http.body_timeout,
         operations=OPERATIONS,
         leaving=leaving or asyncio.Event(),
         write_metrics=write_metrics,

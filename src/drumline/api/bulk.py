@@ -181,7 +181,8 @@ def _place(cursor: str | None) -> int:
 OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/bulk", handler=begin_bulk, tag=Tag.BULK,
-        summary="Retry, discard, cancel or reschedule many tasks", body=BulkRequest, answer=BulkBody, status=202,
+        summary="Retry, discard, cancel or reschedule many tasks",
+        largest=lambda limits: limits.request_lists, body=BulkRequest, answer=BulkBody, status=202,
         also=(200,),
     ),
     Operation(

@@ -107,7 +107,8 @@ OPERATIONS = (
     ),
     Operation(
         method="PATCH", path=_CONFIG, handler=change_config, tag=Tag.CONFIG,
-        summary="Change the runtime configuration of the fleet", body=ConfigChange, answer=ConfigBody,
+        summary="Change the runtime configuration of the fleet",
+        largest=lambda limits: limits.request_lists, body=ConfigChange, answer=ConfigBody,
     ),
     Operation(
         method="GET", path=_CONFIG + "/history", handler=config_history, tag=Tag.CONFIG,

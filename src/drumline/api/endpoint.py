@@ -12,9 +12,11 @@ from drumline.api.auditing import entry_of, recorded
 from drumline.api.door import HELD, TURNS
 from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reply, Stream, Trail
 from drumline.api.problems import Headers, Refused
-from drumline.api.reading import AnyQuery, check_media, decode_body, read_any_query, read_body, read_query
+from drumline.api.reading import AnyQuery, Bounds, check_media, decode_body, read_any_query, read_body, read_query
 from drumline.api.reception import COOKIES
+from drumline.api.request_bytes import HeldBytes
 from drumline.api.stopping import each_while
+from drumline.core.access import EVERY_TENANT, Caller
 from drumline.core.rules import rule_of
 from drumline.core.trace import CURRENT_TRACE, read_traceparent
 
@@ -24,8 +26,6 @@ STARTED = "drumline.started"
 ROUTE = "drumline.route"
 STATUS = "drumline.status"
 
-BODY_PATIENCE = 60.0
-"""Seconds in which a body must have come."""
 LONG_SECONDS = 1.0
 """After so long a key is checked once more before the answer goes out: it may have been revoked meanwhile."""
 
@@ -61,15 +61,21 @@ class Endpoint:
             _enter_trace(scope)
         if steps.permission is not None:
             scope[CALLER].check(steps.permission)
-        call = await steps.read(scope, receive)
-        began = monotonic()
-        reply = await (steps.operation.handler(call) if call.trail is None else steps.recorded(call, scope))
-        if HELD in scope and monotonic() - began > LONG_SECONDS:
-            await steps.desk.door.check_again(scope)
+        held = steps.desk.request_bytes.holding(_owner_of(scope[CALLER]))
+        try:
+            call = await steps.read(scope, receive, held)
+            reply = await steps.answer(call, scope)
+        finally:
+            held.release()
         if isinstance(reply, Stream):
             await send_stream(steps.watched(reply, scope), scope, send)
         else:
             await send_reply(reply, scope, send)
+
+
+def _owner_of(caller: Caller | None) -> str | None:
+    """Return whom the bytes of a request count for."""
+    return None if caller is None else caller.tenant or EVERY_TENANT
 
 
 def _enter_trace(scope: Scope) -> None:
@@ -87,17 +93,17 @@ class _Steps:
         rule = None if operation.is_open else rule_of(operation.method, operation.path)
         self.permission = None if rule is None else rule.permission
         self._usual_act = None if rule is None else rule.act
-        self._largest = operation.largest(desk.limits)
+        self._bounds = Bounds(operation.largest(desk.limits), operation.bulk)
         self._is_json = operation.body not in (None, bytes)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.body if self._is_json else object)
 
-    async def read(self, scope: Scope, receive: Receive) -> Call[Any, Any]:
+    async def read(self, scope: Scope, receive: Receive, held: HeldBytes) -> Call[Any, Any]:
         """Return the request, checked, or raise what is wrong with it."""
         operation = self.operation
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         text = scope["query_string"]
         query = read_any_query(text) if operation.query is AnyQuery else read_query(text, operation.query)
-        body = None if operation.body is None else await self._body(headers, receive)
+        body = None if operation.body is None else await self._body(headers, receive, held)
         return Call(
             desk=self.desk,
             caller=scope[CALLER],
@@ -109,6 +115,14 @@ class _Steps:
             scope=scope,
             trail=None if self._act(body) is None else Trail(),
         )
+
+    async def answer(self, call: Call[Any, Any], scope: Scope) -> Reply | Stream:
+        """Return the answer to a request that was read."""
+        began = monotonic()
+        reply = await (self.operation.handler(call) if call.trail is None else self.recorded(call, scope))
+        if HELD in scope and monotonic() - began > LONG_SECONDS:
+            await self.desk.door.check_again(scope)
+        return reply
 
     async def recorded(self, call: Call[Any, Any], scope: Scope) -> Reply | Stream:
         """Do an act between the two rows that the audit log gets of it."""
@@ -130,7 +144,7 @@ class _Steps:
         chunks = each_while(reply.chunks, lambda: self.desk.door.check_again(scope))
         return msgspec.structs.replace(reply, chunks=chunks)
 
-    async def _body(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> Any:
+    async def _body(self, headers: list[tuple[bytes, bytes]], receive: Receive, held: HeldBytes) -> Any:
         length = media = None
         for name, value in headers:
             if name == b"content-length":
@@ -140,8 +154,8 @@ class _Steps:
         if self._is_json:
             check_media(media)
         try:
-            async with asyncio.timeout(BODY_PATIENCE):
-                body = await read_body(receive, length=length, largest=self._largest, field=self.operation.bulk)
+            async with asyncio.timeout(self.desk.body_timeout):
+                body = await read_body(receive, self._bounds, length=length, held=held)
         except TimeoutError as error:
             raise Refused("the body did not come in time", code="too_slow", field="body") from error
         if not self._is_json:

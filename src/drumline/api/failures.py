@@ -271,11 +271,13 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path="/api/v1/failures/retry", handler=retry_failures, tag=Tag.FAILURES,
-        summary="Run many failed tasks again", body=ManyRequest, answer=BulkBody, status=202, also=(200,),
+        summary="Run many failed tasks again",
+        largest=lambda limits: limits.request_lists, body=ManyRequest, answer=BulkBody, status=202, also=(200,),
     ),
     Operation(
         method="POST", path="/api/v1/failures/discard", handler=discard_failures, tag=Tag.FAILURES,
-        summary="Take many failures off the list", body=ManyRequest, answer=BulkBody, status=202, also=(200,),
+        summary="Take many failures off the list",
+        largest=lambda limits: limits.request_lists, body=ManyRequest, answer=BulkBody, status=202, also=(200,),
     ),
     Operation(
         method="POST", path="/api/v1/failures/purge", handler=purge_failures, tag=Tag.FAILURES,

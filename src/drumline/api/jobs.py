@@ -226,6 +226,8 @@ def _read_task(key: str, raw: Raw) -> JobTaskRequest:
 OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/jobs", handler=submit_job, tag=Tag.JOBS, summary="Submit a job",
+
+        largest=lambda limits: limits.body,
         body=JobSubmission, described=JobRequest, answer=SubmittedJobBody, status=201, also=(200,), idempotent=True,
         act_of=lambda body: None if body.schedule is None else "schedule.create",
     ),

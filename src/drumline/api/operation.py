@@ -11,8 +11,10 @@ from starlette.types import Receive, Scope
 
 from drumline.api.door import Door
 from drumline.api.problems import Headers
+from drumline.api.request_bytes import RequestBytes
 from drumline.core.access import Caller
 from drumline.core.errors import Invalid, Unauthorized
+from drumline.core.http_limits import DEFAULT_HTTP_LIMITS, HttpLimits
 from drumline.core.limits import Limits
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -70,6 +72,8 @@ class Info(Struct, frozen=True, kw_only=True):
     """A path on the disk whose free space the health page tells."""
     least_free: int = 64 * 1024 * 1024
     """Bytes of free space under which the disk counts as down."""
+    http: HttpLimits = DEFAULT_HTTP_LIMITS
+    """What it accepts on its connections."""
     longest_wait: float = 60.0
     """Seconds that a request may wait for a task; less than what proxies in between endure."""
     longest_stream: float = 3600.0
@@ -86,6 +90,10 @@ class Desk:
     limits: Limits
     stop: asyncio.Event
     door: Door
+    request_bytes: RequestBytes
+    """Counts the bodies in memory."""
+    body_timeout: float = 60.0
+    """Seconds in which a body must have come."""
     operations: "tuple[Operation, ...]" = ()
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server will stop soon: it still serves, and asks for no more requests."""
@@ -197,8 +205,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     described: Any = None
     """The type that describes the body, where it is read otherwise than it is written."""
     body_required: bool = True
-    largest: Callable[[Limits], int] = lambda limits: limits.body
-    """The largest body, in bytes."""
+    largest: Callable[[Limits], int] = lambda limits: limits.request
+    """The largest body, in bytes; what needs more than the small default says so here."""
     bulk: str = "body"
     """The field that is to blame when a body is too large."""
     query: type[Struct] = NoQuery

@@ -271,23 +271,25 @@ def _settled_body(answer: State | DrumlineError) -> SettledBody:
 OPERATIONS = (
     Operation(
         method="POST", path=_SESSIONS + "/{session}/claim", handler=claim, tag=Tag.PROTOCOL,
-        summary="Lease tasks, waiting for the first", body=ClaimRequestBody, body_required=False, answer=ClaimBody,
+        summary="Lease tasks, waiting for the first",
+        largest=lambda limits: limits.request_lists, body=ClaimRequestBody, body_required=False, answer=ClaimBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/settle", handler=settle, tag=Tag.PROTOCOL,
-        summary="Report how attempts ended", body=SettleRequest, answer=SettleBody,
+        summary="Report how attempts ended", largest=lambda limits: limits.body, body=SettleRequest, answer=SettleBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/beat", handler=beat, tag=Tag.PROTOCOL,
-        summary="Give a sign of life", body=BeatRequest, body_required=False, answer=BeatBody,
+        summary="Give a sign of life",
+        largest=lambda _limits: LARGEST_SESSION, body=BeatRequest, body_required=False, answer=BeatBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
-        summary="Append to logs", body=LogRequest, status=204,
+        summary="Append to logs", largest=lambda limits: limits.body, body=LogRequest, status=204,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/progress", handler=report_progress, tag=Tag.PROTOCOL,
-        summary="Say how far attempts are", body=ProgressRequest, status=204,
+        summary="Say how far attempts are", largest=lambda _limits: LARGEST_SESSION, body=ProgressRequest, status=204,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/secrets", handler=reveal, tag=Tag.PROTOCOL,
@@ -299,7 +301,8 @@ OPERATIONS = (
     ),
     Operation(
         method="PATCH", path=_SESSIONS + "/{session}", handler=change_session, tag=Tag.PROTOCOL,
-        summary="Serve other queues, or have another capacity", body=ChangeSessionRequest, status=204,
+        summary="Serve other queues, or have another capacity",
+        largest=lambda limits: limits.request_lists, body=ChangeSessionRequest, status=204,
     ),
     Operation(
         method="GET", path="/api/v1/worker/config", handler=worker_config, tag=Tag.PROTOCOL,

@@ -3,7 +3,7 @@
 import functools
 import re
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -12,6 +12,7 @@ from starlette.types import Receive
 
 from drumline.api.locate import path_at, path_of_deepest
 from drumline.api.problems import Refused
+from drumline.api.request_bytes import HeldBytes
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
@@ -32,6 +33,8 @@ _TAKEN = frozenset(
     }
 )
 _MOST_PARAMETERS = 100
+_LONGEST_LENGTH = 18
+"""Digits of a length that are worth reading."""
 
 
 class ClientGone(Exception):
@@ -44,10 +47,19 @@ class AnyQuery(Struct, frozen=True):
     given: dict[str, str] = {}
 
 
-async def read_body(receive: Receive, *, length: bytes | None, largest: int, field: str = "body") -> bytes:
-    """Return the body, or refuse it as soon as it is known to be larger than `largest`."""
-    if length is not None and length.isdigit() and int(length) > largest:
-        raise _too_large(largest, field)
+class Bounds(NamedTuple):
+    """How large a body may be, and the field that is to blame if it is larger."""
+
+    largest: int
+    field: str = "body"
+
+
+async def read_body(receive: Receive, bounds: Bounds, *, length: bytes | None, held: HeldBytes) -> bytes:
+    """Return the body, or refuse it as soon as it is known to be too large, or to have no room in memory."""
+    if length is not None and length.isdigit():
+        if len(length) > _LONGEST_LENGTH or int(length) > bounds.largest:
+            raise _too_large(bounds)
+        held.expect(int(length))
     parts: list[bytes] = []
     size = 0
     while True:
@@ -56,8 +68,9 @@ async def read_body(receive: Receive, *, length: bytes | None, largest: int, fie
             raise ClientGone
         part: bytes = message.get("body", b"")
         size += len(part)
-        if size > largest:
-            raise _too_large(largest, field)
+        if size > bounds.largest:
+            raise _too_large(bounds)
+        held.add(len(part))
         if not message.get("more_body", False):
             return b"".join((*parts, part)) if parts else part
         parts.append(part)
@@ -193,5 +206,6 @@ def _place(error: Exception, body: bytes) -> str | None:
     return None
 
 
-def _too_large(largest: int, field: str) -> Invalid:
-    return Invalid(f"is too large; a request may have at most {largest:,} bytes", field=field, code="too_large")
+def _too_large(bounds: Bounds) -> Invalid:
+    reason = f"is too large; a request may have at most {bounds.largest:,} bytes"
+    return Invalid(reason, field=bounds.field, code="too_large")

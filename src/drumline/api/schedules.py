@@ -266,7 +266,7 @@ def _noted(view: ScheduleView) -> dict[str, Any]:
 OPERATIONS = (
     Operation(
         method="POST", path=_PATH, handler=create_schedule, tag=Tag.SCHEDULES, summary="Create a schedule",
-        body=ScheduleRequest, answer=ScheduleBody, status=201,
+        largest=lambda limits: limits.body, body=ScheduleRequest, answer=ScheduleBody, status=201,
     ),
     Operation(
         method="GET", path=_PATH, handler=list_schedules, tag=Tag.SCHEDULES, summary="List schedules, newest first",
@@ -278,7 +278,8 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_PATH + "/register", handler=register_schedules, tag=Tag.SCHEDULES,
-        summary="Keep schedules in step with an app's code", body=RegisterRequest, answer=RegisteredBody,
+        summary="Keep schedules in step with an app's code",
+        largest=lambda limits: limits.body, body=RegisterRequest, answer=RegisteredBody,
     ),
     Operation(
         method="GET", path=_PATH + "/{id}", handler=get_schedule, tag=Tag.SCHEDULES, summary="Look at a schedule",
@@ -286,7 +287,7 @@ OPERATIONS = (
     ),
     Operation(
         method="PATCH", path=_PATH + "/{id}", handler=edit_schedule, tag=Tag.SCHEDULES, summary="Change a schedule",
-        body=ScheduleEdit, answer=ScheduleBody,
+        largest=lambda limits: limits.body, body=ScheduleEdit, answer=ScheduleBody,
     ),
     Operation(
         method="DELETE", path=_PATH + "/{id}", handler=delete_schedule, tag=Tag.SCHEDULES,

@@ -5,21 +5,79 @@ import contextlib
 import logging
 import socket
 from collections.abc import Iterator
+from time import monotonic
+from typing import Final, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
 
-GRACE = 5
+from drumline.api.accepting import Acceptor, allow_files, most_connections
+from drumline.api.addresses import Addresses
+from drumline.api.connections import Connections, Peer
+from drumline.api.http_protocol import LimitedHttpProtocol
+from drumline.api.refusals import Refusals
+from drumline.core.clock import SystemClock
+from drumline.core.http_limits import DEFAULT_HTTP_LIMITS, HttpLimits
+from drumline.core.metrics import Metrics
+
+GRACE: Final = 5
 """Seconds that requests under way get to finish when the server stops."""
-BACKLOG = 2048
+BACKLOG: Final = 2048
+CHECK_EVERY: Final = 0.5
+"""Seconds between two checks of the time limits of connections."""
+
+
+class Listener(NamedTuple):
+    """How connections are accepted: their limits, where they are counted, and which addresses are proxies."""
+
+    limits: HttpLimits
+    metrics: Metrics
+    addresses: Addresses
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to whoever runs the process."""
+    """Leaves signals to whoever runs the process, and accepts connections within limits."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self._connections = connections
+        self._acceptors: list[Acceptor] = []
+        self._checking: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await self.lifespan.startup()
+        self.servers = []  # what the event loop would accept with
+        self._acceptors = [Acceptor(listening, self._connections, self._protocol) for listening in sockets or ()]
+        self._checking = asyncio.create_task(self._check(), name="api: time limits of connections")
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, and finish what is under way."""
+        for acceptor in self._acceptors:
+            acceptor.close()
+            await acceptor.wait_closed()
+        try:
+            await super().shutdown(sockets)
+        finally:
+            if self._checking is not None:
+                self._checking.cancel()
+
+    def _protocol(self, peer: Peer) -> asyncio.Protocol:
+        return LimitedHttpProtocol(
+            self.config, self.server_state, self.lifespan.state, registry=self._connections, peer=peer
+        )
+
+    async def _check(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_EVERY)
+            now = monotonic()
+            for connection in self._connections:
+                connection.check(now)
 
 
 class Server:
@@ -28,7 +86,16 @@ class Server:
     The socket is bound by the constructor, so that the address is known, and taken, before anything runs.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        listener: Listener | None = None,
+    ) -> None:
+        listener = listener or Listener(DEFAULT_HTTP_LIMITS, Metrics(), Addresses(()))
+        limits = listener.limits
         self._socket = _bound(host, port)
         config = uvicorn.Config(
             app,
@@ -39,13 +106,19 @@ class Server:
             log_config=None,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=75,
+            timeout_keep_alive=max(1, round(limits.keep_alive)),
             timeout_graceful_shutdown=GRACE,
-            backlog=BACKLOG,
         )
         # A start URL carries a key in its query; uvicorn would write it down for whoever attaches a handler.
         logging.getLogger("uvicorn.access").disabled = True
-        self._server = _Uvicorn(config)
+        connections = Connections(
+            limits,
+            most=most_connections(limits.connections, allow_files()),
+            addresses=listener.addresses,
+            refusals=Refusals(listener.metrics, SystemClock()),
+            metrics=listener.metrics,
+        )
+        self._server = _Uvicorn(config, connections)
 
     @property
     def port(self) -> int:

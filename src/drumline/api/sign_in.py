@@ -21,6 +21,9 @@ SIGN_IN: Final = "/api/v1/sign-in"
 USER_PATTERN: Final = r"\*|[a-z0-9-]{1,32}:[ -~]{1,255}"
 REQUEST_ID: Final = "drumline.request_id"
 
+LARGEST_SIGN_IN = 8 * 1024
+"""Bytes of a sign-in: it is read before anybody knows who sends it."""
+
 
 class ProviderBody(Struct, frozen=True):
     """Somebody to sign in with."""
@@ -188,7 +191,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=SIGN_IN, handler=sign_in, tag=Tag.SIGN_IN, summary="Exchange a key for a cookie",
-        body=SignInRequest, answer=SignedInBody, is_open=True,
+        largest=lambda _limits: LARGEST_SIGN_IN, body=SignInRequest, answer=SignedInBody, is_open=True,
     ),
     Operation(
         method="POST", path="/api/v1/sign-out", handler=sign_out, tag=Tag.SIGN_IN, summary="Sign out",

@@ -149,7 +149,8 @@ _PATH = "/api/v1/subscriptions"
 OPERATIONS = (
     Operation(
         method="POST", path=_PATH, handler=create_subscription, tag=Tag.NOTIFICATIONS,
-        summary="Subscribe to events by webhook or mail", body=SubscriptionRequest, answer=SubscriptionBody, status=201,
+        summary="Subscribe to events by webhook or mail",
+        largest=lambda limits: limits.request_lists, body=SubscriptionRequest, answer=SubscriptionBody, status=201,
     ),
     Operation(
         method="GET", path=_PATH, handler=list_subscriptions, tag=Tag.NOTIFICATIONS, summary="List the subscriptions",
@@ -161,7 +162,8 @@ OPERATIONS = (
     ),
     Operation(
         method="PATCH", path=_PATH + "/{id}", handler=change_subscription, tag=Tag.NOTIFICATIONS,
-        summary="Change, disable or enable a subscription", body=SubscriptionPatch, answer=SubscriptionBody,
+        summary="Change, disable or enable a subscription",
+        largest=lambda limits: limits.request_lists, body=SubscriptionPatch, answer=SubscriptionBody,
     ),
     Operation(
         method="DELETE", path=_PATH + "/{id}", handler=delete_subscription, tag=Tag.NOTIFICATIONS,

@@ -284,7 +284,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path="/api/v1/tasks/batch", handler=submit_batch, tag=Tag.TASKS, summary="Submit many tasks",
-        body=BatchRequest, answer=BatchBody,
+        largest=lambda limits: limits.body, body=BatchRequest, answer=BatchBody,
     ),
     Operation(
         method="GET", path="/api/v1/tasks", handler=list_tasks, tag=Tag.TASKS, summary="List tasks, newest first",

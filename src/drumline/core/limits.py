@@ -24,8 +24,12 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Runs of one schedule that wait for the one before them."""
     backfill: int = 10_000
     """Runs in one backfill."""
+    request: int = 64 * 1024
+    """One HTTP request whose operation takes nothing large."""
+    request_lists: int = 1024 * 1024
+    """One HTTP request that has lists of names or ids: keys, subscriptions, claims, bulk operations."""
     body: int = 64 * 1024 * 1024
-    """One HTTP request."""
+    """One HTTP request that has many tasks, results or logs, or a job."""
     log: int = 1024 * 1024
     """The kept log of one attempt; what comes after is counted, not kept."""
     artifact: int = 32 * 1024 * 1024

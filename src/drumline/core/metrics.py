@@ -161,6 +161,13 @@ class Metrics:
             "Requests to the API, by what was asked for.",
             ("method", "route", "status"),
         )
+        self.http_connections = Gauge("drumline_http_connections", "Connections to the API.")
+        self.http_request_bytes = Gauge("drumline_http_request_bytes", "Bodies of requests that are held in memory.")
+        self.http_refused = Counter(
+            "drumline_http_refused_total",
+            "Connections and requests that were refused or ended before the API answered them, by the reason.",
+            ("reason",),
+        )
         self.slots = Gauge("drumline_worker_slots", "Tasks that this worker can run at once.", ("state",))
         self.attempts = Counter(
             "drumline_worker_attempts_total", "Executions that this worker has reported.", ("outcome",)

@@ -14,10 +14,11 @@ import structlog
 from msgspec.structs import replace
 
 from drumline._version import __version__
+from drumline.api.addresses import Addresses
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.api.server import Server
+from drumline.api.server import Listener, Server
 from drumline.core.api_key import check_first_key, is_strong
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -39,6 +40,7 @@ from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings, Sources
 from drumline.settings.fields import KEY_FILE
+from drumline.settings.http import http_limits_of
 from drumline.settings.sign_in import sign_in_policy_of, sign_in_secret_of
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -144,12 +146,14 @@ class Doors(NamedTuple):
 def _api_server(engine: Engine, settings: Settings, key: str, doors: Doors) -> Server:
     secret = sign_in_secret_of(settings, key)
     engine.access.sign_ins.attach(sign_in_policy_of(settings), secret)
-    info = Info(version=__version__, disk=str(settings.data))
+    http = http_limits_of(settings.http)
+    info = Info(version=__version__, disk=str(settings.data), http=http)
     write = None if doors.exposition is None else doors.exposition.write
     app = create_app(
         engine, keys=KeyRing([key]), info=info, stop=doors.stop, leaving=doors.leaving, write_metrics=write
     )
-    return open_server(app, settings.host, settings.port)
+    listener = Listener(http, engine.metrics, Addresses(engine.access.policy.proxies))
+    return open_server(app, settings.host, settings.port, listener)
 
 
 def _ready(settings: Settings, names: tuple[str, ...], *, is_found: bool, is_demo: bool) -> Ready:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp
 
-from drumline.api.server import Server
+from drumline.api.server import Listener, Server
 from drumline.core.errors import DrumlineError, Invalid
 from drumline.lifecycle.addresses import near
 
@@ -19,10 +19,10 @@ class PortInUse(DrumlineError):
     code = "port_in_use"
 
 
-def open_server(app: ASGIApp, host: str, port: int) -> Server:
+def open_server(app: ASGIApp, host: str, port: int, listener: Listener) -> Server:
     """Return a server that has its port, or raise what is in the way."""
     try:
-        return Server(app, host=host, port=port)
+        return Server(app, host=host, port=port, listener=listener)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             other = f"--port {port + 1 if port < 65_535 else 0}"

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from drumline.core.http_limits import DEFAULT_HTTP_LIMITS
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.provider import Provider
 from drumline.core.redaction import DEFAULT_FIELDS
@@ -237,6 +238,34 @@ class SignInSettings(Struct, frozen=True, kw_only=True):
     not set. Another one ends every sign-in."""
 
 
+class HttpSettings(Struct, frozen=True, kw_only=True):
+    """What the API accepts on its connections, and how many of them there may be.
+
+    What is refused is counted in `drumline_http_refused_total` and logged as `connection.refused`.
+    """
+
+    connections: Count = DEFAULT_HTTP_LIMITS.connections
+    """Connections in all; fewer where the system allows few open files, of which 256 are left for other things. When
+    there is no room, one that waits for a request gives way."""
+    connections_per_address: Count = DEFAULT_HTTP_LIMITS.connections_per_address
+    """Connections from one address, of IPv6 from one /64. Trusted proxies have no such limit."""
+    header_bytes: Annotated[int, Meta(ge=1024, le=1_048_576)] = DEFAULT_HTTP_LIMITS.header_bytes
+    """Bytes of a request's first line and headers; more are answered with 431."""
+    url_bytes: Annotated[int, Meta(ge=256, le=1_048_576)] = DEFAULT_HTTP_LIMITS.url_bytes
+    """Bytes of a path with its query; more are answered with 414."""
+    header_timeout: timedelta = timedelta(seconds=DEFAULT_HTTP_LIMITS.header_timeout)
+    """How long it may take until a request's headers are complete, and until a new connection sends any; then 408."""
+    body_timeout: timedelta = timedelta(seconds=DEFAULT_HTTP_LIMITS.body_timeout)
+    """How long it may take until a request's body is complete; then 408."""
+    keep_alive: timedelta = timedelta(seconds=DEFAULT_HTTP_LIMITS.keep_alive)
+    """How long a connection may be idle between two requests: longer than a proxy in front keeps it."""
+    write_timeout: timedelta = timedelta(seconds=DEFAULT_HTTP_LIMITS.write_timeout)
+    """How long a client may take to accept 64 KiB of an answer that waits for it; then the connection is ended."""
+    request_bytes: Annotated[int, Meta(ge=1_048_576)] = DEFAULT_HTTP_LIMITS.request_bytes
+    """Bytes of bodies that are in memory at once, of all requests together; more are answered with 503. A tenant may
+    have half of them."""
+
+
 class MonitorSettings(Struct, frozen=True, kw_only=True):
     """Where a process shows figures and health to those who watch it, without a key."""
 
@@ -324,6 +353,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     bus: BusSettings = field(default_factory=BusSettings)
     notify: NotifySettings = field(default_factory=NotifySettings)
     access: AccessSettings = field(default_factory=AccessSettings)
+    http: HttpSettings = field(default_factory=HttpSettings)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
     redact: RedactSettings = field(default_factory=RedactSettings)
