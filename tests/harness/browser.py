@@ -144,7 +144,7 @@ class Visitor:
     def check(self) -> None:
         """Fail with whatever went wrong."""
         faults = [fault for fault in self.faults if not any(part in fault for part in self.expected)]
-        assert faults == []
+        assert faults == [], faults
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:

@@ -232,7 +232,7 @@ async def test_a_stream_that_is_cut_says_so_and_resumes_where_it_was(visitor: Vi
         await someone.page.get_by_role("button", name="Live").wait_for()
         proxy.refuse()
         proxy.reset()
-        await someone.page.get_by_role("button", name="Disconnected").wait_for()
+        await someone.page.get_by_role("button", name="Server not reachable").wait_for()
         busy.server.submit("nobody-has-this", delay="1h", tags=["cut"])
         proxy.heal()
 

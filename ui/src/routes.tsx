@@ -1,8 +1,10 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, redirect } from "@tanstack/react-router";
 import { UI_PATH } from "@/api/place";
-import { Loading, Trouble } from "@/parts/States";
+import { Loading } from "@/parts/States";
 import { NotFound } from "@/screens/NotFound";
+import { BrokenScreen } from "@/shell/BrokenScreen";
 import { Shell } from "@/shell/Shell";
+import { screen } from "./screen";
 import { type TaskSearch, WORDS } from "./search";
 
 export interface TasksSearch extends TaskSearch {
@@ -35,21 +37,21 @@ const overview = createRoute({
   path: "/overview",
   validateSearch: (given: Record<string, unknown>): { last?: string; queue?: string } =>
     texts(given, ["last", "queue"]),
-  component: lazyRouteComponent(() => import("@/screens/overview/Overview"), "Overview"),
+  component: screen(() => import("@/screens/overview/Overview"), "Overview"),
 });
 
 const tasks = createRoute({
   getParentRoute: () => root,
   path: "/tasks",
   validateSearch: (given: Record<string, unknown>): TasksSearch => texts(given, [...WORDS, "at"]),
-  component: lazyRouteComponent(() => import("@/screens/tasks/Tasks"), "Tasks"),
+  component: screen(() => import("@/screens/tasks/Tasks"), "Tasks"),
 });
 
 const task = createRoute({
   getParentRoute: () => root,
   path: "/tasks/$id",
   validateSearch: (given: Record<string, unknown>): { tab?: string } => texts(given, ["tab"]),
-  component: lazyRouteComponent(() => import("@/screens/task/Task"), "Task"),
+  component: screen(() => import("@/screens/task/Task"), "Task"),
 });
 
 const jobs = createRoute({
@@ -57,20 +59,20 @@ const jobs = createRoute({
   path: "/jobs",
   validateSearch: (given: Record<string, unknown>): { status?: string; name?: string; owner?: string } =>
     texts(given, ["status", "name", "owner"]),
-  component: lazyRouteComponent(() => import("@/screens/jobs/Jobs"), "Jobs"),
+  component: screen(() => import("@/screens/jobs/Jobs"), "Jobs"),
 });
 
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$id",
   validateSearch: (given: Record<string, unknown>): { tab?: string; node?: string } => texts(given, ["tab", "node"]),
-  component: lazyRouteComponent(() => import("@/screens/job/Job"), "Job"),
+  component: screen(() => import("@/screens/job/Job"), "Job"),
 });
 
 const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
-  component: lazyRouteComponent(() => import("@/screens/queues/Queues"), "Queues"),
+  component: screen(() => import("@/screens/queues/Queues"), "Queues"),
 });
 
 const failures = createRoute({
@@ -78,31 +80,31 @@ const failures = createRoute({
   path: "/failures",
   validateSearch: (given: Record<string, unknown>): { sort?: string; queue?: string; name?: string; kind?: string } =>
     texts(given, ["sort", "queue", "name", "kind"]),
-  component: lazyRouteComponent(() => import("@/screens/failures/Failures"), "Failures"),
+  component: screen(() => import("@/screens/failures/Failures"), "Failures"),
 });
 
 const failure = createRoute({
   getParentRoute: () => root,
   path: "/failures/$fingerprint",
-  component: lazyRouteComponent(() => import("@/screens/failures/Group"), "Group"),
+  component: screen(() => import("@/screens/failures/Group"), "Group"),
 });
 
 const bulks = createRoute({
   getParentRoute: () => root,
   path: "/bulk",
-  component: lazyRouteComponent(() => import("@/screens/bulk/Bulks"), "Bulks"),
+  component: screen(() => import("@/screens/bulk/Bulks"), "Bulks"),
 });
 
 const bulk = createRoute({
   getParentRoute: () => root,
   path: "/bulk/$id",
-  component: lazyRouteComponent(() => import("@/screens/bulk/Bulk"), "Bulk"),
+  component: screen(() => import("@/screens/bulk/Bulk"), "Bulk"),
 });
 
 const keys = createRoute({
   getParentRoute: () => root,
   path: "/keys",
-  component: lazyRouteComponent(() => import("@/screens/keys/Keys"), "Keys"),
+  component: screen(() => import("@/screens/keys/Keys"), "Keys"),
 });
 
 const audit = createRoute({
@@ -110,49 +112,49 @@ const audit = createRoute({
   path: "/audit",
   validateSearch: (given: Record<string, unknown>): { act?: string; key?: string; target?: string } =>
     texts(given, ["act", "key", "target"]),
-  component: lazyRouteComponent(() => import("@/screens/audit/Audit"), "Audit"),
+  component: screen(() => import("@/screens/audit/Audit"), "Audit"),
 });
 
 const schedules = createRoute({
   getParentRoute: () => root,
   path: "/schedules",
-  component: lazyRouteComponent(() => import("@/screens/schedules/Schedules"), "Schedules"),
+  component: screen(() => import("@/screens/schedules/Schedules"), "Schedules"),
 });
 
 const schedule = createRoute({
   getParentRoute: () => root,
   path: "/schedules/$id",
-  component: lazyRouteComponent(() => import("@/screens/schedule/Schedule"), "Schedule"),
+  component: screen(() => import("@/screens/schedule/Schedule"), "Schedule"),
 });
 
 const notifications = createRoute({
   getParentRoute: () => root,
   path: "/notifications",
-  component: lazyRouteComponent(() => import("@/screens/notifications/Notifications"), "Notifications"),
+  component: screen(() => import("@/screens/notifications/Notifications"), "Notifications"),
 });
 
 const types = createRoute({
   getParentRoute: () => root,
   path: "/types",
-  component: lazyRouteComponent(() => import("@/screens/types/Types"), "Types"),
+  component: screen(() => import("@/screens/types/Types"), "Types"),
 });
 
 const secrets = createRoute({
   getParentRoute: () => root,
   path: "/secrets",
-  component: lazyRouteComponent(() => import("@/screens/secrets/Secrets"), "Secrets"),
+  component: screen(() => import("@/screens/secrets/Secrets"), "Secrets"),
 });
 
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
-  component: lazyRouteComponent(() => import("@/screens/settings/Settings"), "Settings"),
+  component: screen(() => import("@/screens/settings/Settings"), "Settings"),
 });
 
 const workers = createRoute({
   getParentRoute: () => root,
   path: "/workers",
-  component: lazyRouteComponent(() => import("@/screens/workers/Workers"), "Workers"),
+  component: screen(() => import("@/screens/workers/Workers"), "Workers"),
 });
 
 export const router = createRouter({
@@ -181,7 +183,7 @@ export const router = createRouter({
   basepath: UI_PATH || "/",
   defaultPreload: "intent",
   defaultPendingComponent: Loading,
-  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} onRetry={reset} />,
+  defaultErrorComponent: BrokenScreen,
   scrollRestoration: true,
 });
 

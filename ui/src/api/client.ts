@@ -1,3 +1,4 @@
+import { live } from "./live";
 import { decode, encode, queryOf } from "./numbers";
 import { PREFIX } from "./place";
 import { Problem, problemOf } from "./problem";
@@ -56,7 +57,10 @@ async function reach(address: string, request: RequestInit): Promise<Response> {
     return await fetch(address, request);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Problem(0, "unreachable", "the server cannot be reached");
+    live.check();
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    const why = isLate ? `the server did not answer within ${PATIENCE_MS / 1000} s` : "the server cannot be reached";
+    throw new Problem(0, "unreachable", why);
   }
 }
 

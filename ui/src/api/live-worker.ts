@@ -46,6 +46,10 @@ function beat(port: MessagePort): void {
   for (const { tabs } of streams.values()) if (tabs.has(port)) tabs.set(port, Date.now());
 }
 
+function check(port: MessagePort): void {
+  for (const { stream, tabs } of streams.values()) if (tabs.has(port)) void stream.check();
+}
+
 // A tab that crashed says no goodbye.
 setInterval(() => {
   for (const { tabs } of [...streams.values()]) {
@@ -59,6 +63,7 @@ self.addEventListener("connect", (event) => {
   port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     if (data.kind === "join") join(port, data);
     else if (data.kind === "leave") leave(port);
+    else if (data.kind === "check") check(port);
     else beat(port);
   };
   tell([port], { kind: "ready" });

@@ -5,7 +5,7 @@ import { type LiveEvent, type Liveness, type Source, Stream } from "./stream";
 export type { LiveEvent, Liveness } from "./stream";
 
 /** What a tab says to the worker that all tabs share, and what it hears. */
-export type ToWorker = { kind: "join"; source: Source } | { kind: "leave" } | { kind: "beat" };
+export type ToWorker = { kind: "join"; source: Source } | { kind: "leave" } | { kind: "beat" } | { kind: "check" };
 export type FromWorker =
   | { kind: "ready" }
   | { kind: "state"; state: Liveness }
@@ -15,12 +15,15 @@ type Listener = (events: LiveEvent[]) => void;
 
 const BEAT_MS = 20_000;
 const READY_MS = 3_000;
+/** What every server answers, whoever asks. */
+const PROBE = "/livez";
 
 /** What this page hears of changes: over the connection that all tabs share, or over its own where they cannot. */
 class Live {
   private listeners = new Set<Listener>();
   private watchers = new Set<() => void>();
   private leaving: (() => void) | null = null;
+  private checking: (() => void) | null = null;
   private isPaused = false;
   private isBehind = false;
   private isAlone = false;
@@ -40,7 +43,8 @@ class Live {
     const user = currentUser();
     if (this.leaving || this.isPaused || user === null) return;
     // The name keeps the connections of two people apart; it is not sent.
-    const source = { address: `${location.origin}${PREFIX}/api/v1/events#${user}`, headers: {} };
+    const server = `${location.origin}${PREFIX}`;
+    const source = { address: `${server}/api/v1/events#${user}`, probe: `${server}${PROBE}`, headers: {} };
     this.leaving = (this.isAlone ? null : this.join(source)) ?? this.listenAlone(source);
     if (this.isBehind) this.deliver([]);
     this.isBehind = false;
@@ -50,6 +54,11 @@ class Live {
     this.leaving?.();
     this.leaving = null;
     this.isBehind = true;
+  }
+
+  /** Find out whether the server is still there: a request has had no answer. */
+  check(): void {
+    if (this.leaving) this.checking?.();
   }
 
   /** Start anew, as somebody else or from nothing. */
@@ -88,6 +97,7 @@ class Live {
     port.addEventListener("message", hear);
     port.start();
     say({ kind: "join", source });
+    this.checking = () => say({ kind: "check" });
     const beats = setInterval(() => say({ kind: "beat" }), BEAT_MS);
     return () => {
       clearTimeout(patience);
@@ -103,6 +113,7 @@ class Live {
       onState: (state) => this.become(state),
     });
     stream.start();
+    this.checking = () => void stream.check();
     return () => stream.end();
   }
 

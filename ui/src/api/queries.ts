@@ -10,11 +10,13 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
+      // Whether the machine is on a network says nothing of a server that may be on the same machine.
+      networkMode: "always",
       refetchOnWindowFocus: () => live.state.kind !== "paused",
       retry: (count, error) => error instanceof Problem && error.isPassing && count < TRIES,
       retryDelay: (count) => 400 * 2 ** count,
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: "always" },
   },
 });
 
@@ -31,8 +33,13 @@ export function every(ms: number | false): () => number | false {
 }
 
 let wasPaused = false;
+let wasGone = false;
 live.watch(() => {
-  const isPaused = live.state.kind === "paused";
+  const { kind } = live.state;
+  // What could not be read while the server was away is read once it is back, whatever events tell.
+  if (wasGone && (kind === "live" || kind === "polling")) void queries.invalidateQueries({ predicate: hasFailed });
+  wasGone = kind === "gone" || (wasGone && kind === "connecting");
+  const isPaused = kind === "paused";
   if (wasPaused === isPaused) return;
   wasPaused = isPaused;
   // Timers that run already go by the old answer: each is asked again.
@@ -41,6 +48,38 @@ live.watch(() => {
   }
   if (!isPaused) void queries.invalidateQueries();
 });
+
+function hasFailed(query: { state: { error: unknown } }): boolean {
+  return query.state.error !== null;
+}
+
+/** Something that is shown although it could not be read again: since when it is out of date, and why. */
+export interface Stale {
+  since: number;
+  error: Error;
+}
+
+let stale: Stale | null = null;
+
+/** What is shown and could not be read again, the oldest of it; nothing if all is as the server has it. */
+function findStale(): Stale | null {
+  let found: Stale | null = null;
+  for (const { state } of queries.getQueryCache().findAll({ type: "active", predicate: hasFailed })) {
+    if (state.data === undefined || !state.error || (found && found.since <= state.dataUpdatedAt)) continue;
+    found = { since: state.dataUpdatedAt, error: state.error };
+  }
+  if (found?.since !== stale?.since || found?.error.message !== stale?.error.message) stale = found;
+  return stale;
+}
+
+export function useStale(): Stale | null {
+  return useSyncExternalStore((watcher) => queries.getQueryCache().subscribe(watcher), findStale);
+}
+
+/** Read again what could not be read. */
+export function readAgain(): void {
+  void queries.invalidateQueries({ predicate: hasFailed });
+}
 
 /** Hear of changes while a screen is shown; no events at all means that anything may have changed. */
 export function useLive(listener: (events: LiveEvent[]) => void): void {

@@ -18,6 +18,8 @@ export type Liveness =
 
 export interface Source {
   address: string;
+  /** What the server answers as long as it is there. */
+  probe: string;
   headers: Record<string, string>;
 }
 
@@ -30,21 +32,26 @@ export interface Hearer {
 const BATCH_MS = 250;
 const POLL_MS = 5_000;
 const TRIES_BEFORE_POLLING = 3;
-const LONGEST_WAIT_MS = 15_000;
+const LONGEST_WAIT_MS = 5_000;
 const SILENCE_MS = 45_000;
+const PROBE_MS = 5_000;
+const SHORT_MS = 5_000;
 
 /**
- * One connection. Events come in batches, at most four a second. After three failures in a row the hearer is told to
- * look again every few seconds, and that this is so, while the connection is tried again now and then.
+ * One connection. Events come in batches, at most four a second. A stream that ends is opened again; when that fails, the
+ * server is gone until it answers. A server that answers but gives no stream is looked at every few seconds instead, and
+ * the hearer is told that this is so.
  */
 export class Stream {
   private waiting: LiveEvent[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
   private poller: ReturnType<typeof setInterval> | null = null;
   private stop: AbortController | null = null;
+  private connection: AbortController | null = null;
   private lastId: string | null = null;
   private failures = 0;
   private gone: number | null = null;
+  private isChecking = false;
   state: Liveness = { kind: "connecting" };
 
   constructor(
@@ -68,45 +75,74 @@ export class Stream {
     this.waiting = [];
   }
 
+  /** Find out whether the server still answers; if it does not, the connection is given up. */
+  async check(): Promise<void> {
+    if (this.isChecking || this.state.kind !== "live") return;
+    this.isChecking = true;
+    const isThere = await this.isThere();
+    this.isChecking = false;
+    if (!isThere) this.connection?.abort();
+  }
+
   private async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      try {
-        await this.listen(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof Refused) {
-          this.poll();
-          return;
-        }
-      }
+      const began = Date.now();
+      const outcome = await this.listen(signal);
       if (signal.aborted) return;
-      this.failures += 1;
-      this.gone ??= Date.now();
-      if (this.failures >= TRIES_BEFORE_POLLING) this.poll();
-      else this.become({ kind: "gone", since: this.gone });
+      if (outcome === "refused") {
+        this.poll();
+        return;
+      }
+      // A stream that was cut after a while is opened again at once; one that never lasts is a failure.
+      this.failures = outcome === "cut" && Date.now() - began > SHORT_MS ? 0 : this.failures + 1;
+      if (outcome === "failed") await this.lose(signal);
+      if (signal.aborted) return;
       await pause(Math.min(500 * 2 ** this.failures, LONGEST_WAIT_MS), signal);
     }
   }
 
-  private async listen(signal: AbortSignal): Promise<void> {
+  /** The stream cannot be had: because the server does not answer, or because only the stream does not get through. */
+  private async lose(signal: AbortSignal): Promise<void> {
+    if (this.failures >= TRIES_BEFORE_POLLING && (await this.isThere())) {
+      if (!signal.aborted) this.poll();
+    } else if (!signal.aborted) {
+      this.endPolling();
+      this.becomeGone();
+    }
+  }
+
+  private async listen(signal: AbortSignal): Promise<"refused" | "failed" | "cut"> {
     const headers: Record<string, string> = { accept: "text/event-stream", ...this.source.headers };
     if (this.lastId) headers["last-event-id"] = this.lastId;
     const silence = new AbortController();
-    const response = await this.reach(this.source.address, {
-      headers,
-      signal: AbortSignal.any([signal, silence.signal]),
-      cache: "no-store",
-      credentials: "same-origin",
-    });
-    if (response.status === 404 || response.status === 401 || response.status === 403) throw new Refused();
-    if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
-    this.failures = 0;
+    this.connection = silence;
+    const guard = setTimeout(() => silence.abort(), SILENCE_MS);
+    let response: Response;
+    try {
+      response = await this.reach(this.source.address, {
+        headers,
+        signal: AbortSignal.any([signal, silence.signal]),
+        cache: "no-store",
+        credentials: "same-origin",
+      });
+    } catch {
+      return "failed";
+    } finally {
+      clearTimeout(guard);
+    }
+    if (response.status === 404 || response.status === 401 || response.status === 403) return "refused";
+    if (!response.ok || !response.body) return "failed";
     const hasMissed = this.gone !== null && !this.lastId;
     this.gone = null;
     this.endPolling();
     this.become({ kind: "live" });
     if (hasMissed) this.hearer.onEvents([]);
-    await this.read(response.body, silence);
+    try {
+      await this.read(response.body, silence);
+    } catch {
+      return "cut"; // whether the server is there is seen when the stream is opened again
+    }
+    return "cut";
   }
 
   private async read(body: ReadableStream<Uint8Array>, silence: AbortController): Promise<void> {
@@ -147,9 +183,23 @@ export class Stream {
     }, BATCH_MS);
   }
 
+  /** Look again every few seconds, as long as the server answers; whether it does is asked each time. */
   private poll(): void {
     this.become({ kind: "polling", every: POLL_MS / 1000 });
-    this.poller ??= setInterval(() => this.hearer.onEvents([]), POLL_MS);
+    this.gone = null;
+    this.poller ??= setInterval(() => void this.pollOnce(), POLL_MS);
+  }
+
+  private async pollOnce(): Promise<void> {
+    const isThere = await this.isThere();
+    if (!this.poller) return;
+    if (!isThere) {
+      this.becomeGone();
+      return;
+    }
+    this.gone = null;
+    this.become({ kind: "polling", every: POLL_MS / 1000 });
+    this.hearer.onEvents([]);
   }
 
   private endPolling(): void {
@@ -157,20 +207,40 @@ export class Stream {
     this.poller = null;
   }
 
+  /** Whether the server answers. A proxy that answers in its place, because it cannot reach it, does not count. */
+  private async isThere(): Promise<boolean> {
+    try {
+      const { status } = await this.reach(this.source.probe, {
+        signal: AbortSignal.timeout(PROBE_MS),
+        cache: "no-store",
+        credentials: "omit",
+      });
+      return status < 500;
+    } catch {
+      return false;
+    }
+  }
+
+  private becomeGone(): void {
+    this.gone ??= Date.now();
+    this.become({ kind: "gone", since: this.gone });
+  }
+
   private become(state: Liveness): void {
+    if (JSON.stringify(state) === JSON.stringify(this.state)) return;
     this.state = state;
     this.hearer.onState(state);
   }
 }
 
-class Refused extends Error {}
-
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
   });
 }

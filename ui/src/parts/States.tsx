@@ -48,8 +48,20 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: (() => v
   );
 }
 
+/** What stands in place of something that was never read: that it is being read, or why it cannot be. */
+export function Unloaded({ of: query, rows = 6 }: { of: Reading; rows?: number }) {
+  if (!query.error) return <Loading rows={rows} />;
+  return <Trouble error={query.error} onRetry={() => void query.refetch()} />;
+}
+
+/** Something that is read from the server. */
+interface Reading {
+  error: Error | null;
+  refetch: () => Promise<unknown>;
+}
+
 function lookOf(problem: Problem): [typeof CloudOff, string] {
-  if (problem.status === 0) return [CloudOff, "The server cannot be reached"];
+  if (problem.code === "unreachable") return [CloudOff, "The server cannot be reached"];
   if (problem.status === 401) return [KeyRound, "This needs a valid key"];
   if (problem.status === 403) return [Lock, "Your key may not do this"];
   if (problem.status === 404) return [FileQuestion, "There is nothing here"];

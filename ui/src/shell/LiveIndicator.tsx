@@ -5,7 +5,7 @@ import { clock } from "@/parts/time";
 import { usePreferences } from "@/preferences";
 import css from "./LiveIndicator.module.css";
 
-/** Whether the page shows what is, and a way to hold it still. */
+/** Whether the page shows what is, and a way to pause it. */
 export function LiveIndicator() {
   const state = useLiveness();
   const { zone } = usePreferences();
@@ -19,11 +19,20 @@ export function LiveIndicator() {
     live: "Live",
     polling: `Polling every ${state.kind === "polling" ? state.every : 5} s`,
     paused: "Paused",
-    gone: state.kind === "gone" ? `Disconnected since ${clock(new Date(state.since).toISOString(), zone)}` : "",
+    gone:
+      state.kind === "gone"
+        ? `Server not reachable since ${clock(new Date(state.since).toISOString(), zone)}, retrying`
+        : "",
   };
-  const title = state.kind === "paused" ? "Go on (.)" : "Hold still (.)";
+  const title = state.kind === "paused" ? "Resume (.)" : "Pause (.)";
   return (
-    <button type="button" className={css.live} data-kind={state.kind} title={title} onClick={() => live.togglePause()}>
+    <button
+      type="button"
+      className={css.live}
+      data-kind={state.kind}
+      title={`${words[state.kind]}. ${title}`}
+      onClick={() => live.togglePause()}
+    >
       <span className={css.dot} aria-hidden="true" />
       <span className={css.word}>{words[state.kind]}</span>
     </button>

@@ -4,6 +4,7 @@ import { currentStanding, onStandingChange } from "@/api/session";
 import { usePreferences } from "@/preferences";
 import { Login } from "@/screens/Login";
 import { Help } from "./Help";
+import { Outage } from "./Outage";
 import { PLACES } from "./places";
 import { Rail } from "./Rail";
 import css from "./Shell.module.css";
@@ -35,11 +36,12 @@ export function Shell() {
   return (
     <div className={css.shell} data-rail={rail} data-menu={isMenuOpen || undefined}>
       <button type="button" className={css.skip} onClick={() => main.current?.focus()}>
-        To the content
+        Skip to content
       </button>
       <Rail />
       <div className={css.stage}>
         <TopBar onHelp={help} onPalette={palette} onMenu={() => setMenuOpen(!isMenuOpen)} isMenuOpen={isMenuOpen} />
+        <Outage />
         <main ref={main} id="main" tabIndex={-1} className={css.main}>
           <Outlet />
         </main>

@@ -9,7 +9,7 @@ import { Button } from "@/parts/Button";
 import { JsonTree } from "@/parts/JsonTree";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
-import { Empty, Loading, sentence, Trouble } from "@/parts/States";
+import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -43,10 +43,8 @@ export function Audit() {
         </Button>
       </ScreenHead>
       <Filters search={search} />
-      {audit.isPending ? (
-        <Loading />
-      ) : audit.isError ? (
-        <Trouble error={audit.error} onRetry={() => void audit.refetch()} />
+      {audit.data === undefined ? (
+        <Unloaded of={audit} />
       ) : items.length === 0 ? (
         <Empty title={Object.keys(search).length > 0 ? "Nothing matches" : "Nobody has done anything yet"}>
           <p>Cancelling, retrying, pausing, making keys: whatever changes something is written down here.</p>

@@ -7,7 +7,7 @@ import { Problem } from "@/api/problem";
 import { every } from "@/api/queries";
 import { Button } from "@/parts/Button";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
-import { Loading, sentence, Trouble } from "@/parts/States";
+import { sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -36,8 +36,7 @@ export function Bulk() {
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["bulk"] }),
   });
-  if (bulk.isPending) return <Loading />;
-  if (bulk.isError) return <Trouble error={bulk.error} onRetry={() => void bulk.refetch()} />;
+  if (bulk.data === undefined) return <Unloaded of={bulk} />;
   const found = bulk.data;
   return (
     <div className={css.screen}>

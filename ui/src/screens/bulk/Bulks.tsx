@@ -4,7 +4,7 @@ import { call } from "@/api/client";
 import { every, useRefreshOn } from "@/api/queries";
 import { Mark, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { BulkProgress } from "./BulkProgress";
@@ -20,10 +20,8 @@ export function Bulks() {
   return (
     <>
       <ScreenHead title="Bulk operations" />
-      {bulks.isPending ? (
-        <Loading />
-      ) : bulks.isError ? (
-        <Trouble error={bulks.error} onRetry={() => void bulks.refetch()} />
+      {bulks.data === undefined ? (
+        <Unloaded of={bulks} />
       ) : bulks.data.items.length === 0 ? (
         <Empty title="None yet">
           <p>Retrying or discarding a group of failures makes one.</p>

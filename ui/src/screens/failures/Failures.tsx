@@ -7,7 +7,7 @@ import { useRefreshOn } from "@/api/queries";
 import type { GroupBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
 import { Time } from "@/parts/Time";
@@ -43,10 +43,8 @@ export function Failures() {
           onChange={(next) => void navigate({ to: "/failures", search: { ...which, sort: next } })}
         />
       </ScreenHead>
-      {groups.isPending ? (
-        <Loading />
-      ) : groups.isError ? (
-        <Trouble error={groups.error} onRetry={() => void groups.refetch()} />
+      {groups.data === undefined ? (
+        <Unloaded of={groups} />
       ) : items.length === 0 ? (
         <Empty title="Nothing has failed for good">
           <p>A task that has used up its retries, or fails permanently, is kept here until somebody deals with it.</p>

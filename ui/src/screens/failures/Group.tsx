@@ -8,7 +8,7 @@ import type { FailureBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Tags } from "@/parts/Tags";
 import { Time } from "@/parts/Time";
 import { Traceback } from "@/parts/Traceback";
@@ -54,8 +54,7 @@ export function Group() {
     enabled: first !== undefined,
   });
   useRefreshOn("drumline.", [["failures"]], 2_000);
-  if (group.isPending) return <Loading />;
-  if (group.isError) return <Trouble error={group.error} onRetry={() => void group.refetch()} />;
+  if (group.data === undefined) return <Unloaded of={group} />;
   const found = group.data;
   return (
     <div className={css.screen}>
@@ -90,10 +89,8 @@ export function Group() {
       )}
       {tasks.data && <Distribution failures={tasks.data.items} isWhole={tasks.data.next_cursor === null} />}
       <Panel title="Tasks" flush>
-        {tasks.isPending ? (
-          <Loading />
-        ) : tasks.isError ? (
-          <Trouble error={tasks.error} onRetry={() => void tasks.refetch()} />
+        {tasks.data === undefined ? (
+          <Unloaded of={tasks} />
         ) : (
           <div className={css.tasks}>
             <Rows

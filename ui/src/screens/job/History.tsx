@@ -5,7 +5,7 @@ import { Problem } from "@/api/problem";
 import { every } from "@/api/queries";
 import type { JobBody } from "@/api/types";
 import { type Column, Rows } from "@/parts/Rows";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Time } from "@/parts/Time";
 import { type Happening, historyOf } from "./history";
@@ -34,9 +34,8 @@ export function History({ job, nodes, selected, onSelect }: Props) {
   });
   const ran = attempts.data?.items;
   const items = useMemo(() => historyOf(job, nodes, ran ?? []), [job, nodes, ran]);
-  if (attempts.isPending) return <Loading />;
   const isOld = attempts.error instanceof Problem && attempts.error.isOfOlderServer;
-  if (attempts.isError && !isOld) return <Trouble error={attempts.error} onRetry={() => void attempts.refetch()} />;
+  if (attempts.data === undefined && !isOld) return <Unloaded of={attempts} />;
   const columns: Column<Happening>[] = [
     { name: "Status", width: "118px", cell: (one) => <Status of={one.status} small /> },
     {

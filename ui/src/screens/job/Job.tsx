@@ -10,7 +10,7 @@ import type { GraphBody, JobBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
-import { Loading, sentence, Trouble } from "@/parts/States";
+import { sentence, Unloaded } from "@/parts/States";
 import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
@@ -55,8 +55,7 @@ export function Job() {
       void navigate({ to: "/jobs/$id", params: { id }, search: (before) => ({ ...before, ...change }), replace: true }),
     [navigate, id],
   );
-  if (job.isPending) return <Loading />;
-  if (job.isError) return <Trouble error={job.error} onRetry={() => void job.refetch()} />;
+  if (job.data === undefined) return <Unloaded of={job} />;
   const selected = graph.data?.nodes.find((one) => one.key === node) ?? null;
   return (
     <div className={css.screen}>
@@ -68,10 +67,8 @@ export function Job() {
         <Tabs label="Views" tabs={TABS} current={tab} onChange={(next) => go({ tab: next })} />
         <div className={css.views} data-selected={selected !== null || undefined}>
           <div className={css.view}>
-            {graph.isPending ? (
-              <Loading />
-            ) : graph.isError ? (
-              <Trouble error={graph.error} onRetry={() => void graph.refetch()} />
+            {graph.data === undefined ? (
+              <Unloaded of={graph} />
             ) : tab === "gantt" ? (
               <GanttView
                 nodes={graph.data.nodes}

@@ -6,7 +6,7 @@ import { useRefreshOn } from "@/api/queries";
 import type { JobBody, JobStatus } from "@/api/types";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Loading, Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Time, Took } from "@/parts/Time";
@@ -75,10 +75,8 @@ export function Jobs() {
         onChange={(status) => void navigate({ to: "/jobs", search: status ? { ...search, status } : {} })}
       />
       <div className={css.list}>
-        {jobs.isPending ? (
-          <Loading rows={10} />
-        ) : jobs.isError ? (
-          <Trouble error={jobs.error} onRetry={() => void jobs.refetch()} />
+        {jobs.data === undefined ? (
+          <Unloaded of={jobs} rows={10} />
         ) : items.length === 0 ? (
           <NoJobs isNarrowed={Object.keys(search).length > 0} />
         ) : (

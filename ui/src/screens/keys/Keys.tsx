@@ -9,7 +9,7 @@ import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, sentence, Trouble } from "@/parts/States";
+import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -57,10 +57,8 @@ export function Keys() {
           </Button>
         )}
       </ScreenHead>
-      {keys.isPending ? (
-        <Loading />
-      ) : keys.isError ? (
-        <Trouble error={keys.error} onRetry={() => void keys.refetch()} />
+      {keys.data === undefined ? (
+        <Unloaded of={keys} />
       ) : keys.data.items.length === 0 ? (
         <Empty title="Only the first key">
           <p>The key that the server was started with may do everything. Make one for each program and person.</p>

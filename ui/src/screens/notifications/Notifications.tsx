@@ -11,7 +11,7 @@ import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { NewSubscriptionSheet } from "./NewSubscriptionSheet";
@@ -35,10 +35,8 @@ export function Notifications() {
         )}
       </ScreenHead>
       <Panel title="Subscriptions" flush>
-        {subscriptions.isPending ? (
-          <Loading rows={3} />
-        ) : subscriptions.isError ? (
-          <Trouble error={subscriptions.error} onRetry={() => void subscriptions.refetch()} />
+        {subscriptions.data === undefined ? (
+          <Unloaded of={subscriptions} rows={3} />
         ) : subscriptions.data.items.length === 0 ? (
           <Empty title="Nobody is told of anything">
             <p>A subscription sends events to a webhook or by mail. A task can also name its own targets.</p>
@@ -132,10 +130,8 @@ function Deliveries({ mayWrite }: { mayWrite: boolean }) {
   const items = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Panel title="Deliveries" flush>
-      {deliveries.isPending ? (
-        <Loading rows={3} />
-      ) : deliveries.isError ? (
-        <Trouble error={deliveries.error} onRetry={() => void deliveries.refetch()} />
+      {deliveries.data === undefined ? (
+        <Unloaded of={deliveries} rows={3} />
       ) : items.length === 0 ? (
         <Empty title="Nothing was sent yet" />
       ) : (

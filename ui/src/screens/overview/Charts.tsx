@@ -4,7 +4,7 @@ import { call } from "@/api/client";
 import { every } from "@/api/queries";
 import type { StatsBody } from "@/api/types";
 import { Chart } from "@/parts/Chart";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { span } from "@/parts/time";
 import css from "./Overview.module.css";
 
@@ -45,13 +45,7 @@ export function Charts({ last, queue, queues, onQueue }: Props) {
           ))}
         </select>
       </label>
-      {stats.isPending ? (
-        <Loading />
-      ) : stats.isError ? (
-        <Trouble error={stats.error} onRetry={() => void stats.refetch()} />
-      ) : (
-        <Figures stats={stats.data} queue={queue} />
-      )}
+      {stats.data === undefined ? <Unloaded of={stats} /> : <Figures stats={stats.data} queue={queue} />}
     </section>
   );
 }

@@ -4,7 +4,7 @@ import { call } from "@/api/client";
 import { every } from "@/api/queries";
 import { Mark } from "@/parts/Mark";
 import { Panel } from "@/parts/Panel";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
@@ -27,10 +27,8 @@ export function LateSchedules() {
       aside={<Link to="/schedules">All schedules</Link>}
       flush
     >
-      {schedules.isPending ? (
-        <Loading rows={3} />
-      ) : schedules.isError ? (
-        <Trouble error={schedules.error} onRetry={() => void schedules.refetch()} />
+      {schedules.data === undefined ? (
+        <Unloaded of={schedules} rows={3} />
       ) : found.length === 0 ? (
         <p className={css.none}>Nothing is due to fire.</p>
       ) : (

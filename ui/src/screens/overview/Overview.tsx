@@ -6,7 +6,7 @@ import { every, useRefreshOn } from "@/api/queries";
 import type { QueueBody, StatsBody, WorkerBody } from "@/api/types";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
 import { Time } from "@/parts/Time";
@@ -71,18 +71,10 @@ export function Overview() {
         onQueue={(name) => go(last, name)}
       />
       <div className={css.panels}>
-        {queues.isError ? (
-          <Trouble error={queues.error} onRetry={() => void queues.refetch()} />
-        ) : (
-          queues.data && <Waiting queues={queues.data.items} />
-        )}
+        {queues.data ? <Waiting queues={queues.data.items} /> : <Unloaded of={queues} rows={3} />}
         <TopFailures />
         <LateSchedules />
-        {workers.isError ? (
-          <Trouble error={workers.error} onRetry={() => void workers.refetch()} />
-        ) : (
-          workers.data && <Fleet workers={workers.data.items} />
-        )}
+        {workers.data ? <Fleet workers={workers.data.items} /> : <Unloaded of={workers} rows={3} />}
       </div>
     </div>
   );

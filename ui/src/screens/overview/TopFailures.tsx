@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
 import { every } from "@/api/queries";
 import { Panel } from "@/parts/Panel";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Time } from "@/parts/Time";
 import css from "./Overview.module.css";
 
@@ -18,10 +18,8 @@ export function TopFailures() {
   });
   return (
     <Panel title="Top failures" aside={<Link to="/failures">All failures</Link>} flush>
-      {groups.isPending ? (
-        <Loading rows={3} />
-      ) : groups.isError ? (
-        <Trouble error={groups.error} onRetry={() => void groups.refetch()} />
+      {groups.data === undefined ? (
+        <Unloaded of={groups} rows={3} />
       ) : groups.data.items.length === 0 ? (
         <p className={css.none}>Nothing has failed for good.</p>
       ) : (

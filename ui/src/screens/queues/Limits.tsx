@@ -12,7 +12,7 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import css from "./Queues.module.css";
 
@@ -44,10 +44,8 @@ export function Limits() {
       }
       flush
     >
-      {limits.isPending ? (
-        <Loading rows={2} />
-      ) : limits.isError ? (
-        <Trouble error={limits.error} onRetry={() => void limits.refetch()} />
+      {limits.data === undefined ? (
+        <Unloaded of={limits} rows={2} />
       ) : limits.data.items.length === 0 ? (
         <p className={css.note}>No limit is set: tasks run as fast as workers take them.</p>
       ) : (

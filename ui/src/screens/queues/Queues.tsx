@@ -13,7 +13,7 @@ import { Form } from "@/parts/Form";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
-import { Empty, Loading, sentence, Trouble } from "@/parts/States";
+import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -33,10 +33,8 @@ export function Queues() {
   return (
     <>
       <ScreenHead title="Queues" />
-      {queues.isPending ? (
-        <Loading />
-      ) : queues.isError ? (
-        <Trouble error={queues.error} onRetry={() => void queues.refetch()} />
+      {queues.data === undefined ? (
+        <Unloaded of={queues} />
       ) : queues.data.items.length === 0 ? (
         <Empty title="No queue has tasks">
           <p>A queue is there as long as something waits in it, runs, or it is paused.</p>

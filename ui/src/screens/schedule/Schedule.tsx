@@ -10,7 +10,7 @@ import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, sentence, Trouble } from "@/parts/States";
+import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
@@ -36,8 +36,7 @@ export function Schedule() {
     refetchInterval: every(10_000),
   });
   useRefreshOn("drumline.", [["schedule", id]], 2_000);
-  if (schedule.isPending) return <Loading />;
-  if (schedule.isError) return <Trouble error={schedule.error} onRetry={() => void schedule.refetch()} />;
+  if (schedule.data === undefined) return <Unloaded of={schedule} />;
   const found = schedule.data;
   return (
     <div className={css.screen}>
@@ -54,10 +53,8 @@ export function Schedule() {
         </Panel>
       </div>
       <Panel title="Runs" flush>
-        {runs.isPending ? (
-          <Loading rows={3} />
-        ) : runs.isError ? (
-          <Trouble error={runs.error} onRetry={() => void runs.refetch()} />
+        {runs.data === undefined ? (
+          <Unloaded of={runs} rows={3} />
         ) : runs.data.items.length === 0 ? (
           <Empty title="It has not fired yet" />
         ) : (

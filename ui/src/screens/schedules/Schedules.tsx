@@ -10,7 +10,7 @@ import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Status } from "@/parts/Status";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
@@ -42,10 +42,8 @@ export function Schedules() {
           </Button>
         )}
       </ScreenHead>
-      {schedules.isPending ? (
-        <Loading />
-      ) : schedules.isError ? (
-        <Trouble error={schedules.error} onRetry={() => void schedules.refetch()} />
+      {schedules.data === undefined ? (
+        <Unloaded of={schedules} />
       ) : items.length === 0 ? (
         <Empty title="Nothing is scheduled">
           <p>A schedule submits a task or a job at fire times, each exactly once.</p>

@@ -8,7 +8,7 @@ import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import { SecretSheet } from "./SecretSheet";
@@ -31,10 +31,8 @@ export function Secrets() {
           </Button>
         )}
       </ScreenHead>
-      {secrets.isPending ? (
-        <Loading />
-      ) : secrets.isError ? (
-        <Trouble error={secrets.error} onRetry={() => void secrets.refetch()} />
+      {secrets.data === undefined ? (
+        <Unloaded of={secrets} />
       ) : secrets.data.items.length === 0 ? (
         <Empty title="No secret is kept">
           <p>Passwords and tokens that tasks need are kept here sealed, and handed to workers when a task runs.</p>

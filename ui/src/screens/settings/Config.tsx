@@ -8,7 +8,7 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { Panel } from "@/parts/Panel";
 import { Sheet } from "@/parts/Sheet";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Time } from "@/parts/Time";
 import css from "./Settings.module.css";
@@ -32,10 +32,8 @@ export function Config() {
       aside={mayWrite && found && <Button onClick={() => setOpen(true)}>Change</Button>}
       flush
     >
-      {config.isPending ? (
-        <Loading rows={2} />
-      ) : config.isError ? (
-        <Trouble error={config.error} onRetry={() => void config.refetch()} />
+      {config.data === undefined ? (
+        <Unloaded of={config} rows={2} />
       ) : settings.length === 0 ? (
         <p className={css.note}>Nothing is set for the whole fleet: each process goes by its own settings.</p>
       ) : (

@@ -4,7 +4,7 @@ import { useMe } from "@/api/me";
 import { every } from "@/api/queries";
 import { Mark, type Tone, word } from "@/parts/Mark";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tags } from "@/parts/Tags";
 import { prefer, type Theme, usePreferences, type Zone } from "@/preferences";
@@ -68,10 +68,8 @@ export function Settings() {
       )}
       <Config />
       <Panel title={health.data ? `The server is ${health.data.status.toLowerCase()}` : "The server"} flush>
-        {health.isPending ? (
-          <Loading rows={3} />
-        ) : health.isError ? (
-          <Trouble error={health.error} onRetry={() => void health.refetch()} />
+        {health.data === undefined ? (
+          <Unloaded of={health} rows={3} />
         ) : (
           <Table head={["Part", "State", "Details"]}>
             {Object.entries(health.data.components).map(([name, component]) => (

@@ -3,7 +3,7 @@ import { Download } from "lucide-react";
 import { call, callForFile } from "@/api/client";
 import { Button } from "@/parts/Button";
 import { Panel } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
 import css from "./Task.module.css";
@@ -14,8 +14,7 @@ export function Artifacts({ id }: { id: string }) {
     queryKey: ["task", id, "artifacts"],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/artifacts", { params: { id }, signal }),
   });
-  if (artifacts.isPending) return <Loading rows={3} />;
-  if (artifacts.isError) return <Trouble error={artifacts.error} onRetry={() => void artifacts.refetch()} />;
+  if (artifacts.data === undefined) return <Unloaded of={artifacts} rows={3} />;
   if (artifacts.data.items.length === 0) return <Empty title="It made no files" />;
   return (
     <div className={css.after}>

@@ -3,7 +3,7 @@ import { call } from "@/api/client";
 import { every, useRefreshOn } from "@/api/queries";
 import type { AttemptBody } from "@/api/types";
 import { Panel } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { Time, Took } from "@/parts/Time";
 import { Traceback } from "@/parts/Traceback";
 import css from "./Task.module.css";
@@ -16,8 +16,7 @@ export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
     refetchInterval: every(isEnded ? false : 3_000),
   });
   useRefreshOn("drumline.task.", [["task", id, "attempts"]]);
-  if (attempts.isPending) return <Loading rows={3} />;
-  if (attempts.isError) return <Trouble error={attempts.error} onRetry={() => void attempts.refetch()} />;
+  if (attempts.data === undefined) return <Unloaded of={attempts} rows={3} />;
   if (attempts.data.items.length === 0) return <Empty title="It has not been started yet" />;
   return (
     <ol className={css.attempts}>

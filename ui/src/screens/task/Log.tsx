@@ -3,7 +3,7 @@ import { callForText } from "@/api/client";
 import { every } from "@/api/queries";
 import { LogView } from "@/parts/LogView";
 import { Panel } from "@/parts/Panel";
-import { Loading, Trouble } from "@/parts/States";
+import { Unloaded } from "@/parts/States";
 import css from "./Task.module.css";
 
 export function Log({ id, isEnded }: { id: string; isEnded: boolean }) {
@@ -14,10 +14,8 @@ export function Log({ id, isEnded }: { id: string; isEnded: boolean }) {
   });
   return (
     <div className={css.after}>
-      {log.isPending ? (
-        <Loading rows={4} />
-      ) : log.isError ? (
-        <Trouble error={log.error} onRetry={() => void log.refetch()} />
+      {log.data === undefined ? (
+        <Unloaded of={log} rows={4} />
       ) : (
         <Panel flush label="Log">
           <LogView text={log.data} isGrowing={!isEnded} />

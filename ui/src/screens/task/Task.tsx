@@ -12,7 +12,7 @@ import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { JsonTree } from "@/parts/JsonTree";
 import { type Fact, Facts, Panel, ScreenHead } from "@/parts/Panel";
-import { Loading, sentence, Trouble } from "@/parts/States";
+import { sentence, Unloaded } from "@/parts/States";
 import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
@@ -45,8 +45,7 @@ export function Task() {
     refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(),
   });
   useRefreshOn("drumline.task.", [["task", id]]);
-  if (task.isPending) return <Loading />;
-  if (task.isError) return <Trouble error={task.error} onRetry={() => void task.refetch()} />;
+  if (task.data === undefined) return <Unloaded of={task} />;
   const found = task.data;
   return (
     <div className={css.screen}>

@@ -6,7 +6,7 @@ import type { TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Loading, Unloaded } from "@/parts/States";
 import { Status, statusWord } from "@/parts/Status";
 import { Tabs } from "@/parts/Tabs";
 import { Tags } from "@/parts/Tags";
@@ -110,10 +110,8 @@ export function Tasks() {
       )}
       {begun && <BulkStrip id={begun} onClose={() => setBegun(null)} />}
       <div className={css.list}>
-        {pages.isPending ? (
-          <Loading rows={12} />
-        ) : pages.isError && items.length === 0 ? (
-          <Trouble error={pages.error} onRetry={() => void pages.refetch()} />
+        {pages.data === undefined ? (
+          <Unloaded of={pages} rows={12} />
         ) : items.length === 0 ? (
           Object.keys(search).length > 0 ? (
             <Empty title="No task matches">

@@ -8,7 +8,7 @@ import { every } from "@/api/queries";
 import type { TypeBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, Trouble } from "@/parts/States";
+import { Empty, Unloaded } from "@/parts/States";
 import { RunSheet } from "./RunSheet";
 import css from "./Types.module.css";
 
@@ -24,10 +24,8 @@ export function Types() {
   return (
     <>
       <ScreenHead title="Task types" />
-      {types.isPending ? (
-        <Loading />
-      ) : types.isError ? (
-        <Trouble error={types.error} onRetry={() => void types.refetch()} />
+      {types.data === undefined ? (
+        <Unloaded of={types} />
       ) : types.data.items.length === 0 ? (
         <Empty title="No worker is running">
           <p>Workers publish what they can run when they start.</p>

@@ -8,7 +8,7 @@ import { every, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Panel, ScreenHead } from "@/parts/Panel";
-import { Empty, Loading, sentence, Trouble } from "@/parts/States";
+import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Tags } from "@/parts/Tags";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
@@ -22,8 +22,7 @@ export function Workers() {
     refetchInterval: every(5_000),
   });
   useRefreshOn("drumline.worker.", [["workers"]]);
-  if (workers.isPending) return <Loading />;
-  if (workers.isError) return <Trouble error={workers.error} onRetry={() => void workers.refetch()} />;
+  if (workers.data === undefined) return <Unloaded of={workers} />;
   const { items } = workers.data;
   const slots = items.reduce((sum, worker) => sum + worker.capacity, 0);
   const held = items.reduce((sum, worker) => sum + worker.held, 0);

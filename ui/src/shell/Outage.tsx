@@ -1,0 +1,48 @@
+import { CloudOff } from "lucide-react";
+import { isUnreachable } from "@/api/problem";
+import { readAgain, useLiveness, useStale } from "@/api/queries";
+import { problemText } from "@/parts/act";
+import { Button } from "@/parts/Button";
+import { Time } from "@/parts/Time";
+import { between } from "@/parts/time";
+import css from "./Outage.module.css";
+
+/** Says that what is shown is not what is: since when, how old it is by now, and why. */
+export function Outage() {
+  const state = useLiveness();
+  const stale = useStale();
+  if (state.kind === "gone") {
+    return (
+      <Strip at={state.since}>
+        Server not reachable since <At time={state.since} />, retrying. What you see is <Age from={state.since} /> old.
+      </Strip>
+    );
+  }
+  if (stale === null) return null;
+  return (
+    <Strip at={stale.since}>
+      {isUnreachable(stale.error) ? "" : "A part of this page could not be read again. "}
+      {problemText(stale.error)} What you see was read at <At time={stale.since} />, <Age from={stale.since} /> ago.
+      <Button onClick={readAgain}>Try again</Button>
+    </Strip>
+  );
+}
+
+function Strip({ at, children }: { at: number; children: React.ReactNode }) {
+  return (
+    <section className={css.outage} aria-label="Out of date" data-since={at}>
+      <CloudOff size={16} aria-hidden="true" />
+      <p>{children}</p>
+    </section>
+  );
+}
+
+function At({ time }: { time: number }) {
+  return <Time at={new Date(time).toISOString()} />;
+}
+
+/** How long ago something was, counting. */
+function Age({ from }: { from: number }) {
+  const at = new Date(from).toISOString();
+  return <Time at={at} as={() => between(at, null)} />;
+}
