@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { linesOf, linesWith } from "./lines";
+
+describe("the lines of a log", () => {
+  const text = Array.from({ length: 11_917 }, (_, place) => `\u001b[31mline\u001b[0m ${place + 1}`).join("\n");
+
+  it("are all there, however many", () => {
+    const lines = linesOf(`${text}\n`);
+    expect(lines.length).toBe(11_917);
+    expect(lines[0]).toEqual({ number: 1, text: "line 1" });
+    expect(lines.at(-1)).toEqual({ number: 11_917, text: "line 11917" });
+  });
+
+  it("are found from the first to the last, with their own numbers", () => {
+    expect(linesWith(linesOf(text), "LINE 17").map((line) => line.number)[0]).toBe(17);
+    expect(linesWith(linesOf(text), "line 11917")).toEqual([{ number: 11_917, text: "line 11917" }]);
+    expect(linesWith(linesOf(text), "nowhere")).toEqual([]);
+  });
+
+  it("are none of an empty log", () => {
+    expect(linesOf("")).toEqual([]);
+  });
+});
