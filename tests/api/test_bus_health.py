@@ -61,6 +61,21 @@ async def test_events_that_wait_too_long_degrade_the_whole_and_are_counted(
     assert passed_on["components"]["kafka"]["details"] == {"rows_behind": 0, "seconds_behind": 0.0}
 
 
+async def test_a_bus_that_is_away_is_down_at_once_though_nothing_waits(http: httpx.AsyncClient, engine: Engine) -> None:
+    await engine.store.take_cursor(CONSUMER, holder=1, seconds=30)
+    await engine.store.note_cursor(CONSUMER, holder=1, error="Kafka at k:9092 does not take events: refused")
+    away = (await http.get("/actuator/health")).json()
+    await engine.store.note_cursor(CONSUMER, holder=2, error=None)
+    still_away = (await http.get("/actuator/health")).json()
+    await engine.store.note_cursor(CONSUMER, holder=1, error=None)
+    back = (await http.get("/actuator/health")).json()
+
+    assert (away["status"], away["components"]["kafka"]["status"]) == ("DEGRADED", "DOWN")
+    assert "does not take events" in away["components"]["kafka"]["details"]["error"]
+    assert still_away["components"]["kafka"]["status"] == "DOWN", "only the holder of the cursor knows"
+    assert back["components"]["kafka"]["status"] == "UP"
+
+
 async def test_who_passes_events_on_is_listed_and_can_be_forgotten(http: httpx.AsyncClient, engine: Engine) -> None:
     await engine.store.take_cursor("old", holder=1, seconds=30)
     await submitted(http)

@@ -10,10 +10,12 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
-from drumline.core.outcome import ErrorInfo, Failed
+from drumline.core.metrics import Metrics
+from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.vitals import Vitals
 from drumline.engine.engine import Engine
 from drumline.observe.exposition import Exposition
+from drumline.scheduler.stats import Statistician
 from tests.api.conftest import KEY, Ada, submitted
 
 
@@ -85,6 +87,31 @@ async def test_a_figure_is_told_with_its_labels_and_narrowed_by_them(http: httpx
     assert whole["availableTags"][0]["tag"] == "reason"
     assert "retries_exhausted" in whole["availableTags"][0]["values"]
     assert (part["measurements"], part["availableTags"]) == ([{"statistic": "COUNT", "value": 1}], [])
+
+
+async def test_what_happened_is_told_alike_by_a_server_that_counts_nothing_itself(
+    http: httpx.AsyncClient, engine: Engine, ada: Ada
+) -> None:
+    for outcome in (Succeeded(), Failed(ErrorInfo("E", "no"), permanent=True)):
+        await submitted(http, queue="mail")
+        await ada.settle(await ada.claim(), outcome)
+    await submitted(http)
+    await Statistician(engine.store, metrics=Metrics()).pass_once()  # as a scheduler, in a process of its own
+
+    async def value(name: str, **tag: str) -> list[float]:
+        reply = await http.get(f"/actuator/metrics/{name}", params=tag)
+        assert reply.json()["name"] == name
+        return [each["value"] for each in reply.json()["measurements"]]
+
+    for name, count in {"submitted": 3, "completed": 1, "failed": 1, "retried": 0}.items():
+        assert await value(f"tasks.{name}") == await value(f"drumline_tasks_{name}_total") == [count]
+    assert await value("tasks.submitted", tag="queue:mail") == [2]
+    runs, seconds = await value("drumline_task_run_seconds")
+    assert (runs, seconds >= 0) == (2, True)
+    assert await value("drumline_sessions") == [1]
+    assert await value("drumline_queue_tasks", tag="state:queued") == [1]
+    names = (await http.get("/actuator/metrics")).json()["names"]
+    assert {"tasks.submitted", "tasks.completed", "tasks.failed"} <= set(names)
 
 
 async def test_a_figure_that_does_not_exist_is_not_found(http: httpx.AsyncClient) -> None:

@@ -144,3 +144,23 @@ async def test_what_was_counted_is_told_once_with_its_durations(store: Store, cl
     }  # fmt: skip
     assert +total_ms == {Measure.WAIT: 3_000 + 3_070, Measure.RUN: 140}
     assert again == Gathered(0)
+
+
+async def test_totals_go_on_growing_when_the_figures_of_a_time_are_dropped(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store)
+    for queue in ("mail", "mail", "reports"):
+        await submit(store, queue=queue)
+        task = await claim_one(store, ada)
+        clock.advance(2.5)
+        await settle(store, task.lease, Act.COMPLETE)
+        await counted(store, clock)
+    for step in STEPS:
+        await store.prune_stats(step=step, before=Instant(clock.now() + 1))
+
+    totals = await store.total_stats()
+
+    completed = {figure.queue: figure.count for figure in totals if figure.measure is Measure.COMPLETED}
+    ran = {figure.queue: figure.total_ms for figure in totals if figure.measure is Measure.RUN}
+    assert completed == {"mail": 2, "reports": 1}
+    assert ran == {"mail": 5000, "reports": 2500}
+    assert (await counted(store, clock))[Measure.COMPLETED] == 0, "the charts have forgotten"

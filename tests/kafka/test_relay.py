@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from msgspec import Raw
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls
@@ -266,3 +267,21 @@ async def test_a_guarded_broker_is_reached_with_tls_and_a_login(
     await relay.close()
 
     assert [message["subject"] for message in events_of(options, 1)] == [task]
+
+
+async def test_a_broker_that_is_away_is_noted_though_there_is_nothing_to_send(
+    store: Store, options: KafkaOptions, clock: ManualClock
+) -> None:
+    nowhere = Relay(store, KafkaBus(replace(options, brokers=("127.0.0.1:1",))), source="/tests", clock=clock)
+    await nowhere.pass_once()
+    (away,) = await store.cursors()
+    await nowhere.close()
+
+    relay = Relay(store, KafkaBus(options), source="/tests", clock=clock)
+    await relay.pass_once()
+    (back,) = await store.cursors()
+    await relay.close()
+
+    assert away.error is not None
+    assert "127.0.0.1:1 does not take events" in away.error
+    assert back.error is None

@@ -115,7 +115,7 @@ async def _redis(call: Call[None, NoQuery]) -> dict[str, Any] | None:
 
 
 async def _kafka(store: Store) -> dict[str, Any] | None:
-    """Return how far the relay has come; None if there never was one, or the store cannot tell."""
+    """Return how far the relay has come, and what it says of Kafka; None if there is none, or the store cannot tell."""
     try:
         view = next((view for view in await store.cursors() if view.consumer == CONSUMER), None)
     except Unavailable:
@@ -123,7 +123,8 @@ async def _kafka(store: Store) -> dict[str, Any] | None:
     if view is None:
         return None
     late = 0.0 if view.oldest_at is None else max(await store.now() - view.oldest_at, 0) / 1000
-    return {"rows_behind": view.behind, "seconds_behind": late, "is_degraded": late > LATE_SECONDS}
+    details = {"rows_behind": view.behind, "seconds_behind": late, "is_degraded": late > LATE_SECONDS}
+    return details if view.error is None else details | {"error": view.error, "is_down": True}
 
 
 async def _workers(store: Store) -> dict[str, Any] | None:

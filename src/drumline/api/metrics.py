@@ -1,15 +1,25 @@
 """What this server counts: for Prometheus, and figure by figure for people."""
 
 import platform
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from drumline.api.operation import TEXT, Call, NoQuery, Operation, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound, Unavailable
 from drumline.core.meters import Counter, Family, Gauge, Histogram, Labels
+
+ALIASES: Final = MappingProxyType(
+    {
+        f"tasks.{word}": f"drumline_tasks_{word}_total"
+        for word in ("submitted", "completed", "failed", "retried", "cancelled", "skipped")
+    }
+)
+"""Names that the first design gave to figures."""
 
 
 class NamesBody(Struct, frozen=True):
@@ -65,16 +75,26 @@ async def metrics(call: Call[None, NoQuery]) -> Reply:
 
 async def names(call: Call[None, NoQuery]) -> Reply:
     """Return the names of all figures."""
-    return Reply(encode(NamesBody(tuple(sorted(family.name for family in call.engine.metrics.families())))))
+    known = {family.name for family in call.engine.metrics.families()}
+    return Reply(encode(NamesBody(tuple(sorted(known | ALIASES.keys())))))
 
 
 async def metric(call: Call[None, MetricQuery]) -> Reply:
     """Return one figure, with its labels; `tag` narrows it."""
     name = call.params["name"]
-    family = next((family for family in call.engine.metrics.families() if family.name == name), None)
+    family = await _family(call, ALIASES.get(name, name))
     if family is None:
         raise NotFound(f"there is no figure {name}; /actuator/metrics lists them", field="name")
-    return Reply(encode(_described(family, _read_tags(call.query.tag, family))))
+    return Reply(encode(replace(_described(family, _read_tags(call.query.tag, family)), name=name)))
+
+
+async def _family(call: Call[None, MetricQuery], name: str) -> Family | None:
+    """Return a figure: of the whole installation if it is the same everywhere, else of this process."""
+    own = next((family for family in call.engine.metrics.families() if family.name == name), None)
+    if own is None or own not in call.engine.metrics.installation_families():
+        return own
+    shared = await call.engine.installation.read()
+    return next(family for family in shared.installation_families() if family.name == name)
 
 
 async def info(call: Call[None, NoQuery]) -> Reply:
@@ -158,7 +178,8 @@ OPERATIONS = (
     ),
     Operation(
         method="GET", path="/actuator/metrics/{name}", handler=metric, tag=Tag.HEALTH,
-        summary="One figure of this server, with its labels", query=MetricQuery, answer=MetricBody,
+        summary="One figure with its labels: of the whole installation, or of this server where it has its own",
+        query=MetricQuery, answer=MetricBody,
     ),
     Operation(
         method="GET", path="/actuator/info", handler=info, tag=Tag.HEALTH, summary="Tell what runs here",

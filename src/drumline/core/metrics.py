@@ -45,6 +45,14 @@ class Metrics:
             if isinstance(value, Family):
                 yield value
 
+    def installation_families(self) -> tuple[Family, ...]:
+        """Return the figures that are the same wherever they are asked for: of all tasks, queues and workers."""
+        stock = (
+            self.queue_tasks, self.queue_oldest, self.queue_paused, self.queue_slots, self.sessions,
+            self.session_slots, self.dead_letters, self.outbox_rows, self.outbox_age, self.stock_taken,
+        )  # fmt: skip
+        return (*self._by_measure.values(), self.task_wait, self.task_run, *stock)
+
     def count(self, figure: Figure) -> None:
         """Count what the log of changes told of a lane."""
         lane = self.task_labels.of(figure.queue, figure.name)

@@ -14,6 +14,8 @@ from drumline.core.clock import Instant
 MINUTE: Final = 60_000
 STEPS: Final = (MINUTE, 10 * MINUTE)
 """The widths of the buckets that are kept, in milliseconds."""
+TOTAL: Final = 0
+"""Stands for a width in which all time is one bucket, at 0: what happened since the beginning."""
 BOUNDS: Final = (
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
 )  # fmt: skip

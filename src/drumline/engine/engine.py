@@ -1,6 +1,7 @@
 """The engine: the services side by side. It does nothing itself."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from random import Random, SystemRandom
 
 from drumline.core.clock import Clock, SystemClock
@@ -24,6 +25,7 @@ from drumline.engine.feed import Feed
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowDesk
 from drumline.engine.hand_over import HandOver
+from drumline.engine.installation import InstallationFigures
 from drumline.engine.job_claims import JobClaims
 from drumline.engine.jobs import JobDesk
 from drumline.engine.limited_claims import LimitedClaims
@@ -143,6 +145,11 @@ class Engine:
         self.submissions.secrets = job_submissions.secrets = self.secrets
         self.schedules.secrets = self.dead_letters.secrets = self.secrets
         self.measure(Metrics(clock))
+
+    @cached_property
+    def installation(self) -> InstallationFigures:
+        """Figures that are the same at every server."""
+        return InstallationFigures(self.store, self.clock)
 
     @property
     def counts(self) -> Counts:

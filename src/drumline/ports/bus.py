@@ -47,6 +47,10 @@ class Bus(Protocol):
         """
         ...
 
+    async def check(self) -> None:
+        """Ask whether the bus answers, with nothing to send; raises `Unavailable` within some seconds."""
+        ...
+
     async def forget(self) -> None:
         """Send nothing more of what was handed over."""
         ...

@@ -51,6 +51,8 @@ class CursorView(Struct, frozen=True, kw_only=True):
     oldest_at: Instant | None
     """When the first of them was written; None if there is none."""
     moved_at: Instant
+    error: str | None = None
+    """Why it cannot pass events on at the moment, as far as it has noted that."""
 
 
 class Outbox(Protocol):
@@ -91,6 +93,10 @@ class Outbox(Protocol):
 
     async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
         """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
+        ...
+
+    async def note_cursor(self, consumer: str, *, holder: int, error: str | None) -> None:
+        """Note why a consumer cannot pass events on, or with None that it can; only its holder does so."""
         ...
 
     async def leave_cursor(self, consumer: str, *, holder: int) -> None:

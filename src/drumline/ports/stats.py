@@ -6,7 +6,7 @@ Only how many tasks wait is looked at now and then: see `sample_depth`.
 from typing import Protocol
 
 from drumline.core.clock import Instant
-from drumline.core.stats import Gathered, Level, Stat, Stretch
+from drumline.core.stats import Figure, Gathered, Level, Stat, Stretch
 
 
 class Stats(Protocol):
@@ -22,6 +22,10 @@ class Stats(Protocol):
 
     async def read_stats(self, stretch: Stretch) -> list[Stat]:
         """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
+        ...
+
+    async def total_stats(self) -> list[Figure]:
+        """Return what happened since the beginning, by queue and name, of all tenants together."""
         ...
 
     async def sample_depth(self, *, apart_ms: int) -> bool:

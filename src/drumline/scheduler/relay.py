@@ -8,6 +8,7 @@ waits for the other. A bus that is away has two pages at most in memory: the log
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from math import inf
 from secrets import randbits
 from typing import Final, NamedTuple
 
@@ -33,6 +34,9 @@ HOLD_SECONDS: Final = 8.0
 RENEW_SECONDS: Final = 2.5
 """How often the cursor is taken anew: an idle relay should not write something four times a second."""
 SENT_SECONDS: Final = 2.0
+CHECK_EVERY: Final = 5.0
+"""How often an idle relay asks whether the bus is there."""
+UNKNOWN: Final = object()
 STANDBY_EVERY: Final = 1.0
 BEHIND_EVERY: Final = 0.02
 LARGEST: Final = 1_000_000
@@ -83,6 +87,10 @@ class Relay:
         self._is_under_way = False
         """Whether the first of them was handed to the bus."""
         self._is_away = False
+        self._heard_at = -inf
+        """When the bus last said something, or did not when it was asked."""
+        self._noted: object = UNKNOWN
+        """What stands in the store about it."""
 
     def measure(self, metrics: Metrics) -> None:
         """Count in these figures; to be called before use."""
@@ -112,6 +120,7 @@ class Relay:
             return False
         page = await self._page_at(position)
         if page is None:
+            await self._check()
             return False
         if not page.is_full or len(self._pages) > 1:
             return await self._deliver(page)
@@ -140,7 +149,7 @@ class Relay:
             try:
                 await self._bus.send(page.messages)
             except Unavailable as error:
-                self._note_away(error.message)
+                await self._note_away(error.message)
                 return False
             self._is_under_way = True
         return await self._is_kept() and await self._move(page)
@@ -161,13 +170,24 @@ class Relay:
             is_kept = await self._bus.sent(seconds=SENT_SECONDS)
         except Unavailable as error:
             self._is_under_way = False
-            self._note_away(error.message)
+            await self._note_away(error.message)
             return False
         if is_kept:
-            self._note_back()
+            await self._note_back()
         else:
-            self._note_away(self._bus.reason or "it does not answer")
+            await self._note_away(self._bus.reason or "it does not answer")
         return is_kept
+
+    async def _check(self) -> None:
+        """Ask whether the bus is there, now and then while there is nothing to send."""
+        if self._clock.monotonic() - self._heard_at < CHECK_EVERY:
+            return
+        try:
+            await self._bus.check()
+        except Unavailable as error:
+            await self._note_away(error.message)
+        else:
+            await self._note_back()
 
     async def _take(self) -> int | None:
         """Return where the cursor stands; None, with nothing under way, if another relay has it."""
@@ -180,6 +200,8 @@ class Relay:
             self._pages.clear()
             self._is_under_way = False
             await self._bus.forget()
+        if position is None:
+            self._noted = UNKNOWN  # whoever has the cursor notes what it sees
         self._position, self._taken_at = position, now
         return position
 
@@ -228,15 +250,24 @@ class Relay:
             value = encode(_smaller(event))
         return Message(channel=channel, key=event.subject, type=event.type, value=value)
 
-    def _note_away(self, reason: str) -> None:
+    async def _note_away(self, reason: str) -> None:
         if not self._is_away:
             self._is_away = True
             log.warning("bus.away", reason=reason)
+        await self._note(reason)
 
-    def _note_back(self) -> None:
+    async def _note_back(self) -> None:
         if self._is_away:
             self._is_away = False
             log.info("bus.back")
+        await self._note(None)
+
+    async def _note(self, error: str | None) -> None:
+        """Tell the store whether the bus is there, when that has changed: API servers show it."""
+        self._heard_at = self._clock.monotonic()
+        if (error is None) != (self._noted is None) or self._noted is UNKNOWN:
+            await self._store.note_cursor(CONSUMER, holder=self._holder, error=error)
+            self._noted = error
 
 
 def _smaller(event: CloudEvent) -> CloudEvent:

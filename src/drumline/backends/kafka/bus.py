@@ -23,6 +23,7 @@ from drumline.ports.bus import Message
 T = TypeVar("T")
 
 ADMIN_SECONDS: Final = 4.0
+CHECK_SECONDS: Final = 3.0
 ROOM_SECONDS: Final = 4.0
 """How long it may take until there is room for more: a page of large dead letters is more than a producer holds."""
 HEADERS: Final[dict[str, str | bytes | None]] = {"content-type": "application/cloudevents+json; charset=UTF-8"}
@@ -52,6 +53,8 @@ class KafkaBus:
         self._options = options
         self._thread = ThreadPoolExecutor(1, "drumline-kafka")
         self._producer: Producer | None = None
+        self._admin: AdminClient | None = None
+        """What checks are asked through; kept, so that a check makes no connection."""
         self._has_topics = False
         self._is_closed = False
         self._refused: str | None = None
@@ -69,6 +72,10 @@ class KafkaBus:
     async def sent(self, *, seconds: float) -> bool:
         """Wait until everything that was handed over is kept by all in-sync brokers."""
         return await self._run(lambda: self._is_sent(seconds))
+
+    async def check(self) -> None:
+        """Ask the brokers for what they know of the topic of events."""
+        await self._run(self._check)
 
     async def forget(self) -> None:
         """Send nothing more of what was handed over."""
@@ -114,6 +121,16 @@ class KafkaBus:
             else:
                 return
 
+    def _check(self) -> None:
+        self._admin = self._admin or self._new_admin()
+        name = next(iter(self._options.topics.values())).name
+        try:
+            self._admin.list_topics(topic=name, timeout=CHECK_SECONDS)
+        except KafkaException as error:
+            self._admin.poll(0)
+            raise self._unavailable(_words(error)) from error
+        self._reason = ""
+
     def _is_sent(self, seconds: float) -> bool:
         if self._producer is None:
             return True
@@ -141,11 +158,14 @@ class KafkaBus:
             | {"message.max.bytes": self._options.largest, "error_cb": self._heard, "logger": _SILENT}
         )
 
+    def _new_admin(self) -> AdminClient:
+        return AdminClient(self._options.connection() | {"error_cb": self._heard, "logger": _SILENT})
+
     def _make_topics(self) -> None:
         """Make the topics that are missing, once; where that is not allowed, somebody else has to."""
         if self._has_topics:
             return
-        admin = AdminClient(self._options.connection() | {"error_cb": self._heard, "logger": _SILENT})
+        admin = self._new_admin()
         try:
             known = admin.list_topics(timeout=ADMIN_SECONDS).topics
         finally:

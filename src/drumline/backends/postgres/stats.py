@@ -10,7 +10,7 @@ from drumline.backends.postgres.connection import Record
 from drumline.backends.postgres.database import Transaction
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat, Stretch
+from drumline.core.stats import BOUNDS, STEPS, TOTAL, Figure, Gathered, Level, Measure, Stat, Stretch
 from drumline.stores.driver import Line
 
 CONSUMER: Final = "stats"
@@ -48,7 +48,7 @@ class Stats(Access):
                 wait_measure=int(Measure.WAIT),
                 run_measure=int(Measure.RUN),
                 bounds=[float(bound) for bound in BOUNDS],
-                steps=list(STEPS),
+                steps=[*STEPS, TOTAL],
             )
             await transaction.fetch("stats_until", consumer=CONSUMER, until=until, now=self._now())
             return Gathered(int(found), tuple(_figure(row) for row in rows))
@@ -64,6 +64,10 @@ class Stats(Access):
             Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
             for at, measure, duration, count in rows
         ]
+
+    async def total_stats(self) -> list[Figure]:
+        """Return what happened since the beginning, by queue and name, of all tenants together."""
+        return [_figure(row) for row in await self._database.fetch(Line.DESK, "total_stats", repeat=True)]
 
     async def sample_depth(self, *, apart_ms: int) -> bool:
         """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`."""

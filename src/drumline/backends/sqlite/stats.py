@@ -12,7 +12,7 @@ from drumline.backends.sqlite.statements import SQL
 from drumline.backends.sqlite.submitting import SUBMITTED
 from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, Figure, Gathered, Level, Measure, Stat, Stretch
+from drumline.core.stats import BOUNDS, STEPS, TOTAL, Figure, Gathered, Level, Measure, Stat, Stretch
 
 CONSUMER: Final = "stats"
 COUNTED: Final = {
@@ -56,7 +56,12 @@ class Stats(Access):
         moved = {"consumer": CONSUMER, "after": after, "until": until, "now": self._now()}
         if not connection.execute(SQL["stats_until"], moved).rowcount or not counts.often:
             return ()  # nothing was told, or somebody else has counted it
-        batch = batch_of([(*place, count) for place, count in counts.often.items()])
+        batch = batch_of(
+            [
+                (*place, count, counts.total_ms[place[2:]] if place[0] == TOTAL else 0)
+                for place, count in counts.often.items()
+            ]
+        )
         connection.execute(SQL["add_stats"], {"batch": batch})
         often: Counter[tuple[int, int, int]] = Counter()
         for (step, _, *place), count in counts.often.items():
@@ -82,6 +87,14 @@ class Stats(Access):
         return [
             Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
             for at, measure, duration, count in rows
+        ]
+
+    async def total_stats(self) -> list[Figure]:
+        """Return what happened since the beginning, by queue and name, of all tenants together."""
+        rows = await self._database.read(lambda connection: connection.execute(SQL["total_stats"]).fetchall())
+        return [
+            Figure(queue=queue, name=name, measure=Measure(measure), duration=duration, count=count, total_ms=total_ms)
+            for queue, name, measure, duration, count, total_ms in rows
         ]
 
     async def sample_depth(self, *, apart_ms: int) -> bool:
@@ -144,3 +157,4 @@ def _count_duration(counts: Counts, at: int, what: tuple[int, Measure], ms: int)
 def _count(counts: Counts, at: int, place: tuple[int, int, int]) -> None:
     for step in STEPS:
         counts.often[step, at - at % step, *place] += 1
+    counts.often[TOTAL, 0, *place] += 1

@@ -38,6 +38,12 @@ class Consumers(Part):
         )
         return bool(rows)
 
+    async def note_cursor(self, consumer: str, *, holder: int, error: str | None) -> None:
+        """Note why a consumer cannot pass events on, or with None that it can; only its holder does so."""
+        await self._database.fetch(
+            Line.EVENTS, "note_cursor", repeat=True, consumer=consumer, holder=holder, error=error
+        )
+
     async def leave_cursor(self, consumer: str, *, holder: int) -> None:
         """Let another holder have it at once."""
         await self._database.fetch(Line.EVENTS, "leave_cursor", repeat=True, consumer=consumer, holder=holder)
@@ -50,6 +56,13 @@ class Consumers(Part):
         """Return where every consumer stands."""
         rows = await self._database.fetch(Line.DESK, "cursors", repeat=True)
         return [
-            CursorView(consumer=consumer, position=position, moved_at=moved_at, behind=behind, oldest_at=oldest_at)
-            for consumer, position, moved_at, behind, oldest_at in rows
+            CursorView(
+                consumer=consumer,
+                position=position,
+                moved_at=moved_at,
+                behind=behind,
+                oldest_at=oldest_at,
+                error=error,
+            )
+            for consumer, position, moved_at, behind, oldest_at, error in rows
         ]

@@ -63,6 +63,11 @@ SET position = :new::int8, moved_at = coalesce(:now::int8, (extract(EPOCH FROM c
 WHERE c.consumer = :consumer::text AND c.holder = :holder::int8 AND c.position = :old::int8
 RETURNING c.position
 
+-- name: note_cursor
+-- note why a consumer cannot pass events on, or with NULL that it can; only by the holder of its cursor.
+UPDATE drumline.event_cursor AS c SET error = :error::text
+WHERE c.consumer = :consumer::text AND c.holder = :holder::int8
+
 -- name: leave_cursor
 -- leave a cursor: let another holder have it at once.
 UPDATE drumline.event_cursor AS c SET holder = 0, held_until = 0
@@ -91,7 +96,8 @@ SELECT
     coalesce(
         (SELECT o.at FROM drumline.outbox AS o WHERE o.position > c.position ORDER BY o.position LIMIT 1),
         unsequenced.at
-    ) AS oldest_at
+    ) AS oldest_at,
+    c.error
 FROM drumline.event_cursor AS c, drumline.event_log AS log, unsequenced
 ORDER BY c.consumer
 
@@ -102,6 +108,7 @@ SELECT
     c.position,
     c.moved_at,
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0) - c.position,
-    (SELECT at FROM outbox WHERE seq > c.position ORDER BY seq LIMIT 1)
+    (SELECT at FROM outbox WHERE seq > c.position ORDER BY seq LIMIT 1),
+    c.error
 FROM event_cursor AS c
 ORDER BY c.consumer

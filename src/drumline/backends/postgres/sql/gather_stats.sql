@@ -1,6 +1,6 @@
 -- gather stats: count what the rows behind a position say, by lane, in buckets of each width.
 --   :bounds   the upper bounds of the classes of durations
---   :steps    the widths of the buckets, each a multiple of the first
+--   :steps    the widths of the buckets, each a multiple of the first; 0 for one bucket of all time
 --   :acts     what is counted, as :measures in the same places; what leaves a task running (2) only asked for it
 -- Tasks are counted before anything is made of them: hundreds of thousands come to a few rows. Rows that say the lanes
 -- of their tasks, and how long those took if they ended, say all that is needed; of others the attempts say the rest.
@@ -102,13 +102,16 @@ figures AS MATERIALIZED (
 ),
 
 written AS (
-    INSERT INTO drumline.stat AS s (step, at, lane, measure, duration, count)
-    SELECT w.step, f.at - f.at % w.step, f.lane, f.measure, f.duration::int2, sum(f.count)
+    INSERT INTO drumline.stat AS s (step, at, lane, measure, duration, count, total_ms)
+    SELECT
+        w.step, coalesce(f.at - f.at % nullif(w.step, 0), 0), f.lane, f.measure, f.duration::int2, sum(f.count),
+        CASE WHEN w.step = 0 THEN coalesce(sum(f.ms), 0) ELSE 0 END
     FROM figures AS f
     CROSS JOIN unnest(:steps) AS w (step)
     GROUP BY 1, 2, 3, 4, 5
     ORDER BY 1, 2, 3, 4, 5
-    ON CONFLICT (step, at, lane, measure, duration) DO UPDATE SET count = s.count + excluded.count
+    ON CONFLICT (step, at, lane, measure, duration) DO UPDATE
+    SET count = s.count + excluded.count, total_ms = s.total_ms + excluded.total_ms
 )
 
 SELECT
