@@ -81,7 +81,7 @@ $(UI): ui/package-lock.json ui/index.html ui/vite.config.ts requirements/node.tx
 	@scripts/build-ui
 
 # Where its packages cannot be had, it is not made: the server says so at /docs/, and the tests of the site skip.
-$(SITE): mkdocs.yml requirements/docs.txt $(wildcard scripts/build-docs scripts/*docs*.py scripts/llms_pages.py *.md) $(shell find docs -type f)
+$(SITE): mkdocs.yml requirements/docs.txt src/drumline/_version.py $(wildcard scripts/build-docs scripts/*docs*.py scripts/llms_pages.py *.md) $(shell find docs -type f)
 	@scripts/build-docs
 
 $(BIN)/python:

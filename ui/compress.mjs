@@ -1,5 +1,6 @@
-// Writes the compressed twins of what the build made, so that the server never compresses anything itself.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+// Writes what the build made in its compressed forms only, so that the server never compresses anything itself and the
+// package carries nothing twice: a client that takes no compression is sent what the server unpacks.
+import { readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 const folder = new URL("../src/drumline/_ui/assets/", import.meta.url);
@@ -9,4 +10,5 @@ for (const name of readdirSync(folder)) {
   writeFileSync(new URL(`${name}.gz`, folder), gzipSync(body, { level: 9 }));
   const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
   writeFileSync(new URL(`${name}.br`, folder), brotliCompressSync(body, options));
+  unlinkSync(new URL(name, folder));
 }

@@ -81,7 +81,7 @@ def test_everything_is_tried_before_anything_is_pushed() -> None:
         return names.union(*(before(other) for other in names))
 
     assert before("push") == {"check", "test", "bare", "build", "try", "image", "scan"}
-    assert jobs["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert {name for name, job in jobs.items() if "write" in job["permissions"].values()} == {"push"}
 
 

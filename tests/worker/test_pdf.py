@@ -1,5 +1,6 @@
 """Documents: templates and data in, PDFs out, and nothing else read."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 
 from drumline.core.state import State
 from drumline.core.task import TaskView
-from drumline.worker.executors.catalogue import BuiltIn
+from drumline.lifecycle.banner import Ready, banner
+from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.executors.pdf import built_in
+from drumline.worker.settings import WorkerSettings
 from tests.worker.house import House, result_of
 
 PDF = BuiltIn(http=False, pdf=True)
@@ -132,3 +135,15 @@ async def test_nothing_is_left_behind(house: House, tmp_path: Path, monkeypatch:
     await run(house, {"template": "Hello"})
 
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240
+
+
+async def test_a_worker_without_typst_does_not_offer_it_and_the_server_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "typst", None)  # as where the extra is not installed
+
+    names = tuple(each.name for each in assemble(WorkerSettings(), built_in=BuiltIn()).types)
+    said = banner(Ready(url="http://here", key=None, key_file=tmp_path, store="SQLite", names=names))
+
+    assert names == ("http",)
+    assert "  Tasks  http\n         (generate-pdf needs: pip install 'drumline[pdf]')\n" in said

@@ -40,11 +40,8 @@ from drumline.cli.submitting import submit
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import DrumlineError
 
-EXTRAS = {
-    "worker": ("structlog", "httpx", "aiosmtplib", "typst"),
-    "server": ("starlette", "uvicorn", "httptools"),
-}
-"""The packages that only some commands need, by the extra that brings them."""
+DEPENDENCIES = {"aiosmtplib", "cryptography", "httptools", "httpx", "rich", "starlette", "structlog", "uvicorn", "yaml"}
+"""The packages that only some commands need; an installation without dependencies may lack them."""
 
 # Help by Rich would take longer to import than the help takes to read.
 app = typer.Typer(
@@ -121,10 +118,9 @@ def _run() -> ExitCode:
         say(f"Error: {message}")
         return exit_code_of(error)
     except ModuleNotFoundError as error:
-        extra = next((extra for extra, packages in EXTRAS.items() if error.name in packages), None)
-        if extra is None:
+        if error.name not in DEPENDENCIES:
             raise
-        say(f"Error: this needs the package {error.name}: pip install 'drumline[{extra}]'")
+        say(f"Error: this needs the package {error.name}: pip install drumline")
         return ExitCode.FAILED
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""

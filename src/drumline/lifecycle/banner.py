@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from drumline._version import __version__
+from drumline.worker.executors import pdf
 
 
 class Ready(Struct, frozen=True, kw_only=True):
@@ -32,7 +33,10 @@ def banner(ready: Ready) -> str:
         # A fragment stays in the browser: no server, proxy or log sees it.
         lines += [f"  Open   {ready.url}/#key={ready.key}", f"  Key    {ready.key}   (kept in {ready.key_file})"]
     lines.append(f"  Docs   {ready.url}/docs/")
-    lines += [f"  Store  {ready.store}", f"  Tasks  {', '.join(ready.names)}", ""]
+    lines += [f"  Store  {ready.store}", f"  Tasks  {', '.join(ready.names)}"]
+    if pdf.NAME not in ready.names:
+        lines.append(f"         ({pdf.NAME} needs: pip install 'drumline[pdf]')")
+    lines.append("")
     if "shell" in ready.names:
         lines += ["Try it:", f"  {_curl(ready.url, ready.key or '$DRUMLINE_API_KEY')}"]
         if ready.is_found:

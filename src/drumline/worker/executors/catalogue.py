@@ -16,7 +16,7 @@ from drumline.worker.executors.email import EmailExecutor
 from drumline.worker.executors.executor import Executor
 from drumline.worker.executors.function import AsyncFunction, ProcessFunction, ThreadFunction
 from drumline.worker.executors.http import HttpExecutor
-from drumline.worker.executors.pdf import PdfExecutor
+from drumline.worker.executors.pdf import PdfExecutor, is_installed
 from drumline.worker.executors.processes import Processes
 from drumline.worker.executors.registry import Executors
 from drumline.worker.executors.shell import ShellExecutor
@@ -54,6 +54,7 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     smtp: SmtpSettings | None = None
     """Without it, the worker does not offer `send-email`."""
     pdf: bool = True
+    """Only with the extra `pdf`; without it, the worker does not offer `generate-pdf`."""
 
 
 class Pools:
@@ -137,7 +138,7 @@ def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) ->
         kinds.append(http)
     if built_in.smtp is not None:
         kinds.append(EmailExecutor(built_in.smtp))
-    if built_in.pdf:
+    if built_in.pdf and is_installed():
         kinds.append(PdfExecutor(guardian))
     for kind in kinds:
         if executors.get(kind.type.name) is None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +35,11 @@ data with `json("data.json")`; it can read nothing else, and no network. The PDF
 TEMPLATES: Final = Path(__file__).with_name("templates")
 LONGEST_TEMPLATE: Final = 512 * 1024
 KEPT_ERROR: Final = 8 * 1024
+
+
+def is_installed() -> bool:
+    """Tell whether what sets documents is here: it comes with the extra `pdf`."""
+    return find_spec("typst") is not None
 
 
 class PdfPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
