@@ -10,6 +10,9 @@ from msgspec import Struct
 from drumline._version import __version__
 from drumline.worker.executors import pdf
 
+UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
+"""Where `uvx` keeps environments: the command is on the PATH of this process, and not on that of its user."""
+
 
 class Ready(Struct, frozen=True, kw_only=True):
     """What there is to tell."""
@@ -51,6 +54,8 @@ def banner(ready: Ready) -> str:
 
 def _program() -> str:
     """Return how this very program is called from here."""
+    if UVX_FOLDERS.intersection(Path(sys.prefix).parts):
+        return "uvx drumline"
     if shutil.which("drumline"):
         return "drumline"
     program = Path(sys.executable).with_name("drumline")
