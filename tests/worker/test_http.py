@@ -1,9 +1,12 @@
 """HTTP requests against a small server of our own."""
 
 import asyncio
+import gzip
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from time import process_time
 from typing import Any
 
 import pytest
@@ -305,3 +308,37 @@ async def test_a_circle_of_redirects_ends(house: House, server: Server) -> None:
 
     assert view.error is not None
     assert view.error.message == "payload.url: was sent on more than 20 times"
+
+
+BOMB = gzip.compress(gzip.compress(bytes(50_000_000)))
+HOSTILE = {
+    "/layers": b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip, gzip\r\ncontent-length: %d\r\n\r\n%b" % (len(BOMB), BOMB),
+    "/bomb": b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n" + gzip.compress(bytes(50_000_000)),
+    "/empty-blocks": b"HTTP/1.1 200 OK\r\ncontent-encoding: deflate\r\n\r\n" + b"\x00\x00\x00\xff\xff" * 400_000,
+    "/punycode": b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=punycode\r\n\r\n" + b"a-" * 40_000,
+}
+ANSWERS.update(HOSTILE)
+
+
+@pytest.mark.parametrize(
+    ("path", "state"),
+    [
+        ("/layers", State.FAILED),
+        ("/bomb", State.COMPLETED),
+        ("/empty-blocks", State.COMPLETED),
+        ("/punycode", State.COMPLETED),
+    ],
+)
+async def test_no_answer_fills_memory_or_holds_the_loop(house: House, server: Server, path: str, state: State) -> None:
+    began = process_time()
+    tracemalloc.start()
+
+    async with house.worker(HTTP):
+        view = await house.run("http", {"url": f"{server.url}{path}"})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert view.state is state
+    assert peak < 20_000_000
+    assert process_time() - began < 5
+    assert b"accept-encoding: gzip, deflate\r\n" in server.requests[0].lower()

@@ -18,8 +18,10 @@ from msgspec import Struct
 
 from drumline.core.clock import Clock
 from drumline.core.codec import decode
+from drumline.core.content_encoding import ACCEPTED
 from drumline.core.errors import Invalid, Unauthorized, Unavailable
 from drumline.core.provider import Claims, Provider, claim_of
+from drumline.outbound.bodies import read_body
 from drumline.outbound.id_token import Expected, UnknownKey, check_id_token, check_same_person
 from drumline.outbound.no_cookies import no_cookies
 
@@ -170,7 +172,7 @@ class Issuer:
     ) -> httpx.Response:
         """Return a good answer; raises `Unauthorized` for a refusal, `Unavailable` for everything else."""
         certificates = await asyncio.to_thread(_certificates)
-        sent = {"accept": "application/json", **(headers or {})}
+        sent = {"accept": "application/json", "accept-encoding": ACCEPTED, **(headers or {})}
         if body is not None:
             sent["content-type"] = "application/x-www-form-urlencoded"
         try:
@@ -179,13 +181,14 @@ class Issuer:
                 httpx.AsyncClient(verify=certificates, cookies=no_cookies(), timeout=SECONDS) as client,
                 client.stream(method, url, content=body, headers=sent) as reply,
             ):
-                content = b""
-                async for part in reply.aiter_bytes():
-                    content += part
-                    if len(content) > LARGEST:
-                        raise self._away("answers far too much")
+                said = await read_body(reply, most=LARGEST, most_raw=LARGEST)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
             raise self._away(f"cannot be reached: {str(error) or type(error).__name__}") from error
+        except Invalid as error:
+            raise self._away(f"answers what is not understood: {error}") from error
+        if said.is_cut:
+            raise self._away("answers far too much")
+        content = said.data
         if reply.status_code in {400, 401, 403}:
             log.warning("issuer.refused", provider=self.provider.name, status=reply.status_code, said=content[:500])
             raise Unauthorized(f"{self.provider.title} refused: {_reason(content)}")

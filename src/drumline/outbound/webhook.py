@@ -163,6 +163,7 @@ def _retry_after(header: str | None) -> float | None:
     if header is None:
         return None
     try:
+        header = header[:100]
         seconds = float(header) if header.strip().isdigit() else _seconds_until(header)
     except (TypeError, ValueError):
         return None

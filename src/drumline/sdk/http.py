@@ -15,6 +15,7 @@ from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Overloaded, Unavailable
 from drumline.core.ids import JobId, TaskId
 from drumline.core.task import TaskRequest
+from drumline.sdk.http_body import read_body
 from drumline.sdk.problems import Problem, error_of
 from drumline.sdk.propagation import trace_headers
 from drumline.sdk.threads import DaemonThreads
@@ -227,15 +228,21 @@ class HttpTransport:
         timeout = self._urllib3.Timeout(connect=CONNECT_SECONDS, read=request.seconds)
         try:
             reply: urllib3.BaseHTTPResponse = self._pool.request(
-                request.method, self._url + request.path, body=request.body, headers=headers, timeout=timeout
+                request.method,
+                self._url + request.path,
+                body=request.body,
+                headers=headers,
+                timeout=timeout,
+                preload_content=False,
             )
+            body = read_body(reply, seconds=2 * request.seconds)
         except (errors.NewConnectionError, errors.ConnectTimeoutError) as error:
             raise _Unsent(f"there is no Drumline server at {self._url}: {error}") from error
         except errors.HTTPError as error:
             raise Unavailable(f"the connection to {self._url} broke: {error}") from error
         if reply.status >= 400:
-            raise error_of(reply.status, reply.data)
-        return reply.data
+            raise error_of(reply.status, body)
+        return body
 
 
 def _path(task: TaskId) -> str:

@@ -1,5 +1,6 @@
 """The gateway over HTTP: every call may be repeated, so a lost answer costs a round trip and nothing else."""
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ from drumline.core.progress import ProgressNote
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.task import ClaimedTask
+from drumline.outbound.bodies import read_body
 from drumline.outbound.no_cookies import no_cookies
 from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
 from drumline.ports.store import Artifact, LogChunk
@@ -41,6 +43,8 @@ from drumline.sdk.problems import error_of
 T = TypeVar("T")
 
 CONNECT_SECONDS: Final = 5.0
+LARGEST_ANSWER: Final = 128 * 1024 * 1024
+"""Bytes of an answer that are read at most."""
 ANSWER_SECONDS: Final = 25.0
 MOST_CLAIMED: Final = 1000
 LONGEST_WAIT: Final = 30.0
@@ -230,9 +234,17 @@ class RemoteGateway:
     ) -> bytes:
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
         try:
-            reply = await self._client.request(method, path, content=body, headers=headers, timeout=timeout)
-        except httpx.TransportError as error:
+            async with (
+                asyncio.timeout(2 * seconds + CONNECT_SECONDS),  # an answer that comes byte by byte ends too
+                self._client.stream(method, path, content=body, headers=headers, timeout=timeout) as reply,
+            ):
+                said = await read_body(reply, most=LARGEST_ANSWER, most_raw=LARGEST_ANSWER)
+        except (httpx.TransportError, TimeoutError) as error:
             raise Unavailable(f"{self._client.base_url} does not answer: {type(error).__name__}: {error}") from error
+        except Invalid as error:
+            raise Unavailable(f"{self._client.base_url} answered what cannot be read: {error}") from error
+        if said.is_cut:
+            raise Unavailable(f"{self._client.base_url} answered more than {LARGEST_ANSWER:,} bytes")
         if reply.is_success:
-            return reply.content
-        raise error_of(reply.status_code, reply.content)
+            return said.data
+        raise error_of(reply.status_code, said.data)

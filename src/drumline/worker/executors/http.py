@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 import msgspec
 from msgspec import Raw, Struct
 
+from drumline.core.content_encoding import ACCEPTED, text_of
 from drumline.core.errors import Invalid
 from drumline.core.http_headers import check_header, signs_in_connection
 from drumline.core.session import TaskType
+from drumline.outbound.bodies import Body, read_body
 from drumline.outbound.guard import Guard, Refused
 from drumline.outbound.late_client import LateClient
 from drumline.worker.executors.executor import Call, published
@@ -26,9 +28,12 @@ DOC: Final = """Make an HTTP request.
 2xx is success, or the statuses in `expect`. 408, 425, 429, 5xx and network errors are retried, after `Retry-After`
 where the server says so; other 4xx and redirects are permanent failures. No cookies are kept from one request to the
 next; `Content-Length`, `Host` and other headers of the message itself or its connection cannot be set.
-The result has the status, a few headers and the first 64 KB of the body.
+The result has the status, a few headers and the first 64 KB of the body, of which one layer of gzip or deflate is
+undone. Text is read as UTF-8, ISO 8859-1 or ASCII.
 """
 KEPT_BODY: Final = 64 * 1024
+MOST_RAW: Final = 1024 * 1024
+"""Bytes that are read of a body at most, however little they decompress to."""
 KEPT_IN_ERROR: Final = 500
 LONGEST_TIMEOUT: Final = 3600.0
 LONGEST_RETRY_AFTER: Final = 86_400.0
@@ -78,7 +83,7 @@ class HttpExecutor:
             async with asyncio.timeout(payload.timeout):
                 response = await _sent(client, request, payload)
                 try:
-                    body, is_cut = await _read(response)
+                    body = await _body_of(response)
                 finally:
                     await response.aclose()
         except Invalid as error:
@@ -91,7 +96,7 @@ class HttpExecutor:
             raise refusal(Invalid(str(error), field="payload.url")) from error
         except httpx.HTTPError as error:
             raise failure(type(error).__name__, f"{payload.url}: {error}") from error
-        return _result(payload, response, body, is_cut=is_cut)
+        return _result(payload, response, body)
 
     async def __aenter__(self) -> Self:
         return self
@@ -133,6 +138,8 @@ def _request(payload: HttpPayload, client: "httpx.AsyncClient") -> "httpx.Reques
     if bytes(payload.json):
         content = bytes(payload.json)
         headers.setdefault("content-type", "application/json")
+    if not any(name.lower() == "accept-encoding" for name in headers):
+        headers["accept-encoding"] = ACCEPTED
     if signs_in_connection(headers):
         headers["connection"] = "close"
     try:
@@ -178,18 +185,16 @@ def _origin(url: "httpx.URL") -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _read(response: "httpx.Response") -> tuple[bytes, bool]:
-    """Return the start of the body, and whether there was more: nobody can fill the worker's memory."""
-    body = bytearray()
-    async for part in response.aiter_bytes(KEPT_BODY):
-        body += part
-        if len(body) > KEPT_BODY:
-            return bytes(body[:KEPT_BODY]), True
-    return bytes(body), False
+async def _body_of(response: "httpx.Response") -> Body:
+    """Return the start of the body, and whether there was more: no server can fill the worker's memory."""
+    try:
+        return await read_body(response, most=KEPT_BODY, most_raw=MOST_RAW)
+    except Invalid as error:
+        raise failure("UnreadableAnswer", f"{response.request.url}: {error}", permanent=True) from error
 
 
-def _result(payload: HttpPayload, response: "httpx.Response", body: bytes, *, is_cut: bool) -> dict[str, Any]:
-    text = body.decode(response.charset_encoding or "utf-8", "replace")
+def _result(payload: HttpPayload, response: "httpx.Response", body: Body) -> dict[str, Any]:
+    text = text_of(body.data, response.headers.get("content-type", ""))
     status = response.status_code
     if not (status in payload.expect if payload.expect else response.is_success):
         raise _judged(status, response, text)
@@ -197,7 +202,7 @@ def _result(payload: HttpPayload, response: "httpx.Response", body: bytes, *, is
         "status": status,
         "headers": {name: value for name, value in response.headers.items() if name in KEPT_HEADERS},
         "body": _as_json(response, text),
-        "is_cut": is_cut,
+        "is_cut": body.is_cut,
     }
 
 
@@ -214,7 +219,8 @@ def _judged(status: int, response: "httpx.Response", text: str) -> Failure:
     """Return the failure that an unexpected status means."""
     message = f"{response.request.method} {response.request.url} answered {status}: {text[:KEPT_IN_ERROR]}"
     if response.is_redirect:
-        message = f"{response.request.url} redirects to {response.headers.get('location', '')}; set follow_redirects"
+        location = response.headers.get("location", "")[:KEPT_IN_ERROR]
+        message = f"{response.request.url} redirects to {location}; set follow_redirects"
     permanent = status < 500 and status not in RETRYABLE
     retry_after = None if permanent else _retry_after(response.headers.get("retry-after"))
     return failure(f"HTTP {status}", message, permanent=permanent, retry_after=retry_after)
@@ -225,9 +231,9 @@ def _retry_after(value: str | None) -> float | None:
     if value is None:
         return None
     if value.strip().isascii() and value.strip().isdigit():
-        return min(float(value), LONGEST_RETRY_AFTER)
+        return min(float(value[:100]), LONGEST_RETRY_AFTER)
     try:
-        moment = parsedate_to_datetime(value)
+        moment = parsedate_to_datetime(value[:100])
     except ValueError:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

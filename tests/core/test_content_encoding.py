@@ -1,0 +1,85 @@
+"""Bodies of other servers are decompressed one layer deep and up to a limit, and read in three charsets."""
+
+import gzip
+import tracemalloc
+import zlib
+
+import pytest
+
+from drumline.core.content_encoding import BodyDecoder, text_of
+from drumline.core.errors import Invalid
+from tests.harness.cost import within
+
+TEXT = b"hello " * 1000
+
+
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        (None, TEXT),
+        ("identity", TEXT),
+        ("gzip", gzip.compress(TEXT)),
+        ("X-GZIP ", gzip.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", raw_deflate(TEXT)),
+    ],
+)
+def test_one_layer_is_undone_piece_by_piece(encoding: str | None, data: bytes) -> None:
+    decoder = BodyDecoder(encoding, most=10_000)
+
+    for start in range(0, len(data), 7):
+        decoder.feed(data[start : start + 7])
+
+    assert (decoder.body, decoder.is_cut) == (TEXT, False)
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "gzip,deflate", "br", "zstd", "x" * 100_000])
+def test_several_layers_and_others_are_refused(encoding: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        BodyDecoder(encoding, most=1000)
+
+    assert len(str(refused.value)) < 300
+
+
+def test_a_small_body_that_becomes_a_large_one_is_cut() -> None:
+    bomb = gzip.compress(bytes(200_000_000), compresslevel=9)
+    decoder = BodyDecoder("gzip", most=64_000)
+    tracemalloc.start()
+
+    within(1, lambda: decoder.feed(bomb))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (len(decoder.body), decoder.is_cut) == (64_000, True)
+    assert peak < 2_000_000
+
+
+def test_what_is_not_compressed_as_it_says_is_refused() -> None:
+    with pytest.raises(Invalid, match="cannot be decompressed"):
+        BodyDecoder("gzip", most=1000).feed(b"plain text")
+
+
+@pytest.mark.parametrize(
+    ("type_", "text"),
+    [
+        ("text/plain; charset=UTF-8", "é"),
+        ('text/plain; charset="utf-8"; x=y', "é"),
+        ("text/plain", "é"),
+        ("text/plain; charset=iso-8859-1", "Ã©"),
+        ("text/plain; charset=us-ascii", "\ufffd\ufffd"),
+        ("text/plain; charset=utf-16", "é"),
+        ("text/plain; charset=idna", "é"),
+    ],
+)
+def test_three_charsets_are_read_and_all_others_are_utf_8(type_: str, text: str) -> None:
+    assert text_of("é".encode(), type_) == text
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "unicode_escape", "hex", "zlib", "rot13"])
+def test_no_charset_takes_long(charset: str) -> None:
+    within(0.5, lambda: text_of(b"a-" * 32_000, f"text/plain; charset={charset}"))
