@@ -163,3 +163,17 @@ def test_notifications_are_short_enough_for_postgresql(count: int) -> None:
         assert origin == "origin"
         heard.update(part)
     assert heard == counts
+
+
+async def test_a_signal_reaches_other_processes(postgres_url: str) -> None:
+    here, there = NotifyQueue(postgres_url), NotifyQueue(postgres_url)
+    listener = Listener(there)
+    await listening(postgres_url, 1)
+
+    await here.signal("!stop")
+
+    await until(lambda: listener.heard["!stop"] == 1)
+    assert there.carries_signals
+    await listener.stop()
+    await here.close()
+    await there.close()

@@ -103,3 +103,19 @@ def test_a_wake_up_reads_as_it_was_written() -> None:
 
     assert parse(message_of("me", counts)) == ("me", dict(counts))
     assert message_of("me", Counter()) == ""
+
+
+async def test_a_signal_reaches_other_processes(queue: RedisQueue, other: RedisQueue, client: Redis) -> None:
+    ear = Ear(other)
+
+    async def is_listening() -> bool:
+        return await listeners(client) == 1
+
+    await eventually(is_listening)
+
+    await queue.signal("!stop")
+
+    await ear.ring()
+    assert ear.heard == [("!stop", 1)]
+    assert other.carries_signals
+    await ear.stop()

@@ -14,7 +14,7 @@ from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
-from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, TaskRequest, TaskView
 from drumline.engine.engine import Engine
@@ -68,6 +68,10 @@ class Line:
     async def beat(self, beat: Beat) -> BeatReply:
         self._check()
         return await self._gateway.beat(beat)
+
+    async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
+        self._check()
+        return await self._gateway.stops(session, held, wait=wait)
 
     async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:
         self._check()

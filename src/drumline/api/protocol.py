@@ -30,6 +30,8 @@ from drumline.api.wire import (
     SettleBody,
     SettledBody,
     SettleRequest,
+    StopsBody,
+    StopsRequest,
     SucceededReport,
     WorkerConfigBody,
     claimed_body,
@@ -161,6 +163,16 @@ async def settle(call: Call[SettleRequest, NoQuery]) -> Reply:
     return Reply(encode(SettleBody([_settled_body(answer) for answer in answers])))
 
 
+async def stops(call: Call[StopsRequest, NoQuery]) -> Reply:
+    """Return which attempts should stop now, waiting until there may be some. Changes nothing."""
+    session = _session(call)
+    await own_spec(call, session)
+    held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
+    waiting = call.engine.stops.wait(held, seconds=call.wait(call.body.wait))
+    found = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
+    return Reply(encode(StopsBody() if found is None else StopsBody(found.lost, found.cancelled)))
+
+
 async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
     """Keep pieces of logs of what the caller's own sessions run; others are passed over."""
     session, bodies = _session(call), call.body.chunks
@@ -282,6 +294,11 @@ OPERATIONS = (
         method="POST", path=_SESSIONS + "/{session}/beat", handler=beat, tag=Tag.PROTOCOL,
         summary="Give a sign of life",
         largest=lambda _limits: LARGEST_SESSION, body=BeatRequest, body_required=False, answer=BeatBody,
+    ),
+    Operation(
+        method="POST", path=_SESSIONS + "/{session}/stops", handler=stops, tag=Tag.PROTOCOL,
+        summary="Hear which attempts should stop, waiting for the first", body=StopsRequest, body_required=False,
+        answer=StopsBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,

@@ -60,6 +60,7 @@ class OpenBody(Struct, frozen=True):
 
     With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds. With
     `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so do not know the word.
+    With `tells_stops` the server can be asked which attempts should stop.
     """
 
     session: WorkerIdText
@@ -67,6 +68,7 @@ class OpenBody(Struct, frozen=True):
     ttl: float
     wants_held: bool = False
     wants_nonce: bool = True
+    tells_stops: bool = True
 
 
 class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,6 +130,23 @@ class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Every lease that the worker believes it holds: from the claim's answer until its settlement is answered."""
 
     held: list[LeaseBody] = []
+
+
+class StopsRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The leases of attempts that run, and how many seconds to wait until one of them should stop."""
+
+    held: list[LeaseBody] = []
+    wait: float = 0.0
+
+
+class StopsBody(Struct, frozen=True):
+    """The attempts that should stop now.
+
+    The leases of `lost` are not current any more, the tasks of `cancelled` were cancelled. With neither, ask again.
+    """
+
+    lost: tuple[TaskIdText, ...] = ()
+    cancelled: tuple[TaskIdText, ...] = ()
 
 
 class ChangeSessionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

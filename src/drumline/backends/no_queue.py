@@ -21,6 +21,14 @@ class NoQueue:
     async def tell(self, hints: Sequence[Hint]) -> None:
         """Tell nobody."""
 
+    @property
+    def carries_signals(self) -> bool:
+        """Carry none."""
+        return False
+
+    async def signal(self, word: str) -> None:
+        """Reach nobody."""
+
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Let the store choose."""
 

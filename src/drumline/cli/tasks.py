@@ -231,7 +231,7 @@ def _print_done(tasks: list[dict[str, Any]], *, as_json: bool) -> None:
     for task in tasks:
         typer.echo(f"{task['id']}  {task['status']}")
     if any(task["status"] == "PROCESSING" and task["cancel_requested"] for task in tasks):
-        say("A worker is told within a few seconds; --force ends a running task now.")
+        say("Its worker is told to stop it; --force ends a running task now.")
 
 
 def _count(ids: list[str]) -> str:

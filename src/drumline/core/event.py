@@ -171,7 +171,7 @@ def type_of(act: Act | None, state: State) -> str:
     if act is None:
         return TASK_SUBMITTED
     if act is Act.CANCEL and state is State.RUNNING:
-        return TASK_CANCEL_REQUESTED  # its worker is told at the next beat
+        return TASK_CANCEL_REQUESTED  # its worker is told by a signal or its next beat
     return _TYPE_OF[act]
 
 

@@ -124,6 +124,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/worker/sessions/{session}/claim": _WORK,
         "POST /api/v1/worker/sessions/{session}/settle": _WORK,
         "POST /api/v1/worker/sessions/{session}/beat": _WORK,
+        "POST /api/v1/worker/sessions/{session}/stops": _WORK,
         "POST /api/v1/worker/sessions/{session}/log": _WORK,
         "POST /api/v1/worker/sessions/{session}/progress": _WORK,
         "POST /api/v1/worker/sessions/{session}/secrets": _WORK,

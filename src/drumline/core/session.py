@@ -68,6 +68,17 @@ class BeatReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     should_drain: bool = False
 
 
+class Stops(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The attempts that should stop now: whose leases are not current any more, and whose tasks were cancelled."""
+
+    lost: tuple[TaskId, ...] = ()
+    cancelled: tuple[TaskId, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether there are any."""
+        return bool(self.lost or self.cancelled)
+
+
 class SessionView(Struct, frozen=True, kw_only=True):
     """A worker as it stands, for people."""
 

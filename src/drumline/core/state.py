@@ -67,7 +67,7 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
         (State.RUNNING, Act.RELEASE): State.QUEUED,
         (State.RUNNING, Act.REAP): State.QUEUED,
         (State.RUNNING, Act.STOP): State.CANCELLED,
-        (State.RUNNING, Act.CANCEL): State.RUNNING,  # the worker is told at its next beat
+        (State.RUNNING, Act.CANCEL): State.RUNNING,  # the worker is told by a signal or its next beat
         (State.RUNNING, Act.FORCE_CANCEL): State.CANCELLED,
         (State.FAILED, Act.RETRY): State.QUEUED,
         (State.CANCELLED, Act.RETRY): State.QUEUED,

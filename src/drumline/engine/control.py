@@ -9,9 +9,10 @@ from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.ids import TaskId
 from drumline.core.names import check_queue
 from drumline.core.priority import parse_priority
-from drumline.core.state import TERMINAL
+from drumline.core.state import TERMINAL, State
 from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
+from drumline.engine.stops import StopSignals
 from drumline.engine.waiting import Waiters
 from drumline.ports.store import Change, Changed, Controlling
 
@@ -19,15 +20,21 @@ from drumline.ports.store import Change, Changed, Controlling
 class Control:
     """Operators' acts. Each raises `NotFound` or `Conflict` when it cannot be done."""
 
-    def __init__(self, store: Controlling, offers: Offers, waiters: Waiters, endings: Endings) -> None:
+    def __init__(
+        self, store: Controlling, offers: Offers, waiters: Waiters, endings: Endings, stops: StopSignals
+    ) -> None:
         self._store = store
         self._offers = offers
         self._waiters = waiters
         self._endings = endings
+        self._stops = stops
 
     async def cancel(self, task: TaskId, *, tenant: str | None = None, force: bool = False) -> Changed:
         """Cancel a waiting task at once; ask a running one to stop, or end it now with `force`."""
-        return self._done(await self._store.cancel([task], tenant=tenant, force=force))
+        changed = self._done(await self._store.cancel([task], tenant=tenant, force=force))
+        if force:
+            self._stops.announce()
+        return changed
 
     async def reschedule(
         self,
@@ -68,6 +75,8 @@ class Control:
         """Offer what acts have queued, and tell those who wait for what they have ended."""
         self._offers.move([changed.hint for changed in changes if changed.hint is not None])
         self._endings.ended([changed.task for changed in changes if changed.state in TERMINAL])
+        if any(changed.state is State.RUNNING for changed in changes):
+            self._stops.announce()
 
     def _done(self, answers: Sequence[Changed | DrumlineError]) -> Changed:
         (answer,) = answers

@@ -9,6 +9,7 @@ from drumline.core.errors import Unavailable
 from drumline.core.job import ENDED
 from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
+from drumline.engine.stops import StopSignals
 from drumline.ports.hint import Effects
 from drumline.ports.jobs import Jobs
 
@@ -21,10 +22,13 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class EffectDesk:
     """Follows effects. Nothing here may fail those who acted: what is lost here is found by the duties."""
 
-    def __init__(self, store: Jobs, offers: Offers, endings: Endings, *, note: Callable[[Effects], None]) -> None:
+    def __init__(
+        self, store: Jobs, offers: Offers, endings: Endings, stops: StopSignals, *, note: Callable[[Effects], None]
+    ) -> None:
         self._store = store
         self._offers = offers
         self._endings = endings
+        self.stops = stops
         self._note = note
         self._rippling: asyncio.Task[None] | None = None
         self._has_more = False

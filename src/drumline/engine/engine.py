@@ -41,6 +41,7 @@ from drumline.engine.sessions import SessionDesk
 from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
 from drumline.engine.stats import Figures
+from drumline.engine.stops import StopSignals
 from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
 from drumline.engine.subscriptions import SubscriptionDesk
@@ -73,7 +74,7 @@ class Engine:
         clock = clock or SystemClock()
         # Ids need not be secret, only distinct: a fast generator with a seed from the system is right.
         random = Random(SystemRandom().getrandbits(256))  # noqa: S311
-        self.store, self.queue = store, queue
+        self.store, self.queue, self.stops = store, queue, StopSignals(store, queue)
         self.clock, self.limits = clock, limits
         self.access = Access(store, clock)
         self.secrets = SecretDesk(store)
@@ -81,7 +82,7 @@ class Engine:
         self.flow = FlowDesk(store, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
         self._noting = Noting(store, clock)
-        self.effects = EffectDesk(store, self._offers, self._endings, note=self._noting.note_effects)
+        self.effects = EffectDesk(store, self._offers, self._endings, self.stops, note=self._noting.note_effects)
         self._noting.led_to = self.effects.follow
         ids = IdSource(clock.now, random)
         in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
@@ -113,7 +114,7 @@ class Engine:
             parallel=parallel,
         )
         self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
-        self.control = Control(self._noting, self._offers, self._waiters, self._endings)
+        self.control = Control(self._noting, self._offers, self._waiters, self._endings, self.stops)
         self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits, quotas=self.access.quotas)
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=ids.next, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
@@ -205,7 +206,7 @@ class Engine:
 
     async def listen(self) -> None:
         """Take wake-ups from other processes, until cancelled."""
-        await self.queue.listen(self._waiters.wake, self._waiters.hand, self.claims.lease)
+        await self.queue.listen(self.stops.hearing(self._waiters.wake), self._waiters.hand, self.claims.lease)
 
     async def close(self) -> None:
         """Finish what is under way; the store and the queue are closed too."""
@@ -214,6 +215,7 @@ class Engine:
         await self._hand_over.drained()
         await self.claims.drained()
         await self.effects.drained()
+        await self.stops.drained()
         await self._offers.drained()
         await self.flow.drained()
         await self._noting.letters.drained()

@@ -8,7 +8,7 @@ from drumline.core.errors import Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
-from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
@@ -53,6 +53,10 @@ class LocalGateway:
         """Say what is held, and learn what was lost or should stop."""
         self._engine.board.keep([lease.task for lease in beat.held])
         return await self._engine.sessions.beat(beat)
+
+    async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:  # noqa: ARG002 - by lease
+        """Return which attempts should stop now, waiting until there may be some."""
+        return await self._engine.stops.wait(held, seconds=wait)
 
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
         """Report ends of attempts."""

@@ -103,7 +103,9 @@ class JobDesk:
         self, job: JobId, *, force: bool = False, reason: str | None = None, tenant: str | None = None
     ) -> ChangedJob:
         """Cancel a job's waiting tasks at once and ask the running ones to stop, or end them now with `force`."""
-        return self._done(await self._store.cancel_jobs([job], tenant=tenant, force=force, reason=reason))
+        changed = self._done(await self._store.cancel_jobs([job], tenant=tenant, force=force, reason=reason))
+        self._effects.stops.announce()  # some of its tasks may run
+        return changed
 
     async def resume(self, job: JobId, *, tenant: str | None = None) -> ChangedJob:
         """Run a job's failed, cancelled and skipped tasks again, and only those."""

@@ -57,6 +57,8 @@ class Standing(Struct, frozen=True):
     failures: int
     """How many attempts had failed before this one."""
     options: TaskOptions
+    cancel_requested: bool = False
+    """Whether somebody has asked the attempt to stop."""
 
 
 class Settlement(Struct, frozen=True, kw_only=True, gc=False):

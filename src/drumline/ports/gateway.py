@@ -11,7 +11,7 @@ from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Outcome, Succeeded
 from drumline.core.progress import ProgressNote
-from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact, LogChunk
@@ -64,6 +64,14 @@ class Gateway(Protocol):
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""
+        ...
+
+    async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
+        """Return which attempts should stop now, waiting up to `wait` seconds until there may be some.
+
+        A hint only: it changes nothing and is not a sign of life, and beats tell the same a little later. It may return
+        nothing before the time is over, when something was cancelled: ask again with what is held then.
+        """
         ...
 
     async def settle(self, reports: Sequence[Report]) -> Sequence[Acknowledged]:

@@ -51,6 +51,11 @@ class Popped(Struct, frozen=True):
 class Queue(Protocol):
     """Where hints are kept."""
 
+    @property
+    def carries_signals(self) -> bool:
+        """Whether processes that listen hear the signals of others."""
+        ...
+
     async def prepare(self) -> None:
         """Have ready what the first push needs, such as a connection. A queue that is away is passed over."""
         ...
@@ -64,6 +69,10 @@ class Queue(Protocol):
 
     async def tell(self, hints: Sequence[Hint]) -> None:
         """Wake those who wait for these tasks, in other processes, without keeping the hints."""
+        ...
+
+    async def signal(self, word: str) -> None:
+        """Call `woken` in every other process that listens, with a word that is no queue's name."""
         ...
 
     async def pop(self, request: ClaimRequest) -> Popped | None:

@@ -89,6 +89,11 @@ class Attempt(Call, eq=False, kw_only=True):
         self.stopping = reason
         self.press()
 
+    @property
+    def is_stoppable(self) -> bool:
+        """Whether it is executed, and has not been told to stop."""
+        return self._is_executing and self.stopping is None
+
     def press(self) -> None:
         """Interrupt what is executed, again if need be: the second time executors kill instead of asking."""
         if self._is_executing and self._running is not None:

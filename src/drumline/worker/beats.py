@@ -8,6 +8,7 @@ after a long silence the attempts are stopped and, should their leases still hol
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from drumline.core.clock import Clock
@@ -73,13 +74,17 @@ class Beats:
         if not reply.is_open:
             self._lose(session, "the engine has closed it", StopReason.LOST)
             return reply
-        if reply.lost:
-            self._stop(held, reply.lost, StopReason.LOST)
-        if reply.cancelled:
-            self._stop(held, reply.cancelled, StopReason.CANCELLED)
+        self.stop(held, reply.lost, reply.cancelled)
         if reply.should_drain:
             self.asked_to_drain.set()
         return reply
+
+    def stop(self, held: Sequence[Lease], lost: tuple[TaskId, ...], cancelled: tuple[TaskId, ...]) -> None:
+        """Stop attempts whose leases are lost or whose tasks were cancelled."""
+        if lost:
+            self._stop(held, lost, StopReason.LOST)
+        if cancelled:
+            self._stop(held, cancelled, StopReason.CANCELLED)
 
     def _lose(self, session: SessionId, why: str, reason: StopReason) -> None:
         _log.warning("session.lost: %s: %s", session_text(session), why)
@@ -87,7 +92,7 @@ class Beats:
             self._stop_one(lease, reason)
         self.lost.set()
 
-    def _stop(self, held: tuple[Lease, ...], tasks: tuple[TaskId, ...], reason: StopReason) -> None:
+    def _stop(self, held: Sequence[Lease], tasks: tuple[TaskId, ...], reason: StopReason) -> None:
         named = frozenset(tasks)
         # Of two leases on one task the older is on its way out: its report is being acknowledged just now. If one is
         # lost it is that one; so the younger is stopped only if it is the only one, or on a cancellation.

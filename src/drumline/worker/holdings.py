@@ -59,6 +59,12 @@ class Holdings:
         """Return what is held in a session."""
         return tuple(lease for lease, attempt in self._held.items() if attempt.session == session)
 
+    def running(self, session: SessionId) -> tuple[Lease, ...]:
+        """Return the leases of a session whose attempts are executed and have not been told to stop."""
+        return tuple(
+            lease for lease, attempt in self._held.items() if attempt.session == session and attempt.is_stoppable
+        )
+
     def by_tenant(self) -> dict[str, int]:
         """Return how many tasks of each tenant are held."""
         return Counter([attempt.task.tenant for attempt in self._held.values()])

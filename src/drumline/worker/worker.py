@@ -29,6 +29,7 @@ from drumline.worker.executors.registry import Executors
 from drumline.worker.link import ACTIVITY, any_of
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.stopping import StopReason
+from drumline.worker.stops import StopListener
 
 OPEN_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
@@ -132,6 +133,8 @@ class Worker:
         beats = Beats(self._gateway, self._desk.link, self._desk.holdings, self._settings, clock=self._clock)
         async with asyncio.TaskGroup() as group:
             beating = group.create_task(beats.run(session), name="beats")
+            listener = StopListener(self._gateway, self._desk.holdings, beats)
+            listening = group.create_task(listener.run(session), name="stops")
             is_over = False
             while not is_over:
                 self._serve_queues()
@@ -146,6 +149,7 @@ class Worker:
             if not beats.lost.is_set():
                 await self._drain(hurry, beats.lost)
             beating.cancel()
+            listening.cancel()
         self.session = None
         if beats.lost.is_set():
             return beats.asked_to_drain.is_set()

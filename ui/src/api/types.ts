@@ -907,6 +907,7 @@ export type OpenBody = {
   ttl: number;
   wants_held?: boolean | undefined;
   wants_nonce?: boolean | undefined;
+  tells_stops?: boolean | undefined;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */
@@ -1402,6 +1403,17 @@ export type StoppedReport = {
   lease: LeaseBody;
 };
 
+export type StopsBody = {
+  lost?: string[] | undefined;
+  cancelled?: string[] | undefined;
+};
+
+/** The leases of attempts that run, and how many seconds to wait until one of them should stop. */
+export type StopsRequest = {
+  held?: LeaseBody[] | undefined;
+  wait?: number | undefined;
+};
+
 /** One message of the stream. */
 export type StreamMessage = {
   id?: string | null | undefined;
@@ -1746,6 +1758,12 @@ export interface Operations {
     query: Record<never, never>;
     body: BeatRequest | undefined;
     answer: BeatBody;
+  };
+  "POST /api/v1/worker/sessions/{session}/stops": {
+    params: { session: string };
+    query: Record<never, never>;
+    body: StopsRequest | undefined;
+    answer: StopsBody;
   };
   "POST /api/v1/worker/sessions/{session}/log": {
     params: { session: string };

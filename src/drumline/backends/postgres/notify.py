@@ -36,6 +36,7 @@ class NotifyQueue(NoQueue):
         self._origin = token_hex(4)
         self._counts: Counter[str] = Counter()
         self._pushing = False
+        self._is_deaf = False
 
     async def prepare(self) -> None:
         """Open the connection that notifications go over."""
@@ -63,6 +64,16 @@ class NotifyQueue(NoQueue):
         """Wake those who wait in other processes: no hints are kept anyway."""
         await self.push(hints)
 
+    @property
+    def carries_signals(self) -> bool:
+        """Whether this process can listen: not through a pooler."""
+        return not self._is_deaf
+
+    async def signal(self, word: str) -> None:
+        """Notify those who listen in other processes."""
+        self._counts[word] = 1
+        await self.push(())
+
     async def listen(
         self,
         woken: Woken,
@@ -77,6 +88,7 @@ class NotifyQueue(NoQueue):
             try:
                 connection = await self._connect()
                 if connection is None:
+                    self._is_deaf = True
                     return
                 await self._listen_on(connection, woken)
             except LOST:

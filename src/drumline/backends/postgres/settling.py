@@ -39,8 +39,8 @@ class Settling(SettlingJobs):
         """Return where each leased task stands; None for a lease that is not current."""
         rows = await self._database.fetch(Line.SETTLE, "standing", repeat=True, **lease_columns(leases))
         found = {
-            Lease(TaskId(str(task)), epoch, nonce): Standing(failures, decode_options(options))
-            for task, epoch, nonce, failures, options in rows
+            Lease(TaskId(str(task)), epoch, nonce): Standing(failures, decode_options(options), cancelled)
+            for task, epoch, nonce, failures, cancelled, options in rows
         }
         return [found.get(lease) for lease in leases]
 

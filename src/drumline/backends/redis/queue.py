@@ -83,6 +83,16 @@ class RedisQueue(Leasing, Swept):
         if message:
             await self._line.run(Call("PUBLISH", (self._keys.wake,), (message,), plain=True))
 
+    @property
+    def carries_signals(self) -> bool:
+        """Whether processes that listen hear the signals of others."""
+        return True
+
+    async def signal(self, word: str) -> None:
+        """Publish to those who listen in other processes."""
+        message = message_of(self._origin, Counter({word: 1}))
+        await self._line.run(Call("PUBLISH", (self._keys.wake,), (message,), plain=True))
+
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Take up to `request.limit` due hints that the session can run; they are then nobody else's."""
         ability = self._abilities.of(request)

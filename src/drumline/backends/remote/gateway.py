@@ -20,6 +20,7 @@ from drumline.backends.remote.words import (
     Revealed,
     SettledAnswer,
     SettledWords,
+    Told,
     WorkerConfig,
     lease_words,
     progress_words,
@@ -32,7 +33,7 @@ from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
-from drumline.core.session import Beat, BeatReply, SessionSpec
+from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.task import ClaimedTask
 from drumline.outbound.bodies import read_body
 from drumline.outbound.no_cookies import no_cookies
@@ -77,6 +78,8 @@ class RemoteGateway:
         """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
         self._wants_nonce = False
         """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the word."""
+        self._tells_stops = False
+        """Whether the server can be asked which attempts should stop."""
         self.config_version = 0
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
@@ -101,6 +104,7 @@ class RemoteGateway:
         self._session = parse_session_id(opened.session)
         self._wants_held = opened.wants_held
         self._wants_nonce = opened.wants_nonce
+        self._tells_stops = opened.tells_stops
         return self._session
 
     async def claim(
@@ -143,6 +147,14 @@ class RemoteGateway:
         beaten = await self._ask("POST", self._path(beat.session, "beat"), Beaten, said)
         self.config_version = max(self.config_version, beaten.config)
         return beaten.reply()
+
+    async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
+        """Return which attempts should stop now, waiting until there may be some; `NotFound` from an older server."""
+        if not self._tells_stops:
+            raise NotFound("the server does not tell which attempts should stop", field="session")
+        said = {"held": [lease_words(lease) for lease in held], "wait": min(wait, LONGEST_WAIT)}
+        told = await self._ask("POST", self._path(session, "stops"), Told, said, seconds=wait + ANSWER_SECONDS)
+        return Stops(lost=told.lost, cancelled=told.cancelled)
 
     async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
         """Say what the worker serves from now on."""

@@ -23,6 +23,7 @@ class Opened(Struct, frozen=True):
     session: str
     wants_held: bool = False
     wants_nonce: bool = False
+    tells_stops: bool = False
 
 
 class ChunkWords(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,6 +102,13 @@ class Beaten(Struct, frozen=True):
     def reply(self) -> BeatReply:
         """Return the answer as a worker knows it."""
         return BeatReply(is_open=self.is_open, lost=self.lost, cancelled=self.cancelled, should_drain=self.should_drain)
+
+
+class Told(Struct, frozen=True):
+    """The answer to the question which attempts should stop."""
+
+    lost: tuple[TaskId, ...] = ()
+    cancelled: tuple[TaskId, ...] = ()
 
 
 class Revealed(Struct, frozen=True):

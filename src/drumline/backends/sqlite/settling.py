@@ -176,5 +176,5 @@ def _standing(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[S
     standings: list[Standing | None] = [None] * len(leases)
     for held in held_by(connection, leases):
         (options,) = connection.execute(SQL["options"], {"id": leases[held.place].task}).fetchone()
-        standings[held.place] = Standing(held.failures, decode_options(options))
+        standings[held.place] = Standing(held.failures, decode_options(options), bool(held.cancel_requested))
     return standings
