@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -23,6 +24,8 @@ from tests.postgres.polling import until
 
 pytestmark = pytest.mark.faults
 
+NONCE = 0x5EED_F00D_1234_5678
+"""Found in what passes on its way to the server."""
 QUICK = Budget(connect=2, statement=1.5)
 
 
@@ -183,8 +186,9 @@ async def test_a_claim_whose_answer_was_lost_is_answered_after_all(
     await store.cancel([task], force=True)
     lost = await submit(store)
 
-    proxy.hold_answers()
-    claiming = asyncio.create_task(claim(patient, ada))
+    # Not the answer to anything else: a claim may ask other things first, if some time has gone by since the last one.
+    proxy.hold_answer_to(NONCE.to_bytes(8))
+    claiming = asyncio.create_task(claim(patient, ada, nonce=NONCE))
     await until(lambda: is_running(store, lost))
     proxy.reset()
     proxy.heal()
@@ -196,7 +200,10 @@ async def test_a_claim_whose_answer_was_lost_is_answered_after_all(
 
 @pytest.mark.parametrize(
     ("act", "question", "state"),
-    [(Act.COMPLETE, b"", State.COMPLETED), (Act.FAIL, b"COMMIT\0", State.FAILED)],  # one statement, and a transaction
+    [  # one statement, and a transaction
+        (Act.COMPLETE, NONCE.to_bytes(8), State.COMPLETED),
+        (Act.FAIL, b"COMMIT\0", State.FAILED),
+    ],
 )
 async def test_a_settlement_whose_answer_was_lost_is_answered_after_all(
     patient: PostgresStore, proxy: Proxy, store: PostgresStore, act: Act, question: bytes, state: State
@@ -204,7 +211,7 @@ async def test_a_settlement_whose_answer_was_lost_is_answered_after_all(
     await submit(store)
     ended = await submit(store)
     ada = await open_session(store)
-    first, second = [task.lease for task in await claim(patient, ada)]
+    first, second = [task.lease for task in await claim(patient, ada, nonce=NONCE)]
     await settle(patient, first, act)
 
     proxy.hold_answer_to(question)
@@ -222,7 +229,7 @@ async def test_a_submission_whose_answer_was_lost_makes_each_task_once(
     await submit(patient)
     tasks = [accept(request(idempotency_key=f"k{n}" if n % 2 else None), id=new_id()) for n in range(6)]
 
-    proxy.hold_answers()
+    proxy.hold_answer_to(UUID(tasks[0].id).bytes)
     submitting = asyncio.create_task(patient.submit(tasks[::2]))
     await until(lambda: is_stored(store, tasks[0].id))
     proxy.reset()
