@@ -131,7 +131,7 @@ def test_a_stopped_server_gives_back_what_takes_longer_than_its_grace(tmp_path: 
         server.start()
         server.until(task_id, "PROCESSING")
 
-        assert took < 10
+        assert took < 60, "it did not wait for the task"
         assert server.get(task_id)["attempt"] == 1
         assert [attempt["outcome"] for attempt in server.attempts(task_id)] == ["released", "running"]
 

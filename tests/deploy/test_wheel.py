@@ -45,6 +45,6 @@ def test_the_wheel_installs_alone_and_every_role_starts_from_it(tmp_path: Path) 
     )  # fmt: skip
 
     if "Failed to fetch" in tried.stderr or "Could not find a version" in tried.stderr:
-        pytest.skip("the pinned packages cannot be had here")
+        pytest.skip("a pinned package is missing: there is no way to the package index")
     assert tried.returncode == 0, tried.stderr
     assert "stops in order" in tried.stderr

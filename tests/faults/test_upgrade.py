@@ -10,6 +10,7 @@ from tests.faults.conftest import MakeFleet
 from tests.faults.fleet import START_SECONDS, Fleet
 from tests.faults.load import Load
 from tests.faults.verdict import judge
+from tests.harness.programs import path_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
 
@@ -19,9 +20,10 @@ MIGRATIONS = "src/drumline/backends/postgres/migrations"
 
 def git(*words: str) -> bytes:
     try:
-        return subprocess.run(["git", "-C", str(ROOT), *words], check=True, capture_output=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"the version before is not to be had: {error}")
+        return subprocess.run([path_of("git"), "-C", str(ROOT), *words], check=True, capture_output=True).stdout
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode().strip().rpartition("\n")[2]
+        pytest.skip(f"the history is missing: run this in a clone, or git fetch --unshallow ({said})")
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +31,7 @@ def version_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources as they were before the last migration came."""
     commit = git("log", "-1", "--format=%H", "--diff-filter=A", "--", MIGRATIONS).decode().strip()
     if not commit:
-        pytest.skip("the history does not go back to the last migration")
+        pytest.skip("the history before the last migration is missing: git fetch --unshallow")
     folder = tmp_path_factory.mktemp("before")
     subprocess.run(["tar", "-x", "-C", str(folder)], input=git("archive", f"{commit}~1", "src"), check=True)
     return folder / "src"

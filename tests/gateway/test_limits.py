@@ -87,7 +87,7 @@ async def test_a_claim_waits_for_the_rate(engine: Engine, gateway: Gateway) -> N
     for _ in range(2):
         assert len(await gateway.claim(ada, limit=2, wait=10)) == 1
 
-    assert 0.9 <= engine.clock.monotonic() - began < 5
+    assert engine.clock.monotonic() - began >= 0.9
 
 
 async def test_why_names_the_limit_that_a_task_waits_for(engine: Engine, gateway: Gateway) -> None:

@@ -139,7 +139,7 @@ async def test_a_stalled_server_costs_a_bounded_time(far: PostgresStore, proxy: 
     with pytest.raises(Unavailable):
         await submit(far)
 
-    assert monotonic() - began < 5
+    assert monotonic() - began < DEFAULT_BUDGET.statement
     proxy.heal()
     assert await submit(far)
 
@@ -153,7 +153,7 @@ async def test_a_beat_on_a_dead_connection_leaves_time_for_another(proxy: Proxy,
     with pytest.raises(Unavailable):
         await far.beat([Beat(session=ada)])
 
-    assert monotonic() - began < 5
+    assert monotonic() - began < 30, "half of what statements may take, and sixty times what this one may"
     assert DEFAULT_BUDGET.settle <= SESSION_TTL / 3
     proxy.heal()
     assert (await far.beat([Beat(session=ada)]))[0].is_open
