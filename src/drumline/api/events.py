@@ -15,6 +15,7 @@ from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.event import Place
 from drumline.core.interest import MOST_WORDS, Interest, check_types
+from drumline.core.names import check_name
 from drumline.core.state import Status
 from drumline.engine.feed import EventsDropped, Feed, Follower
 
@@ -111,7 +112,7 @@ async def list_consumers(call: Call[None, NoQuery]) -> Reply:
 
 async def forget_consumer(call: Call[None, NoQuery]) -> Reply:
     """Keep no more events for a consumer that will not come back, so that they can be pruned."""
-    name = call.params["name"]
+    name = check_name(call.params["name"])
     if not await call.engine.store.forget_consumer(name):
         raise NotFound(f"there is no consumer {name}", field="name")
     call.note(before={"consumer": name})

@@ -9,6 +9,7 @@ from drumline.api.shapes import Moment
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
+from drumline.core.names import check_name, check_queue
 from drumline.core.stats import Series
 
 
@@ -51,7 +52,9 @@ class StatsBody(Struct, frozen=True, kw_only=True):
 async def stats(call: Call[None, StatsQuery]) -> Reply:
     """Return figures over time: what came, ended and failed, how much waited, how long it waited and ran."""
     last = parse_duration(call.query.last, field="last")
-    chart = await call.engine.figures.chart(last=last, tenant=call.tenant, queue=call.query.queue, name=call.query.name)
+    queue = None if call.query.queue is None else check_queue(call.query.queue)
+    name = None if call.query.name is None else check_name(call.query.name)
+    chart = await call.engine.figures.chart(last=last, tenant=call.tenant, queue=queue, name=name)
     body = StatsBody(
         since=moment_of(chart.since),
         until=moment_of(chart.until),

@@ -31,7 +31,7 @@ def upcoming(rule: Rule, *, after: Instant, count: int, until: Instant = LATEST)
     return [
         FireTime(
             instant,
-            datetime.fromtimestamp(instant / 1000, zone.info),
+            zone.shown(instant),
             None if cron is None else _note(cron, zone, instant // 1000),
         )
         for instant in islice(timetable(rule).times(after, until), count)

@@ -101,7 +101,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "POST /api/v1/workers/{id}/drain": Rule(Permission.WORKERS_CONTROL, "worker.drain"),
         # Events. Who passes them on is the installation's own business.
         "GET /api/v1/events": Rule(Permission.EVENTS_READ),
-        "GET /api/v1/events/consumers": Rule(Permission.METRICS_READ),
+        "GET /api/v1/events/consumers": Rule(Permission.SYSTEM_READ),
         "DELETE /api/v1/events/consumers/{name}": Rule(Permission.TENANTS_MANAGE, "consumer.forget"),
         # Subscriptions and deliveries.
         "POST /api/v1/subscriptions": Rule(Permission.SUBSCRIPTIONS_WRITE, "subscription.create"),

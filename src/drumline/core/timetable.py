@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from drumline.core.clock import LATEST, Instant
 from drumline.core.cron import Cron, parse_cron
-from drumline.core.zone import DAY, Zone, zone_of
+from drumline.core.zone import DAY, LAST_SECOND, Zone, zone_of
 
 _SHORTEST_LOOK: Final = 60_000
 _FARTHEST_EAST: Final = 15 * 3600
@@ -63,12 +63,16 @@ class CronTimetable:
     def next_after(self, instant: Instant) -> Instant | None:
         """Return the first fire time after an instant."""
         second = instant // 1000
+        if second >= LAST_SECOND:
+            return None
         found = self._next_fixed(second) if self.cron.is_fixed else self._next_running(second + 1)
         return None if found is None else Instant(found * 1000)
 
     def count(self, after: Instant, until: Instant) -> int:
         """Return how many fire times there are after an instant, up to and with another."""
-        start, end = after // 1000 + 1, until // 1000 + 1
+        start, end = after // 1000 + 1, min(until // 1000 + 1, LAST_SECOND)
+        if start >= end:
+            return 0
         return self._count_fixed(start, end) if self.cron.is_fixed else self._count_running(start, end)
 
     def _next_running(self, second: int) -> int | None:

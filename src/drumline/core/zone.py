@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
+from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
 from drumline.core.wording import suggestion
 
@@ -18,6 +19,10 @@ LAST_YEAR: Final = 9998
 DAY: Final = 86_400
 LOOK_EVERY: Final = DAY
 """Seconds between two looks at a zone's offset; no zone has changed it twice within so short a time."""
+
+
+LAST_SECOND: Final = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) - 3 * DAY
+"""The calendar ends here: from every second before it there is room to look a day ahead in any zone."""
 
 
 class Stretch(NamedTuple):
@@ -36,6 +41,13 @@ class Zone:
         self.info = info
         self._years: dict[int, tuple[Stretch, ...]] = {}
         self._last = Stretch(0, 0, 0)
+
+    def shown(self, instant: Instant) -> datetime:
+        """Return an instant by the zone's clock; in UTC at the very end of the calendar, which some clocks are past."""
+        try:
+            return datetime.fromtimestamp(instant / 1000, self.info)
+        except (OverflowError, ValueError):
+            return datetime.fromtimestamp(instant // 1000, UTC)
 
     def stretch(self, second: int) -> Stretch:
         """Return the stretch that a second lies in."""

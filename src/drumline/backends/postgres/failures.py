@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from drumline.core.errors import DrumlineError, Unavailable
+from drumline.core.errors import DrumlineError, Invalid, Unavailable
 
 REFUSED: Final = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """The server is there, but not for this user or with this database."""
@@ -37,21 +37,29 @@ CLASHED: Final = (
 )
 """What PostgreSQL has certainly taken back: it may be tried again."""
 
+UNFIT: Final = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError)
+"""A text has NUL in it, which PostgreSQL keeps in none."""
+
 UNMIGRATED: Final = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)
+
+_MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], str], ...]] = (
+    (REFUSED, "PostgreSQL refused the connection: {}"),
+    (LOST, "PostgreSQL cannot be reached: {}"),
+    (CLASHED, "PostgreSQL took the transaction back: {}"),
+    (UNMIGRATED, "the database has not the schema of this version ({}): run drumline migrate"),
+)
 
 
 def translated(error: Exception) -> DrumlineError | None:
     """Return what an error means here; None if it is no failure of the database but a mistake in this program."""
+    # The driver itself refuses halves of surrogate pairs, and numbers of more than 64 bits.
+    if isinstance(error, UNFIT) or isinstance(error.__cause__, UnicodeEncodeError | OverflowError):
+        return Invalid(f"has what the store cannot keep: {_reason(error)}")
     if isinstance(error, asyncpg.DataError):
         return None
-    if isinstance(error, REFUSED):
-        return Unavailable(f"PostgreSQL refused the connection: {_reason(error)}")
-    if isinstance(error, LOST):
-        return Unavailable(f"PostgreSQL cannot be reached: {_reason(error)}")
-    if isinstance(error, CLASHED):
-        return Unavailable(f"PostgreSQL took the transaction back: {_reason(error)}")
-    if isinstance(error, UNMIGRATED):
-        return Unavailable(f"the database has not the schema of this version ({_reason(error)}): run drumline migrate")
+    for kinds, meaning in _MEANINGS:
+        if isinstance(error, kinds):
+            return Unavailable(meaning.format(_reason(error)))
     return None
 
 

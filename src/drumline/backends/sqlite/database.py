@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from drumline.backends.sqlite.statements import STATEMENTS
-from drumline.core.errors import Unavailable
+from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.stores.driver import Line, Rows, Work
 from drumline.stores.statements import SQLITE_FUNCTIONS, SqliteStatement
@@ -202,7 +202,7 @@ class Database:
                 return look(connection)
             finally:
                 connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
             raise _translated(error) from error
 
     def _write_until_closed(self) -> None:
@@ -301,4 +301,6 @@ def _translated(error: Exception) -> Exception:
         error, sqlite3.IntegrityError | sqlite3.ProgrammingError
     ):
         return Unavailable(f"the SQLite store cannot be used: {error}")
+    if isinstance(error, UnicodeEncodeError | OverflowError):  # half of a surrogate pair; more than 64 bits
+        return Invalid(f"has what the store cannot keep: {error}")
     return error

@@ -1,0 +1,161 @@
+"""No input makes a 500, and no reply is without its security headers: every place of every operation is tried."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from drumline.api.app import create_app
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Info, Operation
+from drumline.api.routes import OPERATIONS
+from drumline.backends.no_queue import NoQueue
+from drumline.backends.postgres import PostgresStore
+from drumline.backends.sqlite import SqliteStore
+from drumline.core import audit
+from drumline.engine.engine import Engine
+from drumline.ports.store import Store
+from tests.api import hostile
+from tests.api.hostile import Request
+from tests.api.neighbours import UNLIMITED, Tenancy
+from tests.api.test_matrix import KEY, path_of
+
+ALL = bool(os.environ.get("DRUMLINE_TEST_EXPLORE"))
+AT_ONCE = 20
+HEADERS = (b"content-security-policy", b"x-content-type-options", b"x-frame-options", b"referrer-policy")
+EVERYWHERE = (
+    "/nothing",
+    "//",
+    "/%00",
+    "/%ff",
+    "/%",
+    "/..%2f..%2fetc/passwd",
+    "/ui/assets/" + "x" * 300,
+    "/ui/" + "x" * 5000,
+    "/ui/%00",
+    "/ui/assets/%00",
+    "/ui/assets/..%2f..%2fx.js",
+    "/docs/" + "x" * 5000,
+    "/docs/%00",
+    "/docs/..%2f..%2fx",
+    "/errors/%00",
+    "/errors/" + "x" * 300,
+    "/api/v1/tasks/",
+    "/api/v1/" + "x/" * 2000,
+    "/openapi.json/x",
+    "/sign-in/%00/callback",
+)
+
+
+@dataclass
+class Target:
+    """An application with something of everything in it."""
+
+    app: Any
+    tenancy: Tenancy
+
+    async def send(self, requests: Iterable[Request], *, key: str | None = KEY) -> list[str]:
+        """Send requests, some at once, and return what is wrong with the answers."""
+        waiting, wrong = list(requests), []
+        for start in range(0, len(waiting), AT_ONCE):
+            wrong += await asyncio.gather(*(self._one(each, key) for each in waiting[start : start + AT_ONCE]))
+        return [each for each in wrong if each]
+
+    async def _one(self, request: Request, key: str | None) -> str:
+        answer = await hostile.answer(self.app, request, key=key)
+        missing = [name for name in HEADERS if name not in answer.headers]
+        if answer.status >= 500 or missing:
+            return f"{request} -> {answer.status} {missing} {answer.body[:300]!r}"
+        return ""
+
+    def path(self, operation: Operation) -> str:
+        return path_of(operation, self.tenancy)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def store_url(request: pytest.FixtureRequest) -> str | None:
+    url: str | None = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
+    return url
+
+
+@pytest.fixture
+async def target(store_url: str | None, tmp_path: Path) -> AsyncIterator[Target]:
+    store: Store = await (PostgresStore.open(store_url) if store_url else SqliteStore.open(":memory:"))
+    engine = Engine(store, NoQueue())
+    engine.access.attach(policy=UNLIMITED)
+    info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
+    app = create_app(engine, keys=KeyRing([KEY]), info=info, write_metrics=lambda _accept: (b"", "text/plain"))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://x", headers={"X-API-Key": KEY}
+    ) as http:
+        tenancy = Tenancy(engine, http)
+        await tenancy.furnish()
+        yield Target(app, tenancy)
+    await engine.close()
+
+
+async def test_no_field_of_any_body_makes_a_500(target: Target) -> None:
+    texts, raws = (hostile.TEXTS, hostile.RAW) if ALL else (hostile.FEW_TEXTS, hostile.FEW_RAW)
+    wrong = []
+    for operation in OPERATIONS:
+        path = target.path(operation)
+        wrong += await target.send(
+            Request(operation.method, path, body=body, headers=((b"content-type", b"application/json"),))
+            for body in hostile.bodies(operation, texts, raws)
+        )
+
+    assert wrong == []
+
+
+async def test_no_word_of_any_path_or_query_makes_a_500_and_the_audit_log_stays_readable(target: Target) -> None:
+    wrong = []
+    for operation in OPERATIONS:
+        path, body = target.path(operation), b"{}" if operation.body is not None else b""
+        words = hostile.paths(operation, path)
+        wrong += await target.send(Request(operation.method, word, body=body) for word in words)
+        queries = hostile.queries(operation)
+        wrong += await target.send(Request(operation.method, path, query, body) for query in queries)
+        wrong += await target.send(hostile.method_requests(path))
+    wrong += await target.send(Request(method, path) for path in EVERYWHERE for method in ("GET", "POST", "PATCH"))
+
+    assert wrong == []
+    for query in (b"act=queue.pause", b"key=first", b"target=/x", b"since=2020-01-01T00:00:00Z", b"all=true"):
+        answer = await hostile.answer(target.app, Request("GET", "/api/v1/audit", query), key=KEY)
+        assert answer.status == 200
+    verified = await hostile.answer(target.app, Request("GET", "/api/v1/audit/verify"), key=KEY)
+    assert b'"is_sound":true' in verified.body
+
+
+async def test_no_header_makes_a_500(target: Target) -> None:
+    wrong = []
+    for number, operation in enumerate(OPERATIONS):
+        path, each = target.path(operation), list(hostile.header_requests(operation, target.path(operation)))
+        # Headers are read by the same few lines whatever the path: each path gets a part of them.
+        wrong += await target.send(each if ALL else each[number % 23 :: 23])
+        wrong += await target.send(each[number % 41 :: 41], key=None)
+        wrong += await target.send([Request(operation.method, path)], key="x" * 9000)
+
+    assert wrong == []
+
+
+async def test_rows_of_the_audit_log_that_have_nul_in_them_can_be_read(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "_NUL", b"never in any text \xff")  # as earlier versions wrote them
+    refused = await hostile.answer(target.app, Request("POST", "/api/v1/queues/a%00b/pause"), key=KEY)
+    monkeypatch.undo()
+
+    lists = [
+        await hostile.answer(target.app, Request("GET", "/api/v1/audit", query), key=KEY)
+        for query in (b"", b"act=queue.pause", b"key=first", b"target=/x", b"until=2199-01-01T00:00:00Z", b"all=true")
+    ]
+
+    assert refused.status == 422
+    assert [each.status for each in lists] == [200] * 6
+    assert b"a\\u0000b" in lists[1].body
+    assert b"a\\\\u0000b" in (await hostile.answer(target.app, Request("GET", "/api/v1/audit/export"), key=KEY)).body
