@@ -18,7 +18,7 @@ async def test_a_submission_is_answered_with_where_the_task_is(http: httpx.Async
 
     assert reply.status_code == 201
     body = reply.json()
-    assert set(body) == {"id", "status", "due_at", "created"}
+    assert set(body) == {"id", "status", "due_at", "created", "warnings"}
     assert (body["status"], body["created"]) == ("QUEUED", True)
     assert reply.headers["location"] == f"/api/v1/tasks/{body['id']}"
     task = (await http.get(reply.headers["location"])).json()

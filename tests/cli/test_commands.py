@@ -70,7 +70,7 @@ def test_many_tasks_are_submitted_from_lines(online: Drumline, tmp_path: Path) -
 
 
 def test_a_refused_line_is_named_and_does_not_hold_up_the_others(online: Drumline) -> None:
-    ran = online("submit", "--file", "-", "--json", stdin='{"name": "work.sleep"}\n{"name": "x", "priorty": 1}\n')
+    ran = online("submit", "--file", "-", "--json", stdin='{"name": "other"}\n{"name": "x", "priorty": 1}\n')
 
     assert ran.code == ExitCode.FAILED
     assert ["error" in answer for answer in ran.json] == [False, True]
@@ -173,7 +173,7 @@ def test_the_server_is_found_whatever_store_it_uses(online: Drumline, monkeypatc
     ("name", "payload", "code"),
     [
         ("work.sleep", {"seconds": 0.2}, ExitCode.OK),
-        ("work.sleep", {"seconds": "x"}, ExitCode.TASK_FAILED),
+        ("work.refuse", {"file": "/dev/null"}, ExitCode.TASK_FAILED),
     ],
 )
 def test_watch_ends_as_the_task_ends(

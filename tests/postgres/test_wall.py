@@ -54,6 +54,7 @@ INSERT INTO drumline.bulk_item (bulk_id, task_id, seq) VALUES ('{id}', '{id}', 1
 INSERT INTO drumline.subscription (id, created_at, channel, tenant, name, filter, address)
 VALUES ('{id}', 1, 0, '{tenant}', 'n', '', '');
 INSERT INTO drumline.signing_secret VALUES ('{tenant}', '[]');
+INSERT INTO drumline.task_type (changed_at, published_at, tenant, name) VALUES (0, 0, '{tenant}', 'n');
 INSERT INTO drumline.delivery (id, created_at, channel, tenant, event_id, event_type, subject, address, event)
 VALUES ('{id}', 1, 0, '{tenant}', '{id}', '', '', '', '');
 INSERT INTO drumline.mailbox VALUES ('{tenant}', 'a', 1);

@@ -64,10 +64,10 @@ def job_notes(limits: Limits, tasks: dict[str, Schema]) -> dict[str, Schema]:
         },
         "JobRequest.backoff": {**tasks["TaskRequest.backoff"], "description": "For tasks that say nothing else."},
         "JobRequest.notify": {
-            **tasks["TaskRequest.notify"],
+            **tasks["TaskRequest.notify"]["anyOf"][0],
             "description": "Whom to tell when the job as a whole ends; its tasks have a `notify` of their own.",
         },
-        "JobRequest.tags": tasks["TaskRequest.tags"],
+        "JobRequest.tags": {**tasks["TaskRequest.tags"]["anyOf"][0], "description": "Words to find it by."},
         "JobRequest.depends_on": {
             "items": {"type": "string", "format": "uuid"},
             "maxItems": MOST_JOBS_NEEDED,

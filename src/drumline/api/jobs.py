@@ -16,7 +16,6 @@ from drumline.api.job_shapes import (
     job_attempt_body,
     job_body,
 )
-from drumline.api.narrowing import check_job
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import decode_body, members_of
 from drumline.api.schedule_shapes import ScheduleBody
@@ -24,6 +23,7 @@ from drumline.api.schedules import created, location_of
 from drumline.api.shapes import TaskIdText
 from drumline.api.stopping import unless_stopped
 from drumline.api.tasks import CancelQuery, GetQuery, with_header_key
+from drumline.core.accept_job import name_of
 from drumline.core.accept_schedule import schedule_for
 from drumline.core.access import Permission
 from drumline.core.codec import encode
@@ -31,10 +31,13 @@ from drumline.core.errors import Conflict, Invalid
 from drumline.core.ids import JobId, parse_job_id
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_text
+from drumline.core.warning import SubmissionWarning
 from drumline.ports.jobs import JobFilter
 
 _SLICE = 500
 """Tasks of a job decoded between two turns of the event loop."""
+
+MOST_WARNINGS = 100
 
 _TASK = msgspec.json.Decoder(JobTaskRequest)
 
@@ -45,7 +48,7 @@ class JobSubmission(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields
     tasks: Raw  # type: ignore[assignment]
 
 
-class SubmittedJobBody(Struct, frozen=True, kw_only=True):
+class SubmittedJobBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job that is stored durably, and the ids of its tasks by key.
 
     `created` is false if its idempotency key brought back an earlier one. If it was submitted with a schedule, there is
@@ -57,6 +60,7 @@ class SubmittedJobBody(Struct, frozen=True, kw_only=True):
     created: bool
     tasks: dict[str, TaskIdText]
     schedule: ScheduleBody | UnsetType = UNSET
+    warnings: tuple[SubmissionWarning, ...] = ()
 
 
 class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,13 +94,31 @@ async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
     With a `schedule` it is the pattern of jobs: a schedule is stored, and answered with.
     """
     request = with_header_key(await _read(call.body, most=call.desk.limits.job_tasks), call.header(b"idempotency-key"))
-    check_job(call.by, request)
     if request.schedule is not None:
         return await _scheduled(call, request)
-    stored = await call.engine.jobs.submit(request, tenant=call.home)
-    body = SubmittedJobBody(id=stored.id, status=stored.status, created=stored.created, tasks=dict(stored.tasks))
+    allow = call.by.check_submission if call.by.is_narrowed else None
+    stored = await call.engine.jobs.submit(request, tenant=call.home, allow=allow)
+    body = SubmittedJobBody(
+        id=stored.id,
+        status=stored.status,
+        created=stored.created,
+        tasks=dict(stored.tasks),
+        warnings=await _warnings(call, request),
+    )
     location = ((b"location", f"/api/v1/jobs/{stored.id}".encode()),)
     return Reply(encode(body), 201 if stored.created else 200, headers=location)
+
+
+async def _warnings(call: Call[JobSubmission, NoQuery], request: JobRequest) -> tuple[SubmissionWarning, ...]:
+    """Return what is doubtful about a job, at most so much of it."""
+    tasks = [(key, name_of(key, task), task.payload) for key, task in request.tasks.items()]
+    found = await call.engine.types.warnings([(name, payload) for _, name, payload in tasks], tenant=call.home)
+    placed = [
+        msgspec.structs.replace(warning, field=f"tasks.{key}.{warning.field}")
+        for (key, _, _), warnings in zip(tasks, found, strict=True)
+        for warning in warnings
+    ]
+    return tuple(placed[:MOST_WARNINGS])
 
 
 async def _scheduled(call: Call[JobSubmission, NoQuery], request: JobRequest) -> Reply:

@@ -94,16 +94,19 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "TaskRequest": {"allOf": [one_time, one_key]},
         "TaskRequest.payload": {"description": f"Any JSON, at most {limits.payload:,} bytes."},
         "TaskRequest.queue": {
-            "maxLength": LONGEST_QUEUE,
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$",
-            "description": "The queue that workers take it from.",
+            "anyOf": [
+                {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+                {"type": "null"},
+            ],
+            "description": "The queue that workers take it from; unless said, as the task's code declares, or default.",
         },
-        "TaskRequest.priority": priority,
+        "TaskRequest.priority": {**priority, "anyOf": [*NUMBER_OR_NAME, {"type": "null"}]},
         "TaskRequest.delay": duration("Run it so much later than now; not together with run_at."),
         "TaskRequest.run_at": moment("Run it at this time; not together with delay."),
         "TaskRequest.retries": {
             "anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_RETRIES}, {"type": "null"}],
-            "description": "How often to try again after a failure; what the installation is set to, 3, unless said.",
+            "description": "How often to try again after a failure; unless said, as the task's code declares, or as "
+            "the installation is set to: 3.",
         },
         "TaskRequest.backoff": {
             "anyOf": [
@@ -113,15 +116,29 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
             ],
             "description": "How long to wait before each retry; a number is the base of the default 2, 4, 8 s.",
         },
-        "TaskRequest.timeout": duration("Stop an attempt that takes longer.", least=0.001),
+        "TaskRequest.timeout": duration(
+            "Stop an attempt that takes longer; unless said, than the task's code declares.", least=0.001
+        ),
         "TaskRequest.idempotency_key": _key(),
         "TaskRequest.idempotencyKey": {**_key(), "description": "The same as idempotency_key."},
-        "TaskRequest.tags": {"items": line(LONGEST_TAG), "maxItems": MOST_TAGS, "description": "Words to find it by."},
+        "TaskRequest.tags": {
+            "anyOf": [
+                {"type": "array", "items": line(LONGEST_TAG), "maxItems": MOST_TAGS},
+                {"type": "null"},
+            ],
+            "description": "Words to find it by; unless said, those that the task's code declares.",
+        },
         "TaskRequest.limit_key": {
             "anyOf": [line(LONGEST_NAME), {"type": "null"}],
             "description": "Whose limit it counts to, where a limit has keys.",
         },
-        "TaskRequest.notify": {"maxItems": MOST_TARGETS, "description": "Whom to tell when it ends."},
+        "TaskRequest.notify": {
+            "anyOf": [
+                {"type": "array", "items": {"$ref": "#/components/schemas/NotifyTarget"}, "maxItems": MOST_TARGETS},
+                {"type": "null"},
+            ],
+            "description": "Whom to tell when it ends.",
+        },
         "NotifyTarget.on": {
             "minItems": 1,
             "description": "The outcomes that are told of. Without it `completed` and `failed`.",
@@ -146,7 +163,7 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "RescheduleRequest.delay": duration("Run it so much later than now; not together with run_at."),
         "RescheduleRequest.run_at": moment("Run it at this time; not together with delay."),
         "ScheduleTaskRequest.task_name": line(LONGEST_NAME),
-        "ScheduleTaskRequest.priority": priority,
+        "ScheduleTaskRequest.priority": {**priority, "anyOf": [*NUMBER_OR_NAME, {"type": "null"}]},
         "PauseRequest.reason": {"anyOf": [line(500), {"type": "null"}]},
         "ListQuery.limit": {"maximum": limits.page, "description": "Items in one page."},
         "ListQuery.cursor": {"type": "string", "format": "uuid", "description": "`next_cursor` of the page before."},
@@ -162,11 +179,29 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "WorkersQuery.closed": {"description": "List workers that left lately too."},
         "OpenRequest.queues": {"items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"}},
         "TaskType.name": line(LONGEST_NAME),
+        **_type_defaults(),
         "OpenRequest.host": word,
         "OpenRequest.version": word,
         "OpenRequest.label": word,
         **access_notes(limits),
         "ClaimRequestBody": {"anyOf": [{"properties": {"again": {"const": False}}}, given("claim_id")]},
+    }
+
+
+def _type_defaults() -> dict[str, Schema]:
+    """Return the notes on what a worker declares about a type."""
+    nothing: Schema = {"type": "null"}
+    return {
+        "TypeDefaults.queue": {
+            "anyOf": [
+                {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+                nothing,
+            ]
+        },
+        "TypeDefaults.priority": {"anyOf": [{"type": "integer", "minimum": -100, "maximum": 100}, nothing]},
+        "TypeDefaults.retries": {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_RETRIES}, nothing]},
+        "TypeDefaults.timeout": {"anyOf": [{"type": "number", "minimum": 0.001, "maximum": _LONGEST_SECONDS}, nothing]},
+        "TypeDefaults.tags": {"anyOf": [{"type": "array", "items": line(LONGEST_TAG), "maxItems": MOST_TAGS}, nothing]},
     }
 
 

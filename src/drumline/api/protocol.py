@@ -69,6 +69,8 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
         raise Invalid(f"must be at most {MOST_TYPES:,}", field="types")
     for number, type_ in enumerate(body.types):
         check_name(type_.name, field=f"types[{number}].name")
+        if type_.defaults is not None:
+            type_.defaults.check(field=f"types[{number}].defaults")
     for field, word in (("host", body.host), ("version", body.version), ("label", body.label)):
         if word:
             check_text(word, field=field, longest=LONGEST_WORD)
@@ -251,10 +253,18 @@ def _session(call: Call[Any, Any]) -> SessionId:
 
 def _allowed_types(types: tuple[TaskType, ...], by: Caller) -> tuple[TaskType, ...]:
     """Return the types that a worker may run with its key, of those that it can; some must be left."""
-    allowed = tuple(type_ for type_ in types if by.may_run(type_.name))
+    allowed = tuple(_declared_for(type_, by) for type_ in types if by.may_run(type_.name))
     if types and not allowed:
         raise Forbidden(f"this key may only run tasks named {' or '.join(by.names)}", field="types")
     return allowed
+
+
+def _declared_for(type_: TaskType, by: Caller) -> TaskType:
+    """Return a type without a default queue that is not its key's to serve."""
+    defaults = type_.defaults
+    if defaults is None or defaults.queue is None or by.may_serve(defaults.queue):
+        return type_
+    return msgspec.structs.replace(type_, defaults=msgspec.structs.replace(defaults, queue=None))
 
 
 def _report_of(report: ReportBody, field: str, limits: Limits) -> Report | DrumlineError:

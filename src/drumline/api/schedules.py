@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from drumline.api.narrowing import check_job
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.problems import Headers
 from drumline.api.schedule_shapes import (
@@ -30,7 +29,7 @@ from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
 from drumline.core.redaction_of_targets import redacted_target
 from drumline.core.registration import RegisterRequest
-from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
+from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Target
 from drumline.core.task import TaskRequest
 from drumline.engine.runs import BackfillRequest
 from drumline.ports.schedules import ScheduleFilter
@@ -97,7 +96,7 @@ async def create_schedule(call: Call[ScheduleRequest, NoQuery]) -> Reply:
 
 async def created(call: Call[Any, Any], request: ScheduleRequest) -> ScheduleBody:
     """Store a schedule, however it was written, and return it as JSON shows it."""
-    _check_target(call, request.task, request.job)
+    await _check_target(call, request.task, request.job)
     view = await call.engine.schedules.create(request, tenant=call.home)
     call.note(after=_noted(view))
     return await _body(call, view)
@@ -137,7 +136,7 @@ async def get_schedule(call: Call[None, ScheduleQuery]) -> Reply:
 async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
     """Change what a schedule is; its next fire time is found anew if its rule has changed."""
     schedule = _schedule_of(call)
-    _check_target(call, call.body.task or None, call.body.job or None)
+    await _check_target(call, call.body.task or None, call.body.job or None)
     call.note(before=_noted(await call.engine.schedules.get(schedule, tenant=call.tenant)))
     view = await call.engine.schedules.edit(schedule, call.body, tenant=call.tenant)
     call.note(after=_noted(view))
@@ -214,7 +213,7 @@ async def preview_schedule(call: Call[PreviewRequest, NoQuery]) -> Reply:
 async def register_schedules(call: Call[RegisterRequest, NoQuery]) -> Reply:
     """Make schedules be as the code of an app says, and pause those whose code is gone."""
     for each in call.body.schedules:
-        _check_target(call, each.schedule.task, each.schedule.job)
+        await _check_target(call, each.schedule.task, each.schedule.job)
     done = await call.engine.registrar.register(call.body, tenant=call.home)
     body = registered_body(done)
     call.note(after={"app": call.body.app, "done": body})
@@ -225,12 +224,10 @@ def _schedule_of(call: Call[Any, Any]) -> ScheduleId:
     return parse_schedule_id(call.params["id"])
 
 
-def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: JobRequest | None) -> None:
+async def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: JobRequest | None) -> None:
     """Raise `Forbidden` if the caller may not submit what a schedule is to make."""
-    if task is not None:
-        call.by.check_submission(task.name, task.queue, field="task.")
-    if job is not None:
-        check_job(call.by, job, field="job.")
+    if call.by.is_narrowed:
+        await call.engine.schedules.allow(Target(task=task, job=job), call.by.check_submission, tenant=call.home)
 
 
 async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:

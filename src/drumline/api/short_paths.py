@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.standing import note_before, standing_of
-from drumline.api.tasks import SubmittedBody, cancelled, submit_request, task_limit, with_header_key
+from drumline.api.tasks import SubmittedBody, allow_of, cancelled, submit_request, task_limit, with_header_key
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
@@ -48,7 +48,7 @@ class ScheduleTaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     task_name: str
     execution_time: datetime
-    priority: int | str = 0
+    priority: int | str | None = None
     payload: Raw = EMPTY_PAYLOAD
 
 
@@ -86,9 +86,8 @@ async def schedule_task(call: Call[ScheduleTaskRequest, NoQuery]) -> Reply:
     request = TaskRequest(
         name=wanted.task_name, run_at=wanted.execution_time, priority=wanted.priority, payload=wanted.payload
     )
-    call.by.check_submission(request.name, request.queue)
     try:
-        stored = await call.engine.submissions.submit(request, tenant=call.home)
+        stored = await call.engine.submissions.submit(request, tenant=call.home, allow=allow_of(call.by))
     except Invalid as error:
         # The engine speaks of its own fields; this caller knows them by other names.
         field = {"name": "task_name", "run_at": "execution_time"}.get(error.field or "", error.field)

@@ -29,12 +29,14 @@ from drumline.api.task_filters import TaskQuery, filter_of
 from drumline.core.access import Caller
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
-from drumline.core.errors import Conflict, DrumlineError, Forbidden, Invalid, KeyReused
+from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
 from drumline.core.state import State, Status, status_of
-from drumline.core.task import Submitted, TaskRequest, TaskView
+from drumline.core.task import EMPTY_PAYLOAD, Submitted, TaskRequest, TaskView
+from drumline.core.warning import SubmissionWarning
+from drumline.engine.submit import Allow
 
 SLACK = 64 * 1024
 """Bytes that a task's request may have besides its payload."""
@@ -55,13 +57,18 @@ def task_limit(limits: Limits) -> int:
     return limits.payload + SLACK
 
 
-class SubmittedBody(Struct, frozen=True, kw_only=True):
-    """A task that is stored durably. `created` is false if its idempotency key brought back an earlier one."""
+class SubmittedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task that is stored durably. `created` is false if its idempotency key brought back an earlier one.
+
+    `warnings` are there if something about it is doubtful: `unknown_type` if no worker has ever published a task of its
+    name, `unfit_payload` if its payload does not fit the task's parameters and the installation does not refuse that.
+    """
 
     id: TaskIdText
     status: Status
     due_at: Moment | None
     created: bool
+    warnings: tuple[SubmissionWarning, ...] = ()
 
 
 class BatchRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,12 +77,13 @@ class BatchRequest(Struct, frozen=True, forbid_unknown_fields=True):
     tasks: list[Raw]
 
 
-class BatchItem(Struct, frozen=True, kw_only=True):
-    """The answer to one task of a batch: its id, or the problem with it."""
+class BatchItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer to one task of a batch: its id, with warnings where it is doubtful, or the problem with it."""
 
     id: TaskIdText | UnsetType = UNSET
     created: bool | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
+    warnings: tuple[SubmissionWarning, ...] = ()
 
 
 class BatchBody(Struct, frozen=True):
@@ -126,17 +134,19 @@ async def submit(call: Call[TaskRequest, NoQuery]) -> Reply:
 
 async def submit_request(call: Call[Any, Any], request: TaskRequest) -> Reply:
     """Store a task, however it was written, and answer 201; 200 if its key brought back an earlier one."""
-    call.by.check_submission(request.name, request.queue)
-    stored = await call.engine.submissions.submit(request, tenant=call.home)
+    stored = await call.engine.submissions.submit(request, tenant=call.home, allow=allow_of(call.by))
+    (warnings,) = await call.engine.types.warnings([(request.name, request.payload)], tenant=call.home)
     location = ((b"location", f"/api/v1/tasks/{stored.id}".encode()),)
     if stored.created:
         status = status_of(State.QUEUED, stored.due_at, call.engine.clock.now())
-        body = SubmittedBody(id=stored.id, status=status, due_at=moment_of(stored.due_at), created=True)
+        body = SubmittedBody(
+            id=stored.id, status=status, due_at=moment_of(stored.due_at), created=True, warnings=warnings
+        )
         return Reply(encode(body), 201, headers=location)
     view = await call.engine.queries.get(stored.id)
     now = call.engine.clock.now()
     due_at = None if view.due_at is None else moment_of(view.due_at)
-    body = SubmittedBody(id=stored.id, status=view.status(now), due_at=due_at, created=False)
+    body = SubmittedBody(id=stored.id, status=view.status(now), due_at=due_at, created=False, warnings=warnings)
     return Reply(encode(body), 200, headers=location)
 
 
@@ -161,26 +171,33 @@ async def submit_batch(call: Call[BatchRequest, NoQuery]) -> Reply:
         raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks")
     requests: list[TaskRequest | DrumlineError] = []
     for start in range(0, len(raws), _SLICE):
-        requests += [_decoded(raw, call.by) for raw in raws[start : start + _SLICE]]
+        requests += [_decoded(raw) for raw in raws[start : start + _SLICE]]
         await asyncio.sleep(0)
-    answers = await call.engine.submissions.submit_many(requests, tenant=call.home)
-    return Reply(encode(BatchBody([_batch_item(answer, number) for number, answer in enumerate(answers)])))
+    answers = await call.engine.submissions.submit_many(requests, tenant=call.home, allow=allow_of(call.by))
+    read = [
+        (request.name, request.payload) if isinstance(request, TaskRequest) else ("", EMPTY_PAYLOAD)
+        for request in requests
+    ]
+    warnings = await call.engine.types.warnings(read, tenant=call.home)
+    items = [_batch_item(answer, number, warnings[number]) for number, answer in enumerate(answers)]
+    return Reply(encode(BatchBody(items)))
 
 
-def _decoded(raw: Raw, by: Caller) -> TaskRequest | DrumlineError:
+def allow_of(by: Caller) -> Allow | None:
+    """Return what asks whether a caller may submit a task; nothing for those who may submit all."""
+    return by.check_submission if by.is_narrowed else None
+
+
+def _decoded(raw: Raw) -> TaskRequest | DrumlineError:
     try:
-        request = decode_body(_TASK, bytes(raw))
-        by.check_submission(request.name, request.queue)
-    except Forbidden as error:
-        return error
+        return decode_body(_TASK, bytes(raw))
     except Invalid as error:
         return Invalid(error.message, field=None if error.field == "body" else error.field, code=error.code)
-    return request
 
 
-def _batch_item(answer: Submitted | DrumlineError, number: int) -> BatchItem:
+def _batch_item(answer: Submitted | DrumlineError, number: int, warnings: tuple[SubmissionWarning, ...]) -> BatchItem:
     if isinstance(answer, Submitted):
-        return BatchItem(id=answer.id, created=answer.created)
+        return BatchItem(id=answer.id, created=answer.created, warnings=warnings)
     problem = to_problem(answer)
     if isinstance(answer, KeyReused):  # the store's word: it does not know the task's place in the batch
         problem = msgspec.structs.replace(problem, field=f"tasks[{number}].{problem.field}")

@@ -35,7 +35,10 @@ def submit(
         typer.Option("--arg", "-a", help="One argument; its value is JSON, or else text.", metavar="NAME=VALUE"),
     ] = None,
     queue: Annotated[
-        str | None, typer.Option("--queue", "-q", help="The queue. [default: default]", metavar="NAME")
+        str | None,
+        typer.Option(
+            "--queue", "-q", help="The queue. [default: as the task's code declares, or default]", metavar="NAME"
+        ),
     ] = None,
     priority: Annotated[
         str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
@@ -43,13 +46,24 @@ def submit(
     delay: Annotated[str | None, typer.Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
     at: Annotated[str | None, typer.Option("--at", help="When to run: 2026-01-02T03:04:05Z.", metavar="TIME")] = None,
     retries: Annotated[
-        int | None, typer.Option("--retries", help="How often to try again. [default: 3]", metavar="N")
+        int | None,
+        typer.Option(
+            "--retries", help="How often to try again. [default: as the task's code declares, or 3]", metavar="N"
+        ),
+    ] = None,
+    backoff: Annotated[
+        float | None,
+        typer.Option("--backoff", help="Seconds before the first retry; each further one waits twice as long.", min=0),
     ] = None,
     timeout: Annotated[str | None, typer.Option("--timeout", help="How long it may take.", metavar="TIME")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Idempotency key.", metavar="KEY")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", metavar="TAG")] = None,
     limit_key: Annotated[
         str | None, typer.Option("--limit-key", help="Whose limit it counts to: a customer, say.", metavar="KEY")
+    ] = None,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option("--notify", help="Whom to tell when it ends; may be repeated.", metavar="URL|EMAIL"),
     ] = None,
     file: Annotated[
         str | None,
@@ -70,7 +84,8 @@ def submit(
 
     options = {
         "queue": queue, "priority": priority, "delay": delay, "run_at": at, "retries": retries, "timeout": timeout,
-        "idempotency_key": key, "tags": tags, "limit_key": limit_key,
+        "idempotency_key": key, "tags": tags, "limit_key": limit_key, "backoff": backoff,
+        "notify": None if notify is None else [_target(text) for text in notify],
     }  # fmt: skip
     given = {option: value for option, value in options.items() if value is not None}
     if file is not None:
@@ -104,6 +119,11 @@ def _print_submitted(answer: dict[str, Any], *, as_json: bool) -> None:
     typer.echo(answer["id"])
     if not answer.get("created", True):
         say("This idempotency key was used before: it is the same task.")
+
+
+def _target(text: str) -> dict[str, str]:
+    """Return whom to tell: a URL is a webhook, anything else an address."""
+    return {"webhook": text} if text.startswith(("http://", "https://")) else {"email": text}
 
 
 def payload_of(payload: str | None, arguments: list[str]) -> Any:

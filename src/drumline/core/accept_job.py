@@ -1,8 +1,10 @@
 """Accepting a job: everything about it is checked before anything of it is stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -11,12 +13,13 @@ from drumline.core.codec import decode, encode, encode_canonical
 from drumline.core.errors import Invalid
 from drumline.core.graph import check_graph
 from drumline.core.ids import JobId, TaskId, parse_job_id
-from drumline.core.job import JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
+from drumline.core.job import SHARED_FIELDS, JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
 from drumline.core.references import LITERAL_MARK, LONGEST_KEY, MARK, SECRET_MARK, fill_in, find_references
 from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
 from drumline.core.task import (
+    DEFAULT_QUEUE,
     DEFAULT_TENANT,
     EMPTY_PAYLOAD,
     NewTask,
@@ -26,10 +29,22 @@ from drumline.core.task import (
     encode_options,
     options_of,
 )
+from drumline.core.task_type import UNKNOWN_TYPE, TypeDefaults, TypeRules
 
 MOST_JOBS_NEEDED: Final = 100
 SHELL: Final = "shell"
 """The name of the tasks that `command` is short for."""
+NO_RULES: Final[Mapping[str, TypeRules]] = MappingProxyType({})
+
+
+class JobDefaults(NamedTuple):
+    """What holds for tasks of a job that say nothing else: as the installation is set to, and by types of tasks."""
+
+    retry: RetryDefaults = DEFAULT_RETRY
+    rules: Mapping[str, TypeRules] = NO_RULES
+
+
+NO_DECLARATIONS: Final = JobDefaults()
 
 
 def accept_job(
@@ -39,24 +54,26 @@ def accept_job(
     new_id: Callable[[], TaskId],
     tenant: str = DEFAULT_TENANT,
     limits: Limits = DEFAULT_LIMITS,
-    retry: RetryDefaults = DEFAULT_RETRY,
+    defaults: JobDefaults = NO_DECLARATIONS,
 ) -> NewJob:
     """Return the request as a job that can be stored, or raise `Invalid` naming the field at fault.
 
-    A schedule is not looked at: what it makes of the request is a job for each firing.
+    What a task does not say is as its type declares it, then as the job has it for all its tasks, and then as the
+    installation is set to. A schedule is not looked at: what it makes of the request is a job for each firing.
     """
     if request.idempotency_key is not None and request.idempotency_key_alias is not None:
         raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
     check_graph({key: task.needs for key, task in request.tasks.items()}, most=limits.job_tasks)
     ids = {check_text(key, field="tasks", longest=LONGEST_KEY): new_id() for key in request.tasks}
-    plain = _TasksOf(request, id, tenant, limits, retry)
+    accept_task = partial(accept, tenant=tenant, limits=limits, retry=defaults.retry)
+    plain = _TasksOf(request, accept_task, id, limits, defaults.rules)
     idempotency_key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
     return NewJob(
         id=id,
         tenant=tenant,
         name=check_name(request.name),
         owner=None if request.owner is None else check_text(request.owner, field="owner", longest=LONGEST_NAME),
-        options=_options_of(request, retry),
+        options=_options_of(request, defaults.retry),
         depends_on=_jobs_needed(request.depends_on),
         idempotency_key=None if idempotency_key is None else check_key(idempotency_key),
         fingerprint=None if idempotency_key is None else _fingerprint(request),
@@ -75,17 +92,25 @@ def accept_job(
 class _TasksOf:
     """Accepts the tasks of one job."""
 
-    def __init__(self, request: JobRequest, job: JobId, tenant: str, limits: Limits, retry: RetryDefaults) -> None:
-        self._retry = retry
+    def __init__(
+        self,
+        request: JobRequest,
+        accept_task: Callable[..., NewTask],
+        job: JobId,
+        limits: Limits,
+        rules: Mapping[str, TypeRules],
+    ) -> None:
         self._request = request
+        self._accept = accept_task
         self._job = job
-        self._tenant = tenant
         self._limits = limits
+        self._rules = rules
 
     def accept(self, key: str, task: JobTaskRequest, id: TaskId) -> NewTask:
         """Return one task of the job, or raise `Invalid` naming the field by the task's key."""
         try:
-            plain = accept(self._plain(key, task), id=id, tenant=self._tenant, limits=self._limits, retry=self._retry)
+            rules = self._rules.get(name_of(key, task), UNKNOWN_TYPE)
+            plain = self._accept(self._plain(key, task, rules.defaults), id=id, rules=rules)
             taken = self._taken(plain.payload, task.needs)
             options = replace(decode_options(plain.options), job=self._job, key=key, takes=taken)
             payload = plain.payload
@@ -97,24 +122,15 @@ class _TasksOf:
             raise Invalid(error.message, field=where, code=error.code) from error
         return replace(plain, payload=payload, options=encode_options(options))
 
-    def _plain(self, key: str, task: JobTaskRequest) -> TaskRequest:
+    def _plain(self, key: str, task: JobTaskRequest, declared: TypeDefaults) -> TaskRequest:
         if task.run_if is RunIf.ANY_FAILED and not task.needs:
             raise Invalid("has nothing that could fail: give it needs", field="run_if")
-        backoff = task.backoff if task.backoff is not None else self._request.backoff
-        return TaskRequest(
-            name=name_of(key, task),
-            payload=_payload_of(task),
-            queue=task.queue,
-            priority=task.priority,
-            delay=task.delay,
-            run_at=task.run_at,
-            retries=task.retries if task.retries is not None else self._request.retries,
-            backoff=backoff,
-            timeout=task.timeout,
-            tags=task.tags,
-            notify=task.notify,
-            limit_key=task.limit_key,
-        )
+        said = {name: getattr(task, name) for name in SHARED_FIELDS}
+        said["payload"] = _payload_of(task)
+        for name, for_all in (("retries", self._request.retries), ("backoff", self._request.backoff)):
+            if said[name] is None and getattr(declared, name) is None:
+                said[name] = for_all
+        return TaskRequest(name=name_of(key, task), **said)
 
     def _taken(self, payload: bytes, needs: tuple[str, ...]) -> tuple[str, ...]:
         """Return the keys of the parents whose results the payload refers to."""
@@ -162,7 +178,15 @@ def _jobs_needed(needed: tuple[str, ...]) -> tuple[JobId, ...]:
     return tuple(dict.fromkeys(ids))
 
 
+def _as_defaults_were(task: JobTaskRequest) -> JobTaskRequest:
+    """Return a task that leaves out what was the default before types could declare one: a key outlives an upgrade."""
+    was = {"queue": DEFAULT_QUEUE, "priority": 0, "tags": (), "notify": ()}
+    said = {name: None for name, default in was.items() if getattr(task, name) == default}
+    return replace(task, **said) if said else task
+
+
 def _fingerprint(request: JobRequest) -> bytes:
     """Digest what the caller asked for; key order and white space inside it do not matter."""
-    keyless = replace(request, idempotency_key=None, idempotency_key_alias=None)
+    tasks = {key: _as_defaults_were(task) for key, task in request.tasks.items()}
+    keyless = replace(request, tasks=tasks, idempotency_key=None, idempotency_key_alias=None)
     return sha256(encode_canonical(decode(encode(keyless), object))).digest()

@@ -1,12 +1,13 @@
 """Accepting a schedule: everything about it is checked before anything is stored, and its next firing is found."""
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from drumline.core.accept_job import accept_job
+from drumline.core.accept_job import NO_RULES, JobDefaults, accept_job
 from drumline.core.clock import Instant, to_datetime, to_instant
 from drumline.core.cron import parse_cron
 from drumline.core.duration import millis, parse_duration
@@ -26,6 +27,7 @@ from drumline.core.schedule import (
     Turn,
 )
 from drumline.core.task import DEFAULT_TENANT, TaskRequest, accept
+from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.timetable import Rule, timetable
 from drumline.core.zone import zone_of
 
@@ -171,32 +173,39 @@ def target_of(request: ScheduleRequest, *, tenant: str, limits: Limits) -> Targe
     """Return what a request wants to be made, or raise `Invalid`."""
     if request.task is not None and request.job is not None:
         raise Invalid("cannot be given together with task: a schedule makes one or the other", field="job")
-    if request.task is not None:
-        _check_task(request.task, tenant, limits)
-    elif request.job is not None:
-        _check_job(request.job, tenant, limits)
+    target = Target(task=request.task, job=request.job)
+    check_target(target, tenant=tenant, limits=limits)
+    return target
+
+
+def check_target(target: Target, *, tenant: str, limits: Limits, rules: Mapping[str, TypeRules] = NO_RULES) -> None:
+    """Raise `Invalid` naming what of a target could not be made, also by the `rules` of its types."""
+    if target.task is not None:
+        _check_task(target.task, tenant, limits, rules.get(target.task.name, UNKNOWN_TYPE))
+    elif target.job is not None:
+        _check_job(target.job, tenant, limits, rules)
     else:
         raise Invalid("is required, or job: something has to be made", field="task")
-    return Target(task=request.task, job=request.job)
 
 
-def _check_task(task: TaskRequest, tenant: str, limits: Limits) -> None:
+def _check_task(task: TaskRequest, tenant: str, limits: Limits, rules: TypeRules) -> None:
     if task.run_at is not None:
         raise Invalid("is not for a schedule's task: each firing has its own time", field="task.run_at")
     if task.idempotency_key is not None or task.idempotency_key_alias is not None:
         raise Invalid("is not for a schedule's task: each firing is a task of its own", field="task.idempotency_key")
     try:
-        accept(task, id=_NO_ID, tenant=tenant, limits=limits)
+        accept(task, id=_NO_ID, tenant=tenant, limits=limits, rules=rules)
     except Invalid as error:
         raise Invalid(error.message, field=f"task.{error.field}", code=error.code) from error
 
 
-def _check_job(job: JobRequest, tenant: str, limits: Limits) -> None:
+def _check_job(job: JobRequest, tenant: str, limits: Limits, rules: Mapping[str, TypeRules]) -> None:
     if job.idempotency_key is not None or job.idempotency_key_alias is not None:
         raise Invalid("is not for a schedule's job: each firing is a job of its own", field="job.idempotency_key")
     if job.schedule is not None:
         raise Invalid("is not for a schedule's job: this is the schedule", field="job.schedule")
+    defaults = JobDefaults(rules=rules)
     try:
-        accept_job(job, id=JobId(_NO_ID), new_id=lambda: _NO_ID, tenant=tenant, limits=limits)
+        accept_job(job, id=JobId(_NO_ID), new_id=lambda: _NO_ID, tenant=tenant, limits=limits, defaults=defaults)
     except Invalid as error:
         raise Invalid(error.message, field=f"job.{error.field}", code=error.code) from error

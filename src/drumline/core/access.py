@@ -198,6 +198,10 @@ class Caller(Struct, frozen=True):
                 )
         return queues
 
+    def may_serve(self, queue: str) -> bool:
+        """Tell whether a worker with this key may serve a queue."""
+        return not self.queues or is_any(self.queues, queue)
+
     def may_run(self, name: str) -> bool:
         """Tell whether a worker with this key may run tasks of a name."""
         return not self.names or is_any(self.names, name)

@@ -89,11 +89,21 @@ def _joined(parts: list[str]) -> str | None:
 
 def check_json(raw: bytes, *, field: str, largest: int, deepest: int) -> Any:
     """Return the value of a JSON text, or raise `Invalid` if it is too large, too deep or not JSON."""
+    check_bounds(raw, field=field, largest=largest, deepest=deepest)
+    return read_json(raw, field=field)
+
+
+def check_bounds(raw: bytes, *, field: str, largest: int, deepest: int) -> None:
+    """Raise `Invalid` if a JSON text is too large or too deep."""
     if len(raw) > largest:
         raise Invalid(f"is {len(raw):,} bytes of JSON; at most {largest:,} are accepted", field=field, code="too_large")
     # Each level is a bracket that opens and one that closes: what is short cannot be deep.
     if len(raw) > 2 * deepest and raw.count(b"[") + raw.count(b"{") > deepest and is_deeper(raw, deepest):
         raise Invalid(f"is nested more than {deepest} levels deep", field=field, code="too_deep")
+
+
+def read_json(raw: bytes, *, field: str) -> Any:
+    """Return the value of a JSON text, or raise `Invalid` if it is not JSON."""
     try:
         return _ANY.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

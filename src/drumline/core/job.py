@@ -17,7 +17,7 @@ from drumline.core.ids import JobId, TaskId
 from drumline.core.recurring import JobSchedule
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, Backoff
 from drumline.core.state import State, Status, status_of
-from drumline.core.task import DEFAULT_QUEUE, EMPTY_PAYLOAD, NewTask, NotifyTarget
+from drumline.core.task import EMPTY_PAYLOAD, NewTask, NotifyTarget, TaskRequest
 
 
 class RunIf(StrEnum):
@@ -58,16 +58,22 @@ class JobTaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     needs: tuple[str, ...] = ()
     run_if: RunIf = RunIf.ALL_SUCCEEDED
     payload: Raw = EMPTY_PAYLOAD
-    queue: str = DEFAULT_QUEUE
-    priority: int | str = 0
+    queue: str | None = None
+    priority: int | str | None = None
     delay: float | str | None = None
     run_at: datetime | None = None
     retries: int | None = None
     backoff: Backoff | float | None = None
     timeout: float | str | None = None
-    tags: tuple[str, ...] = ()
-    notify: tuple[NotifyTarget, ...] = ()
+    tags: tuple[str, ...] | None = None
+    notify: tuple[NotifyTarget, ...] | None = None
     limit_key: str | None = None
+
+
+SHARED_FIELDS: Final = tuple(
+    name for name in JobTaskRequest.__struct_fields__ if name in set(TaskRequest.__struct_fields__) - {"name"}
+)
+"""What a task of a job has in common with any other task; copied by these names, so that none is forgotten."""
 
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -5,6 +5,7 @@ from msgspec import Struct
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
+from drumline.core.task_type import TypeDefaults
 
 SESSION_TTL = 15.0
 """Seconds without a beat after which a session is taken for dead."""
@@ -18,6 +19,8 @@ class TaskType(Struct, frozen=True, kw_only=True, omit_defaults=True):
     doc: str = ""
     schema: dict[str, object] | None = None
     """JSON Schema of the payload, where the worker knows it."""
+    defaults: TypeDefaults | None = None
+    """What its code declares for submissions that do not say otherwise; None leaves what is known as it is."""
 
 
 class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):

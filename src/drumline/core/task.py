@@ -10,9 +10,10 @@ from hashlib import sha256
 from typing import Literal
 
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from drumline.core.clock import Instant, to_instant
-from drumline.core.codec import check_json, decode, encode, encode_canonical
+from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
 from drumline.core.http_headers import HTTP, check_given_headers
@@ -32,6 +33,7 @@ from drumline.core.retry import (
 )
 from drumline.core.state import State, Status, status_of
 from drumline.core.target import target_of
+from drumline.core.task_type import NO_DEFAULTS, UNKNOWN_TYPE, TypeDefaults, TypeRules
 from drumline.core.trace import CARRIED_TRACE
 
 DEFAULT_QUEUE = "default"
@@ -54,18 +56,18 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     name: str
     payload: Raw = EMPTY_PAYLOAD
-    queue: str = DEFAULT_QUEUE
-    priority: int | str = 0
+    queue: str | None = None
+    """None, here and below, is what the task's type declares, or else what the installation is set to."""
+    priority: int | str | None = None
     delay: float | str | None = None
     run_at: datetime | None = None
     retries: int | None = None
-    """None is what the installation is set to, and so is a `backoff` of None."""
     backoff: Backoff | float | None = None
     timeout: float | str | None = None
     idempotency_key: str | None = None
     idempotency_key_alias: str | None = field(default=None, name="idempotencyKey")
-    tags: tuple[str, ...] = ()
-    notify: tuple[NotifyTarget, ...] = ()
+    tags: tuple[str, ...] | None = None
+    notify: tuple[NotifyTarget, ...] | None = None
     limit_key: str | None = None
 
 
@@ -176,15 +178,24 @@ def accept(
     tenant: str = DEFAULT_TENANT,
     limits: Limits = DEFAULT_LIMITS,
     retry: RetryDefaults = DEFAULT_RETRY,
+    rules: TypeRules = UNKNOWN_TYPE,
 ) -> NewTask:
-    """Return the request as a task that can be stored, or raise `Invalid` naming the field at fault."""
+    """Return the request as a task that can be stored, or raise `Invalid` naming the field at fault.
+
+    What it does not say is as `rules` declare it, and then as the installation is set to.
+    """
+    asked = request
+    if rules.defaults is not NO_DEFAULTS:
+        request = with_defaults(request, rules.defaults)
     is_plain = _is_plain(request)
     if not is_plain:
         _check_words(request)
     payload = bytes(request.payload)
-    value = check_json(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
-    if request.name == HTTP:
-        check_given_headers(value)
+    check_bounds(payload, field="payload", largest=limits.payload, deepest=limits.nesting)
+    if rules.check is None or not rules.check.check(payload) or request.name == HTTP:
+        value = read_json(payload, field="payload")
+        if request.name == HTTP:
+            check_given_headers(value)
     lane = _lane(tenant, request.queue, request.name, request.priority)
     if is_plain and retry is DEFAULT_RETRY and CARRIED_TRACE.get() is None:
         return NewTask(id=id, lane=lane, payload=payload)
@@ -197,14 +208,33 @@ def accept(
         run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
         delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
         idempotency_key=None if key is None else check_key(key),
-        fingerprint=None if key is None else _fingerprint(request),
+        fingerprint=None if key is None else _fingerprint(asked),
     )
 
 
+def with_defaults(request: TaskRequest, defaults: TypeDefaults) -> TaskRequest:
+    """Return a request that says what the type of its task declares where it said nothing itself."""
+    return replace(
+        request,
+        queue=defaults.queue if request.queue is None else request.queue,
+        priority=defaults.priority if request.priority is None else request.priority,
+        retries=defaults.retries if request.retries is None else request.retries,
+        backoff=defaults.backoff if request.backoff is None else request.backoff,
+        timeout=defaults.timeout if request.timeout is None else request.timeout,
+        tags=defaults.tags if request.tags is None else request.tags,
+    )
+
+
+def queue_of(request: TaskRequest, rules: TypeRules) -> str:
+    """Return the queue that a request's task will be in."""
+    return request.queue or rules.defaults.queue or DEFAULT_QUEUE
+
+
 @lru_cache(maxsize=4096)
-def _lane(tenant: str, queue: str, name: str, priority: int | str) -> Lane:
+def _lane(tenant: str, queue: str | None, name: str, priority: int | str | None) -> Lane:
     """Return the lane of a request. Programs submit the same few lanes over and over, so they are checked once."""
-    return Lane(tenant, check_queue(queue), check_name(name), parse_priority(priority))
+    queue = DEFAULT_QUEUE if queue is None else check_queue(queue)
+    return Lane(tenant, queue, check_name(name), 0 if priority is None else parse_priority(priority))
 
 
 def _is_plain(request: TaskRequest) -> bool:
@@ -258,8 +288,8 @@ def options_of(request: TaskRequest, retry: RetryDefaults = DEFAULT_RETRY) -> Ta
         retries=retries,
         backoff=backoff.check(),
         timeout_ms=timeout,
-        tags=check_tags(request.tags),
-        notify=_checked_targets(request.notify),
+        tags=check_tags(request.tags or ()),
+        notify=_checked_targets(request.notify or ()),
         limit_key=None if request.limit_key is None else check_limit_key(request.limit_key),
         trace=CARRIED_TRACE.get(),
     )
@@ -279,11 +309,12 @@ def _checked_targets(targets: tuple[NotifyTarget, ...]) -> tuple[NotifyTarget, .
 
 def _fingerprint(request: TaskRequest) -> bytes:
     """Digest what the caller asked for; key order and white space inside the payload do not matter."""
-    # As it was when the default could not be changed: a key outlives an upgrade.
+    # As it was when defaults could not be changed nor declared: a key outlives an upgrade, and another default.
     retries = DEFAULT_RETRIES if request.retries is None else request.retries
     plain: tuple[object, ...] = (
-        request.name, decode(bytes(request.payload), object), request.queue, parse_priority(request.priority),
-        request.delay, request.run_at, retries, request.backoff, request.timeout, request.tags, request.notify,
+        request.name, decode(bytes(request.payload), object), request.queue or DEFAULT_QUEUE,
+        parse_priority(request.priority or 0), request.delay, request.run_at, retries, request.backoff, request.timeout,
+        request.tags or (), request.notify or (),
     )  # fmt: skip
     if request.limit_key is not None:  # a word that came later: without it the digest is what it always was
         plain += (request.limit_key,)

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
+from drumline.core.task_type import PayloadMode
 
 
 class Tuning(Struct, frozen=True, kw_only=True):
@@ -20,6 +21,8 @@ class Tuning(Struct, frozen=True, kw_only=True):
     """Queues that the schedulers keep paused, for every tenant."""
     paused_names: frozenset[str] = frozenset()
     """Task names that are not handed out."""
+    payload_check: PayloadMode = PayloadMode.REFUSE
+    """What becomes of payloads that do not fit their type."""
 
 
 DEFAULT_TUNING = Tuning()

@@ -45,6 +45,7 @@ from drumline.engine.stops import StopSignals
 from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
 from drumline.engine.subscriptions import SubscriptionDesk
+from drumline.engine.task_types import TypeRegistry
 from drumline.engine.waiting import Waiters
 from drumline.engine.why import Whys
 from drumline.ports.queue import PausedQueue, Queue
@@ -77,7 +78,7 @@ class Engine:
         self.store, self.queue, self.stops = store, queue, StopSignals(store, queue)
         self.clock, self.limits = clock, limits
         self.access = Access(store, clock)
-        self.secrets = SecretDesk(store)
+        self.secrets, self.types = SecretDesk(store), TypeRegistry(store, clock=clock)
         self._waiters, self._endings = Waiters(poll=poll), Endings()
         self.flow = FlowDesk(store, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
@@ -113,7 +114,7 @@ class Engine:
             limits=limits,
             parallel=parallel,
         )
-        self.sessions = SessionDesk(store, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
+        self.sessions = SessionDesk(store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
         self.control = Control(self._noting, self._offers, self._waiters, self._endings, self.stops)
         self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits, quotas=self.access.quotas)
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=ids.next, limits=limits)
@@ -131,20 +132,22 @@ class Engine:
         )
         self.figures, self.configuration = Figures(store), ConfigDesk(store)
         self.whys, self.feed = Whys(store), Feed(store)
-        self.subscriptions = SubscriptionDesk(store, new_id=ids.next)
-        self.deliveries = DeliveryDesk(store, limits=limits)
+        self.subscriptions, self.deliveries = (
+            SubscriptionDesk(store, new_id=ids.next), DeliveryDesk(store, limits=limits),
+        )  # fmt: skip
         # An id source of its own: SQLite fires in the thread of its writer.
         self.firings = Firings(
             store, self._noting, self.effects, new_id=IdSource(clock.now, random).next, limits=limits
         )
         self.firings.parallel = parallel
-        self.schedules = ScheduleDesk(store, new_id=ids.next, limits=limits, quotas=self.access.quotas)
+        self.schedules = ScheduleDesk(store, self.types, new_id=ids.next, limits=limits, quotas=self.access.quotas)
         self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)
         self.redaction = DEFAULT_REDACTION
         # Whatever brings payloads in asks whether the secrets are there that they refer to.
-        self.submissions.secrets = job_submissions.secrets = self.secrets
-        self.schedules.secrets = self.dead_letters.secrets = self.secrets
+        self.submissions.secrets = job_submissions.secrets = self.schedules.secrets = self.secrets
+        self.dead_letters.secrets = self.secrets
+        self.submissions.types = job_submissions.types = self.types
         self.measure(Metrics(clock))
 
     @cached_property
@@ -193,6 +196,7 @@ class Engine:
         self.claims.tune(tuning)
         self.jobs.tune(tuning)
         self.firings.tune(tuning)
+        self.types.tune(tuning)
         self.whys.paused_names = tuning.paused_names
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
@@ -212,6 +216,7 @@ class Engine:
         """Finish what is under way; the store and the queue are closed too."""
         await self.feed.close()
         await self.access.close()
+        await self.types.close()
         await self._hand_over.drained()
         await self.claims.drained()
         await self.effects.drained()

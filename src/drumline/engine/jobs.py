@@ -15,7 +15,7 @@ from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.endings import Endings
 from drumline.engine.query import LOOK_EVERY, Page
-from drumline.engine.submit_jobs import JobSubmissions
+from drumline.engine.submit_jobs import AllowTask, JobSubmissions
 from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
 from drumline.ports.store import Store, TaskFilter
 
@@ -51,9 +51,11 @@ class JobDesk:
         """Go by other defaults from now on."""
         self.submissions.tune(tuning)
 
-    async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
+    async def submit(
+        self, request: JobRequest, *, tenant: str = DEFAULT_TENANT, allow: AllowTask | None = None
+    ) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not; an answer means that it is durable."""
-        return await self.submissions.submit(request, tenant=tenant)
+        return await self.submissions.submit(request, tenant=tenant, allow=allow)
 
     async def get(self, job: JobId, *, tenant: str | None = None) -> JobView:
         """Return a job as it stands, or raise `NotFound`."""

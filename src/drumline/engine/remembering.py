@@ -43,8 +43,16 @@ class Memory(NamedTuple, Generic[V]):
 class Remembered(Generic[K, V]):
     """Answers from memory, or from the store: one question at a time about one thing, many things in one question."""
 
-    def __init__(self, ask: Callable[[list[K]], Awaitable[Sequence[V | None]]], *, name: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        ask: Callable[[list[K]], Awaitable[Sequence[V | None]]],
+        *,
+        name: str,
+        clock: Clock,
+        most: int = MOST_REMEMBERED,
+    ) -> None:
         self._clock = clock
+        self._most = most
         self._name = name
         self._memories: OrderedDict[K, Memory[V]] = OrderedDict()
         self._questions: Batcher[K, V | None] = Batcher(ask, name=name, largest=500)
@@ -79,6 +87,18 @@ class Remembered(Generic[K, V]):
         """Forget what has changed; what is being asked for about it is not believed either."""
         for key in [key for key, (value, _) in self._memories.items() if value is not None and is_meant(value)]:
             self.forget_one(key)
+
+    def forget_keys(self, is_meant: Callable[[K], bool]) -> None:
+        """Forget what is remembered, or being asked for, under some keys, also that there was nothing."""
+        for key in [key for key in (*self._memories, *self._asking) if is_meant(key)]:
+            self.forget_one(key)
+
+    def learn(self, key: K, value: V | None, asked_at: float) -> None:
+        """Remember what the store said when somebody asked it about many things at once."""
+        self._memories[key] = Memory(value, asked_at)
+        self._memories.move_to_end(key)
+        if len(self._memories) > self._most:
+            self._memories.popitem(last=False)
 
     def forget_one(self, key: K) -> None:
         """Forget what is remembered under a key, also that there was nothing."""
@@ -116,9 +136,6 @@ class Remembered(Generic[K, V]):
         if done.cancelled():
             return
         if error is None:
-            self._memories[key] = done.result()
-            self._memories.move_to_end(key)
-            if len(self._memories) > MOST_REMEMBERED:
-                self._memories.popitem(last=False)
+            self.learn(key, *done.result())
         elif not isinstance(error, DrumlineError):
             log.error("look_up.failed", what=self._name, exc_info=error)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from drumline.core.accept_schedule import (
     accept_schedule,
+    check_target,
     due_at,
     edited,
     first_turn,
@@ -36,9 +37,13 @@ from drumline.core.schedule import (
     Turn,
 )
 from drumline.core.secret_references import has_secrets
+from drumline.core.task import queue_of
+from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import Rule
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.submit_jobs import AllowTask, allow_job, job_names
+from drumline.engine.task_types import TypeRegistry
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -73,8 +78,17 @@ class ScheduleDesk:
     """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
     redaction: Redaction = DEFAULT_REDACTION
 
-    def __init__(self, store: Store, *, new_id: Callable[[], TaskId], limits: Limits, quotas: QuotaDesk) -> None:
+    def __init__(
+        self,
+        store: Store,
+        types: TypeRegistry,
+        *,
+        new_id: Callable[[], TaskId],
+        limits: Limits,
+        quotas: QuotaDesk,
+    ) -> None:
         self._store = store
+        self._types = types
         self._quotas = quotas
         self._new_id = new_id
         self._limits = limits
@@ -82,6 +96,7 @@ class ScheduleDesk:
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
         """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
         new = self.accept(request, tenant=tenant, now=await self._store.now())
+        await self._check_types(new.target, tenant=tenant)
         return or_raise(await self.add(new))
 
     async def add(self, new: NewSchedule) -> list[ScheduleView | Conflict]:
@@ -105,6 +120,23 @@ class ScheduleDesk:
         await self._quotas.check_payloads(tenant, {each.field: len(each.payload) for each in wanted})
         if any(has_secrets(each.payload) for each in wanted):
             await self.secrets.check(wanted, tenant=tenant)
+
+    async def _check_types(self, target: Target, *, tenant: str) -> None:
+        """Raise `Invalid` naming what of a payload does not fit the type of its task.
+
+        Not for those that an app registers: they may be ahead of the types that its own worker is about to publish.
+        """
+        rules = await self._types.rules_of(_names_in(target), tenant=tenant)
+        check_target(target, tenant=tenant, limits=self._limits, rules=rules)
+
+    async def allow(self, target: Target, allow: AllowTask, *, tenant: str) -> None:
+        """Ask whether a caller may submit what a schedule is to make, into the queues that it will be in as of now."""
+        rules = await self._types.rules_of(_names_in(target), tenant=tenant)
+        if target.task is not None:
+            queue = queue_of(target.task, rules.get(target.task.name, UNKNOWN_TYPE))
+            allow(target.task.name, queue, field="task.")
+        if target.job is not None:
+            allow_job(target.job, rules, allow, field="job.")
 
     async def get(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
         """Return a schedule as it stands, or raise `NotFound`."""
@@ -181,10 +213,18 @@ class ScheduleDesk:
                 return view
             if change.definition is not None:
                 await self.check_payloads(change.definition.target, tenant=view.tenant)
+                if change.definition.target != view.target:
+                    await self._check_types(change.definition.target, tenant=view.tenant)
             (answer,) = await self._store.change_schedules([change], tenant=tenant)
             if not (isinstance(answer, Conflict) and answer.field == "version"):
                 return or_raise([answer])
         raise Conflict("the schedule is being changed by others; try again", field="id")
+
+
+def _names_in(target: Target) -> set[str]:
+    if target.task is not None:
+        return {target.task.name}
+    return set() if target.job is None else job_names(target.job)
 
 
 def _placing(view: ScheduleView, rule: Rule, policy: Policy, now: Instant) -> Placing | None:

@@ -8,6 +8,7 @@ import msgspec
 from drumline.core.errors import Forbidden, NotFound
 from drumline.core.ids import SessionId, session_text
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.engine.task_types import TypeRegistry
 from drumline.ports.store import Sessions as SessionStore
 from drumline.sdk.batcher import Batcher
 
@@ -17,8 +18,9 @@ MOST_CACHED = 20_000
 class SessionDesk:
     """Opens, beats and closes sessions, and remembers what each one can run."""
 
-    def __init__(self, store: SessionStore, *, new_id: Callable[[], SessionId]) -> None:
+    def __init__(self, store: SessionStore, types: TypeRegistry, *, new_id: Callable[[], SessionId]) -> None:
         self._store = store
+        self._types = types
         self._new_id = new_id
         self._specs: OrderedDict[SessionId, SessionSpec] = OrderedDict()
         self._batcher: Batcher[Beat, BeatReply] = Batcher(store.beat, name="beats", largest=500)
@@ -31,6 +33,7 @@ class SessionDesk:
         """Register a worker."""
         session = self._new_id()
         await self._store.open_session(session, spec)
+        self._types.published(spec)
         self._remember(session, spec)
         return session
 

@@ -1,6 +1,6 @@
 """Bringing tasks in: validated, stored durably, then offered."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -9,17 +9,22 @@ from drumline.core.ids import IdSource, TaskId
 from drumline.core.limits import Limits
 from drumline.core.metrics import Metrics
 from drumline.core.secret_references import any_has_secrets, has_secrets
-from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept
+from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept, queue_of
+from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.hand_over import HandOver
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
 from drumline.ports.store import Hint, Submitting
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.sdk.batcher import Batcher, Weights
 
 E = TypeVar("E", bound=DrumlineError | None)
+
+Allow = Callable[[str, str], None]
+"""Raises `Forbidden` if a caller may not submit tasks of a name into a queue."""
 
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
@@ -32,6 +37,8 @@ class Submissions:
 
     secrets: SecretDesk
     """Where the secrets are that payloads refer to; the engine sets it."""
+    types: TypeRegistry
+    """What is known of types of tasks; the engine sets it."""
 
     def __init__(
         self,
@@ -76,17 +83,22 @@ class Submissions:
             await self._quotas.of(DEFAULT_TENANT)
             await self._hand_over.prepare()
 
-    async def submit(self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT) -> Submitted:
-        """Store one task, or raise the reason why not."""
+    async def submit(
+        self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT, allow: Allow | None = None
+    ) -> Submitted:
+        """Store one task, or raise the reason why not; `allow` is asked first about its name and queue."""
+        rules = await self.types.rules(request.name, tenant=tenant)
+        if allow is not None:
+            allow(request.name, queue_of(request, rules))
         if not self.tracer.is_on:
-            return await self._submit(request, tenant)
-        with sending(self.tracer, request.queue, drumline__task__name=request.name) as span:
-            submitted = await self._submit(request, tenant)
+            return await self._submit(request, rules, tenant)
+        with sending(self.tracer, queue_of(request, rules), drumline__task__name=request.name) as span:
+            submitted = await self._submit(request, rules, tenant)
             span.note("messaging.message.id", submitted.id)
             return submitted
 
-    async def _submit(self, request: TaskRequest, tenant: str) -> Submitted:
-        task = accept(request, id=self._ids.next(), tenant=tenant, limits=self._limits, retry=self._retry)
+    async def _submit(self, request: TaskRequest, rules: TypeRules, tenant: str) -> Submitted:
+        task = accept(request, id=self._ids.next(), tenant=tenant, limits=self._limits, retry=self._retry, rules=rules)
         if has_secrets(task.payload):
             await self.secrets.check([Wanted(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
@@ -100,27 +112,37 @@ class Submissions:
         return answer
 
     async def submit_many(
-        self, requests: Sequence[TaskRequest | DrumlineError], *, tenant: str = DEFAULT_TENANT
+        self,
+        requests: Sequence[TaskRequest | DrumlineError],
+        *,
+        tenant: str = DEFAULT_TENANT,
+        allow: Allow | None = None,
     ) -> list[Submitted | DrumlineError]:
         """Store many tasks; each gets its own answer, in order, and a bad one does not hold up the others.
 
-        What could not be read or is not allowed stands in the list as the error that says so, its answer. If the
-        store goes away in the middle of a long list, what was stored before has its id, and only the rest the error.
+        What could not be read stands in the list as the error that says so, its answer; `allow` raises `Forbidden` for
+        names and queues that are not the caller's. If the store goes away in the middle of a long list, what was stored
+        before has its id, and only the rest the error.
         """
-        if not self.tracer.is_on:
-            return await self._submit_many(requests, tenant)
-        with sending(self.tracer, "", messaging__batch__message_count=len(requests)):
-            return await self._submit_many(requests, tenant)
-
-    async def _submit_many(
-        self, requests: Sequence[TaskRequest | DrumlineError], tenant: str
-    ) -> list[Submitted | DrumlineError]:
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
+        names = {request.name for request in requests if isinstance(request, TaskRequest)}
+        rules = await self.types.rules_of(names, tenant=tenant)
+        if allow is not None:
+            requests = [_allowed(request, rules, allow) for request in requests]
+        if not self.tracer.is_on:
+            return await self._submit_many(requests, rules, tenant)
+        with sending(self.tracer, "", messaging__batch__message_count=len(requests)):
+            return await self._submit_many(requests, rules, tenant)
+
+    async def _submit_many(
+        self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
+    ) -> list[Submitted | DrumlineError]:
         if self._quotas.has_none(tenant) and not _may_have_secrets(requests):
-            return await self._submit_plain(requests, tenant)
+            return await self._submit_plain(requests, rules, tenant)
+        accept_one = self._accepting(rules, tenant)
         checked: list[NewTask | DrumlineError] = [
-            self._accept(request, number, task_id, tenant) for number, request, task_id in self._numbered(requests)
+            accept_one(request, number, task_id) for number, request, task_id in self._numbered(requests)
         ]
         if any(isinstance(task, NewTask) and has_secrets(task.payload) for task in checked):
             checked = await self._with_secrets(checked, tenant)
@@ -135,14 +157,15 @@ class Submissions:
         return [next(stored) if isinstance(task, NewTask) else task for task in checked]
 
     async def _submit_plain(
-        self, requests: Sequence[TaskRequest | DrumlineError], tenant: str
+        self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
     ) -> list[Submitted | DrumlineError]:
         """Store tasks about which nobody has to be asked: the first are on their way while the next are checked."""
         refused: dict[int, DrumlineError] = {}
+        accept_one = self._accepting(rules, tenant)
 
         def accepted() -> Iterator[NewTask]:
             for number, request, task_id in self._numbered(requests):
-                task = self._accept(request, number, task_id, tenant)
+                task = accept_one(request, number, task_id)
                 if isinstance(task, NewTask):
                     yield task
                 else:
@@ -181,15 +204,22 @@ class Submissions:
         """Return each request with its place, and with the id that its task will have."""
         return zip(range(len(requests)), requests, self._ids.take(len(requests)), strict=True)
 
-    def _accept(
-        self, request: TaskRequest | DrumlineError, number: int, id: TaskId, tenant: str
-    ) -> NewTask | DrumlineError:
-        if isinstance(request, DrumlineError):
-            return _placed(request, number)
-        try:
-            return accept(request, id=id, tenant=tenant, limits=self._limits, retry=self._retry)
-        except Invalid as error:
-            return _placed(error, number)
+    def _accepting(
+        self, rules: Mapping[str, TypeRules], tenant: str
+    ) -> Callable[[TaskRequest | DrumlineError, int, TaskId], NewTask | DrumlineError]:
+        """Return what accepts one task of a list, by its place there."""
+        limits, retry = self._limits, self._retry
+
+        def accept_one(request: TaskRequest | DrumlineError, number: int, id: TaskId) -> NewTask | DrumlineError:
+            if isinstance(request, DrumlineError):
+                return _placed(request, number)
+            try:
+                declared = rules.get(request.name, UNKNOWN_TYPE)
+                return accept(request, id=id, tenant=tenant, limits=limits, retry=retry, rules=declared)
+            except Invalid as error:
+                return _placed(error, number)
+
+        return accept_one
 
     async def _flush(self, tasks: list[NewTask]) -> list[Submitted | KeyReused]:
         if len(tasks) == 1 and (stored := await self._hand_over.submit(tasks[0])) is not None:
@@ -204,6 +234,18 @@ class Submissions:
             ]
         )
         return answers
+
+
+def _allowed(
+    request: TaskRequest | DrumlineError, rules: Mapping[str, TypeRules], allow: Allow
+) -> TaskRequest | DrumlineError:
+    """Return a request, or the reason why its caller may not make it."""
+    if isinstance(request, TaskRequest):
+        try:
+            allow(request.name, queue_of(request, rules.get(request.name, UNKNOWN_TYPE)))
+        except Forbidden as error:
+            return error
+    return request
 
 
 def _may_have_secrets(requests: Sequence[TaskRequest | DrumlineError]) -> bool:

@@ -1,23 +1,25 @@
 """Bringing jobs in: validated, stored durably as a whole, then offered."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
-from drumline.core.accept_job import accept_job
+from drumline.core.accept_job import JobDefaults, accept_job, name_of
 from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, NewJob
 from drumline.core.limits import Limits
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.secret_references import has_secrets
-from drumline.core.task import DEFAULT_TENANT
+from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT
+from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.noting import Noting
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.submit import MOST_BYTES_WAITING
+from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
 from drumline.ports.jobs import Jobs, SubmittedJob
 from drumline.ports.tracing import NO_TRACER, Tracer
@@ -29,12 +31,21 @@ ROW_BYTES: Final = 500
 """What a task weighs besides its payload."""
 
 
+class AllowTask(Protocol):
+    """Raises `Forbidden` if a caller may not submit tasks of a name into a queue; `field` is where it stands."""
+
+    def __call__(self, name: str, queue: str, *, field: str = "") -> None:
+        """Raise, or do nothing."""
+
+
 class JobSubmissions:
     """The way in for jobs. An answer means that the job is durable."""
 
     tracer: Tracer = NO_TRACER
     secrets: SecretDesk
     """Where the secrets are that payloads refer to; the engine sets it."""
+    types: TypeRegistry
+    """What is known of types of tasks; the engine sets it."""
 
     def __init__(
         self,
@@ -61,15 +72,20 @@ class JobSubmissions:
         """Go by other defaults from now on."""
         self._retry = tuning.retry
 
-    async def submit(self, request: JobRequest, *, tenant: str = DEFAULT_TENANT) -> SubmittedJob:
-        """Store a job with all its tasks, or raise the reason why not."""
+    async def submit(
+        self, request: JobRequest, *, tenant: str = DEFAULT_TENANT, allow: AllowTask | None = None
+    ) -> SubmittedJob:
+        """Store a job with all its tasks, or raise the reason why not; `allow` is asked first about each of them."""
+        rules = await self.types.rules_of(job_names(request), tenant=tenant)
+        if allow is not None:
+            allow_job(request, rules, allow)
         if not self.tracer.is_on:
-            return await self._submit(request, tenant)
+            return await self._submit(request, rules, tenant)
         with sending(self.tracer, "", messaging__batch__message_count=len(request.tasks)):
-            return await self._submit(request, tenant)
+            return await self._submit(request, rules, tenant)
 
-    async def _submit(self, request: JobRequest, tenant: str) -> SubmittedJob:
-        job = await self._accept(request, tenant)
+    async def _submit(self, request: JobRequest, rules: Mapping[str, TypeRules], tenant: str) -> SubmittedJob:
+        job = await self._accept(request, rules, tenant)
         wanted = [
             Wanted(each.task.payload, f"tasks.{each.key}.payload")
             for each in job.tasks
@@ -85,17 +101,19 @@ class JobSubmissions:
             raise answer
         return answer
 
-    async def _accept(self, request: JobRequest, tenant: str) -> NewJob:
+    async def _accept(self, request: JobRequest, rules: Mapping[str, TypeRules], tenant: str) -> NewJob:
         if request.schedule is not None:
             raise Invalid("belongs to a schedule: submit the job as the pattern of one", field="schedule")
         # Ids are made here, since their source belongs to the loop; looking through thousands of tasks does not.
         ids = iter([self._new_id() for _ in request.tasks])
         job = JobId(self._new_id())
 
-        retry = self._retry
+        defaults = JobDefaults(self._retry, rules)
 
         def check() -> NewJob:
-            return accept_job(request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits, retry=retry)
+            return accept_job(
+                request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits, defaults=defaults
+            )
 
         return check() if len(request.tasks) < LARGE else await asyncio.to_thread(check)
 
@@ -107,6 +125,19 @@ class JobSubmissions:
                 self._noting.job_submitted(job, answer.status)
                 self._effects.follow(answer.effects)
         return answers
+
+
+def job_names(request: JobRequest) -> set[str]:
+    """Return the names of a job's tasks."""
+    return {name_of(key, task) for key, task in request.tasks.items()}
+
+
+def allow_job(request: JobRequest, rules: Mapping[str, TypeRules], allow: AllowTask, *, field: str = "") -> None:
+    """Ask about every task of a job: its name, and the queue that it will be in."""
+    for key, task in request.tasks.items():
+        name = name_of(key, task)
+        declared = rules.get(name, UNKNOWN_TYPE).defaults.queue
+        allow(name, task.queue or declared or DEFAULT_QUEUE, field=f"{field}tasks.{key}.")
 
 
 def _weight_of(job: NewJob) -> int:

@@ -24,7 +24,7 @@ class Sessions(Protocol):
     """The registry of workers."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
-        """Register a worker under an id that was never used before."""
+        """Register a worker under an id that was never used before, and publish the types of tasks that it runs."""
         ...
 
     async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:

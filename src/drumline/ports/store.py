@@ -36,6 +36,7 @@ from drumline.ports.secrets import SecretKeeping
 from drumline.ports.sessions import Reaped, Sessions
 from drumline.ports.sign_ins import SignIns
 from drumline.ports.stats import Stats
+from drumline.ports.task_types import TaskTypes
 
 __all__ = (
     "Artifact",
@@ -179,6 +180,7 @@ class Store(
     SignIns,
     Stats,
     Flow,
+    TaskTypes,
     Protocol,
 ):
     """The whole store, as the engine sees it."""

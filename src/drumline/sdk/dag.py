@@ -19,7 +19,7 @@ from msgspec import Raw
 
 from drumline.core.errors import Invalid
 from drumline.core.fold import Vertex
-from drumline.core.job import JobRequest, JobTaskRequest, RunIf
+from drumline.core.job import SHARED_FIELDS, JobRequest, JobTaskRequest, RunIf
 from drumline.core.mermaid import mermaid
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget, TaskRequest
@@ -253,16 +253,7 @@ class Adder:
             name=request.name,
             needs=tuple(dict.fromkeys([*parents, *self._after])),
             run_if=self._run_if,
-            payload=request.payload,
-            queue=request.queue,
-            priority=request.priority,
-            delay=request.delay,
-            run_at=request.run_at,
-            retries=request.retries,
-            backoff=request.backoff,
-            timeout=request.timeout,
-            tags=request.tags,
-            notify=request.notify,
+            **{name: getattr(request, name) for name in SHARED_FIELDS},
         )
 
 

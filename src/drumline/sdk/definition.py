@@ -17,9 +17,9 @@ from drumline.core.codec import explain
 from drumline.core.errors import Invalid
 from drumline.core.flow import LimitRequest
 from drumline.core.names import check_name
-from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.retry import Backoff
 from drumline.core.session import TaskType
-from drumline.core.task import DEFAULT_QUEUE
+from drumline.core.task_type import TypeDefaults
 from drumline.sdk.arguments import ENCODER, Arguments, decode_hook, resolve_hints
 from drumline.sdk.context import Context
 from drumline.sdk.signals import Permanent, Signal
@@ -34,21 +34,34 @@ class Mode(StrEnum):
 
 
 class Defaults(Struct, frozen=True, kw_only=True):
-    """What a submission of the task gets unless it says otherwise, and which of its errors are worth a retry."""
+    """What a submission of the task gets unless it says otherwise, and which of its errors are worth a retry.
 
-    queue: str = DEFAULT_QUEUE
-    priority: int = 0
+    What is None is left to the type as workers publish it, and else to the installation.
+    """
+
+    queue: str | None = None
+    priority: int | None = None
     retries: int | None = None
-    """None leaves it to the installation, which tries three times more unless it is set otherwise."""
-    backoff: Backoff = DEFAULT_BACKOFF
+    backoff: Backoff | None = None
     timeout: timedelta | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
     retry_on: tuple[type[BaseException], ...] | None = None
     """If given, only these errors are retried; None retries every error."""
     give_up_on: tuple[type[BaseException], ...] = ()
     """Errors that are never retried, whatever `retry_on` says."""
     limit: LimitRequest | None = None
     """How many of it run at once and how often they start, if its code says so."""
+
+    def published(self) -> TypeDefaults:
+        """Return them as a worker publishes them, for submissions from elsewhere."""
+        return TypeDefaults(
+            queue=self.queue,
+            priority=self.priority,
+            retries=self.retries,
+            backoff=self.backoff,
+            timeout=None if self.timeout is None else self.timeout.total_seconds(),
+            tags=self.tags,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +116,7 @@ class TaskDefinition:
 
     def published(self) -> TaskType:
         """Return the task as a worker publishes it when it starts."""
-        return TaskType(name=self.name, doc=self.doc, schema=self.schema())
+        return TaskType(name=self.name, doc=self.doc, schema=self.schema(), defaults=self.defaults.published())
 
     def is_permanent(self, error: BaseException) -> bool:
         """Tell whether an error of the function means that trying again is of no use."""

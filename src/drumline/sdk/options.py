@@ -10,8 +10,8 @@ from drumline.core.duration import Duration, parse_duration
 from drumline.core.flow import LimitRequest, accept_limit
 from drumline.core.ids import TaskId
 from drumline.core.priority import parse_priority
-from drumline.core.retry import DEFAULT_BACKOFF, Backoff
-from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT, NotifyTarget, TaskRequest, accept
+from drumline.core.retry import Backoff
+from drumline.core.task import DEFAULT_TENANT, NotifyTarget, TaskRequest, accept
 from drumline.core.wording import suggestion
 from drumline.sdk.definition import Defaults, Mode
 
@@ -67,12 +67,12 @@ def defaults_of(settings: TaskSettings) -> Defaults:
     retries = _retries_of(settings)
     timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
     defaults = Defaults(
-        queue=settings.get("queue", DEFAULT_QUEUE),
-        priority=parse_priority(settings.get("priority", 0)),
+        queue=settings.get("queue"),
+        priority=parse_priority(settings["priority"]) if "priority" in settings else None,
         retries=retries,
-        backoff=_backoff_of(settings.get("backoff", DEFAULT_BACKOFF)),
+        backoff=_backoff_of(settings["backoff"]) if "backoff" in settings else None,
         timeout=timeout,
-        tags=tuple(settings.get("tags", ())),
+        tags=tuple(settings["tags"]) if "tags" in settings else None,
         retry_on=settings.get("retry_on"),
         give_up_on=settings.get("give_up_on", ()),
         limit=_limit_of(settings),
@@ -104,15 +104,8 @@ def mode_of(settings: TaskSettings) -> Mode | None:
 
 def request_of(name: str, defaults: Defaults) -> TaskRequest:
     """Return the request that a plain submission of the task makes, still without its payload."""
-    return TaskRequest(
-        name=name,
-        queue=defaults.queue,
-        priority=defaults.priority,
-        retries=defaults.retries,
-        backoff=None if defaults.backoff == DEFAULT_BACKOFF else defaults.backoff,
-        timeout=None if defaults.timeout is None else defaults.timeout.total_seconds(),
-        tags=defaults.tags,
-    )
+    declared = defaults.published()
+    return TaskRequest(name=name, **{field: getattr(declared, field) for field in declared.__struct_fields__})
 
 
 def apply(request: TaskRequest, options: Options) -> TaskRequest:

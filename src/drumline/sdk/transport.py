@@ -12,10 +12,11 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Raw, Struct
 
 from drumline.core.errors import DrumlineError
-from drumline.core.ids import JobId, TaskId
+from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.outcome import ErrorInfo
+from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.state import Status
-from drumline.core.task import TaskRequest
+from drumline.core.task import NotifyTarget, TaskRequest
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -39,13 +40,19 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     retries: int = 0
     timeout: float | None = None
     """Seconds that one attempt may take."""
+    backoff: Backoff = DEFAULT_BACKOFF
     tags: tuple[str, ...] = ()
+    notify: tuple[NotifyTarget, ...] = ()
     idempotency_key: str | None = None
+    limit_key: str | None = None
     worker: str | None = None
     cancel_requested: bool = False
     job_id: JobId | None = None
     """The job that it belongs to, if it belongs to one, and its key there."""
     key: str | None = None
+    schedule_id: ScheduleId | None = None
+    """The schedule that made it, if one did, and the fire time that it is for."""
+    fire_time: datetime | None = None
     payload: Raw = NULL
     result: Raw = NULL
     """JSON; null until the task is completed."""

@@ -69,6 +69,9 @@ class TaskSettings(Struct, frozen=True, kw_only=True):
     """Seconds that a retry waits at most."""
     backoff_jitter: Annotated[float, Meta(ge=0, le=1)] = DEFAULT_BACKOFF.jitter
     """The share of each wait that is left to chance."""
+    payload_check: Literal["refuse", "warn", "off"] = "refuse"
+    """What becomes of a submission whose payload does not fit the parameters that workers have published for its task:
+    it is refused, accepted with a warning in the answer, or not looked at."""
 
 
 class TuneSettings(Struct, frozen=True, kw_only=True):

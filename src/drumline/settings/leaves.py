@@ -33,6 +33,7 @@ LIVE: Final = frozenset(
         "tasks.backoff_factor",
         "tasks.backoff_cap",
         "tasks.backoff_jitter",
+        "tasks.payload_check",
         "tune.poll",
         "tune.submit_batch",
         "tune.claim_batch",

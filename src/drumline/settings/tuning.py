@@ -1,6 +1,7 @@
 """From what is set to how the engine works."""
 
 from drumline.core.retry import DEFAULT_RETRY, Backoff, RetryDefaults
+from drumline.core.task_type import PayloadMode
 from drumline.core.tuning import Tuning
 from drumline.settings.fields import Settings
 
@@ -20,4 +21,5 @@ def tuning_of(settings: Settings) -> Tuning:
         retry=DEFAULT_RETRY if retry == DEFAULT_RETRY else retry,
         paused_queues=frozenset(settings.pauses.queues),
         paused_names=frozenset(settings.pauses.names),
+        payload_check=PayloadMode(tasks.payload_check),
     )

@@ -15,9 +15,11 @@ from drumline.core.job import JobStatus, NewJob
 from drumline.core.recurring import Overlap
 from drumline.core.schedule import RunState, RunView, Turn
 from drumline.core.task import NewTask
+from drumline.core.task_type import TypeRules
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.schedules import Fired, FireOrder, NewRun
-from drumline.stores.schedule_rows import KINDS, NUMBER_OF, DueRow, Maker, WaitingRow, run_facts
+from drumline.ports.task_types import TypeKey
+from drumline.stores.schedule_rows import KINDS, NO_TYPES, NUMBER_OF, DueRow, Maker, WaitingRow, run_facts
 
 PUT_OFF_MS: Final = 60_000
 """How long a schedule waits that could not be read; its fire time stays."""
@@ -100,9 +102,11 @@ class Stopped(NamedTuple):
     effects: Effects = NO_EFFECTS
 
 
-def plan_firings(rows: Sequence[DueRow], order: FireOrder, now: Instant) -> list[Due]:
+def plan_firings(
+    rows: Sequence[DueRow], order: FireOrder, now: Instant, types: Mapping[TypeKey, TypeRules] = NO_TYPES
+) -> list[Due]:
     """Decide about schedules, in their order, until that makes as many runs as one transaction should have."""
-    maker = Maker(order.new_id, order.limits, order.retry)
+    maker = Maker(order.new_id, order.limits, order.retry, types)
     plans: list[Due] = []
     room = order.limit * RUNS_AT_ONCE
     for row in rows:
@@ -124,15 +128,23 @@ def _decided(row: DueRow, order: FireOrder, now: Instant) -> Firing:
         return Firing(runs=(), missed=0, turn=Turn(Instant(row.fire_at), Instant(now + PUT_OFF_MS)))
 
 
-def plan_starts(rows: Iterable[WaitingRow], order: FireOrder, now: Instant) -> list[Planned]:
+def plan_starts(
+    rows: Iterable[WaitingRow], order: FireOrder, now: Instant, types: Mapping[TypeKey, TypeRules] = NO_TYPES
+) -> list[Planned]:
     """Return runs that have waited, as they start now."""
-    maker = Maker(order.new_id, order.limits, order.retry)
+    maker = Maker(order.new_id, order.limits, order.retry, types)
     return [_planned(row, Run(Instant(row.fire_time), KINDS[row.kind], RunState.STARTED), maker, now) for row in rows]
 
 
-def plan_runs(row: WaitingRow, runs: Iterable[NewRun], order: FireOrder, now: Instant) -> list[Planned]:
+def plan_runs(
+    row: WaitingRow,
+    runs: Iterable[NewRun],
+    order: FireOrder,
+    now: Instant,
+    types: Mapping[TypeKey, TypeRules] = NO_TYPES,
+) -> list[Planned]:
     """Return runs that somebody asks for, of the schedule in `row`."""
-    maker = Maker(order.new_id, order.limits, order.retry)
+    maker = Maker(order.new_id, order.limits, order.retry, types)
     planned = []
     for run in runs:
         state = RunState.STARTED if run.start_at is None else RunState.WAITING

@@ -1,14 +1,14 @@
 """Schedules as both stores keep them: numbers for words, rows for people, and what firings become."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from drumline.core.accept_job import accept_job
+from drumline.core.accept_job import JobDefaults, accept_job, name_of
 from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, NotFound
@@ -21,7 +21,9 @@ from drumline.core.recurring import Policy
 from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleView, Target, Turn
 from drumline.core.task import NewTask, TaskRequest, accept
+from drumline.core.task_type import UNKNOWN_TYPE, StoredType, TypeDefaults, TypeRules, rules_of
 from drumline.core.timetable import Rule
+from drumline.ports.task_types import TypeKey
 
 STATES: Final = (ScheduleState.ACTIVE, ScheduleState.PAUSED, ScheduleState.FINISHED)
 KINDS: Final = (RunKind.SCHEDULED, RunKind.MISFIRE, RunKind.TRIGGER, RunKind.BACKFILL)
@@ -38,6 +40,7 @@ _LARGEST_KEPT: Final = 4096
 """Characters of a target that is kept in memory once it has been read."""
 _ANY_SIZE: Final = Limits(payload=sys.maxsize, nesting=sys.maxsize)
 _NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
+NO_TYPES: Final[Mapping[TypeKey, TypeRules]] = MappingProxyType({})
 
 
 class ScheduleRow(NamedTuple):
@@ -121,14 +124,24 @@ class Maker(NamedTuple):
     new_id: Callable[[], TaskId]
     limits: Limits
     retry: RetryDefaults
+    types: Mapping[TypeKey, TypeRules] = NO_TYPES
+    """What is known of types, by tenant and name."""
 
     def make(self, target: str, *, schedule: str, tenant: str, fire_time: Instant) -> NewTask | NewJob:
         """Return the task or job of one firing, or raise `Invalid` if it is not accepted any more."""
-        made = (_pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__)(target, tenant, self.retry)
+        (name, *_) = names = names_in(target)
+        rules = {each: self.types.get((tenant, each), UNKNOWN_TYPE) for each in names}
+        pattern = _pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__
+        made = pattern(target, tenant, self.retry, rules[name].defaults)
         if isinstance(made, NewTask):
             return replace(made, id=self.new_id(), options=_marked(made.options, schedule, fire_time))
         job = accept_job(
-            made, id=JobId(self.new_id()), new_id=self.new_id, tenant=tenant, limits=self.limits, retry=self.retry
+            made,
+            id=JobId(self.new_id()),
+            new_id=self.new_id,
+            tenant=tenant,
+            limits=self.limits,
+            defaults=JobDefaults(self.retry, rules),
         )
         tasks = tuple(
             replace(each, task=replace(each.task, options=_marked(each.task.options, schedule, fire_time)))
@@ -144,7 +157,7 @@ def _marked(options: bytes | None, schedule: str, fire_time: Instant) -> bytes:
 
 
 @lru_cache(maxsize=16_384)
-def _pattern(target: str, tenant: str, retry: RetryDefaults) -> Any:
+def _pattern(target: str, tenant: str, retry: RetryDefaults, declared: TypeDefaults) -> Any:
     """Return the task that a target makes, but for its id; or the job as it was asked for.
 
     Its size was checked when it was stored: a limit that was lowered since does not stop what was accepted.
@@ -152,7 +165,8 @@ def _pattern(target: str, tenant: str, retry: RetryDefaults) -> Any:
     wanted = decode(target, Target)
     if wanted.task is None:
         return None if wanted.job is None else _audible_job(wanted.job)
-    return accept(_audible(wanted.task), id=_NO_ID, tenant=tenant, limits=_ANY_SIZE, retry=retry)
+    rules = TypeRules(defaults=declared)  # its payload was checked when it was stored
+    return accept(_audible(wanted.task), id=_NO_ID, tenant=tenant, limits=_ANY_SIZE, retry=retry, rules=rules)
 
 
 def _audible_job(job: JobRequest) -> JobRequest:
@@ -162,9 +176,33 @@ def _audible_job(job: JobRequest) -> JobRequest:
 
 def _audible(request: Request) -> Request:
     """Return a request without targets that name no outcome: such were accepted once, and told of nothing."""
-    if all(target.on for target in request.notify):
+    if all(target.on for target in request.notify or ()):
         return request
-    return replace(request, notify=tuple(target for target in request.notify if target.on))
+    return replace(request, notify=tuple(target for target in request.notify or () if target.on))
+
+
+def names_in(target: str) -> tuple[str, ...]:
+    """Return the names of the tasks that a target makes; there is at least one."""
+    return (_names_in if len(target) <= _LARGEST_KEPT else _names_in.__wrapped__)(target)
+
+
+@lru_cache(maxsize=16_384)
+def _names_in(target: str) -> tuple[str, ...]:
+    wanted = decode(target, Target)
+    if wanted.task is not None:
+        return (wanted.task.name,)
+    tasks = wanted.job.tasks if wanted.job is not None else {}
+    return tuple({name_of(key, task) for key, task in tasks.items()}) or ("",)
+
+
+def keys_in(rows: Iterable["DueRow | WaitingRow"]) -> list[TypeKey]:
+    """Return the types of the tasks that schedules make."""
+    return list({(row.tenant, name) for row in rows for name in names_in(row.target)})
+
+
+def known_types(wanted: Sequence[TypeKey], found: Sequence[StoredType | None]) -> dict[TypeKey, TypeRules]:
+    """Return types by their keys; payloads were checked when the schedules were stored."""
+    return {key: rules_of(stored) for key, stored in zip(wanted, found, strict=True)}
 
 
 @lru_cache(maxsize=16_384)

@@ -112,11 +112,12 @@ export type BatchBody = {
   tasks: BatchItem[];
 };
 
-/** The answer to one task of a batch: its id, or the problem with it. */
+/** The answer to one task of a batch: its id, with warnings where it is doubtful, or the problem with it. */
 export type BatchItem = {
   id?: string | undefined;
   created?: boolean | undefined;
   error?: Problem | undefined;
+  warnings?: SubmissionWarning[] | undefined;
 };
 
 /** Many tasks; each is read on its own, so that a bad one does not hold up the others. */
@@ -474,28 +475,28 @@ export type FlowRequest = {
   name?: string | undefined;
   /** Any JSON, at most 1,048,576 bytes. */
   payload?: unknown | undefined;
-  /** The queue that workers take it from. */
-  queue?: string | undefined;
+  /** The queue that workers take it from; unless said, as the task's code declares, or default. */
+  queue?: string | null | undefined;
   /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
-  priority?: number | string | undefined;
+  priority?: number | string | null | undefined;
   /** Run it so much later than now; not together with run_at. Seconds, or text such as "1h30m" or "PT1H30M". */
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
-  /** How often to try again after a failure; what the installation is set to, 3, unless said. */
+  /** How often to try again after a failure; unless said, as the task's code declares, or as the installation is set to: 3. */
   retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
-  /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
+  /** Stop an attempt that takes longer; unless said, than the task's code declares. Seconds, or text such as "1h30m" or "PT1H30M". */
   timeout?: number | string | null | undefined;
   /** Submitted twice under one key, a task is stored once; another body under it is refused. */
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
   idempotencyKey?: string | null | undefined;
-  /** Words to find it by. */
-  tags?: string[] | undefined;
+  /** Words to find it by; unless said, those that the task's code declares. */
+  tags?: string[] | null | undefined;
   /** Whom to tell when it ends. */
-  notify?: NotifyTarget[] | undefined;
+  notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
   /** What kind of task it is; the same as name. */
@@ -675,10 +676,10 @@ export type JobTaskRequest = {
   run_if?: RunIf | undefined;
   /** Any JSON, at most 1,048,576 bytes. */
   payload?: unknown | undefined;
-  /** The queue that workers take it from. */
-  queue?: string | undefined;
+  /** The queue that workers take it from; unless said, as the task's code declares, or default. */
+  queue?: string | null | undefined;
   /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
-  priority?: number | string | undefined;
+  priority?: number | string | null | undefined;
   /** Run it so much later than its release; not together with run_at. */
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
@@ -687,12 +688,12 @@ export type JobTaskRequest = {
   retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
-  /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
+  /** Stop an attempt that takes longer; unless said, than the task's code declares. Seconds, or text such as "1h30m" or "PT1H30M". */
   timeout?: number | string | null | undefined;
-  /** Words to find it by. */
-  tags?: string[] | undefined;
+  /** Words to find it by; unless said, those that the task's code declares. */
+  tags?: string[] | null | undefined;
   /** Whom to tell when it ends. */
-  notify?: NotifyTarget[] | undefined;
+  notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
 };
@@ -1285,7 +1286,7 @@ export type ScheduleTaskRequest = {
   task_name: string;
   execution_time: string;
   /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
-  priority?: number | string | undefined;
+  priority?: number | string | null | undefined;
   payload?: unknown | undefined;
 };
 
@@ -1421,12 +1422,19 @@ export type StreamMessage = {
   data?: string | null | undefined;
 };
 
-/** A task that is stored durably. `created` is false if its idempotency key brought back an earlier one. */
+/** A doubt about a submission: `code` is stable, `field` names the input that it is about. */
+export type SubmissionWarning = {
+  code: string;
+  message: string;
+  field: string;
+};
+
 export type SubmittedBody = {
   id: string;
   status: Status;
   due_at: string | null;
   created: boolean;
+  warnings?: SubmissionWarning[] | undefined;
 };
 
 export type SubmittedJobBody = {
@@ -1435,6 +1443,7 @@ export type SubmittedJobBody = {
   created: boolean;
   tasks: Record<string, string>;
   schedule?: ScheduleBody | undefined;
+  warnings?: SubmissionWarning[] | undefined;
 };
 
 /** A subscription: which events, narrowed by what is not null, and where they are told. */
@@ -1554,28 +1563,28 @@ export type TaskRequest = {
   name: string;
   /** Any JSON, at most 1,048,576 bytes. */
   payload?: unknown | undefined;
-  /** The queue that workers take it from. */
-  queue?: string | undefined;
+  /** The queue that workers take it from; unless said, as the task's code declares, or default. */
+  queue?: string | null | undefined;
   /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
-  priority?: number | string | undefined;
+  priority?: number | string | null | undefined;
   /** Run it so much later than now; not together with run_at. Seconds, or text such as "1h30m" or "PT1H30M". */
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
-  /** How often to try again after a failure; what the installation is set to, 3, unless said. */
+  /** How often to try again after a failure; unless said, as the task's code declares, or as the installation is set to: 3. */
   retries?: number | null | undefined;
   /** How long to wait before each retry; a number is the base of the default 2, 4, 8 s. */
   backoff?: Backoff | number | null | undefined;
-  /** Stop an attempt that takes longer. Seconds, or text such as "1h30m" or "PT1H30M". */
+  /** Stop an attempt that takes longer; unless said, than the task's code declares. Seconds, or text such as "1h30m" or "PT1H30M". */
   timeout?: number | string | null | undefined;
   /** Submitted twice under one key, a task is stored once; another body under it is refused. */
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
   idempotencyKey?: string | null | undefined;
-  /** Words to find it by. */
-  tags?: string[] | undefined;
+  /** Words to find it by; unless said, those that the task's code declares. */
+  tags?: string[] | null | undefined;
   /** Whom to tell when it ends. */
-  notify?: NotifyTarget[] | undefined;
+  notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
 };
@@ -1592,6 +1601,7 @@ export type TaskType = {
   name: string;
   doc?: string | undefined;
   schema?: Record<string, unknown> | null | undefined;
+  defaults?: TypeDefaults | null | undefined;
 };
 
 /** A tenant. */
@@ -1630,13 +1640,23 @@ export type TriggerRequest = {
   fire_time?: string | null | undefined;
 };
 
-/** A kind of task. `payload_schema` is JSON Schema, where it is known; `workers` is how many can run it. */
 export type TypeBody = {
   name: string;
   doc: string;
   payload_schema: Record<string, unknown> | null;
   workers: number;
   queues: string[];
+  defaults: TypeDefaults;
+};
+
+/** What submissions of a type get unless they say otherwise; None leaves it to the installation. */
+export type TypeDefaults = {
+  queue?: string | null | undefined;
+  priority?: number | null | undefined;
+  retries?: number | null | undefined;
+  backoff?: Backoff | null | undefined;
+  timeout?: number | null | undefined;
+  tags?: string[] | null | undefined;
 };
 
 /** What live workers can run, by name. */

@@ -10,6 +10,7 @@ from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.following import lock_jobs
 from drumline.backends.postgres.submitting import Entries, Submitting
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
+from drumline.backends.postgres.types import types_in
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.firing import OVERTAKEN
@@ -18,10 +19,12 @@ from drumline.core.job import JobStatus, NewJob
 from drumline.core.schedule import RunState, RunView
 from drumline.core.state import State
 from drumline.core.task import NewTask, Submitted
+from drumline.core.task_type import TypeRules
 from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
+from drumline.ports.task_types import TypeKey
 from drumline.stores.driver import Line, tell_facts
 from drumline.stores.parts.schedules import Schedules, locked_views
 from drumline.stores.schedule_plans import (
@@ -36,7 +39,16 @@ from drumline.stores.schedule_plans import (
     plan_starts,
     tasks_of,
 )
-from drumline.stores.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, text_of
+from drumline.stores.schedule_rows import (
+    NUMBER_OF,
+    DueRow,
+    WaitingRow,
+    keys_in,
+    known_types,
+    missing,
+    run_facts,
+    text_of,
+)
 
 
 class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
@@ -61,7 +73,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         if not ids:
             return Fired()
         rows = [DueRow(*row) for row in await transaction.fetch("due_schedules", ids=ids)]
-        plans = plan_firings(rows, order, Instant(at))
+        plans = plan_firings(rows, order, Instant(at), await self._types_of(transaction, rows))
         new = await self._insert_runs(transaction, [one for due in plans for one in due.planned])
         made = await self._make_runs(transaction, new)
         plans = [due.kept(made.runs) for due in plans]
@@ -82,7 +94,8 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         rows = [*(WaitingRow(*row[1:]) for row in timed), *(WaitingRow(*row) for row in queued)]
         if not rows:
             return Fired()
-        made = await self._make_runs(transaction, plan_starts(rows, order, Instant(at)))
+        types = await self._types_of(transaction, rows)
+        made = await self._make_runs(transaction, plan_starts(rows, order, Instant(at), types))
         await self._note_starts(transaction, [one.run for one in made.runs.values()])
         taken = sorted((made.runs[row.key].run for row in rows if row.is_queued), key=lambda run: run.schedule)
         if taken:
@@ -105,7 +118,8 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
             raise missing(schedule)
         ((now,),) = await transaction.fetch("now", now=self._now())
         row = WaitingRow(view.id, view.tenant, view.name, text_of(view.target))
-        new = await self._insert_runs(transaction, plan_runs(row, runs, order, Instant(now)))
+        types = await self._types_of(transaction, [row])
+        new = await self._insert_runs(transaction, plan_runs(row, runs, order, Instant(now), types))
         made = await self._make_runs(transaction, new)
         added = [one.run for one in made.runs.values()]
         for run in added:
@@ -115,6 +129,12 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
                 )
         await tell_facts(transaction, run_facts(row, added), now=self._now())
         return made.fired(len(runs))
+
+    async def _types_of(
+        self, transaction: Transaction, rows: Sequence[DueRow | WaitingRow]
+    ) -> dict[TypeKey, TypeRules]:
+        wanted = keys_in(rows)
+        return known_types(wanted, await types_in(transaction, wanted, self._now()))
 
     async def _insert_runs(self, transaction: Transaction, planned: Sequence[Planned]) -> list[Planned]:
         """Store runs, and return those that came about: a fire time that has one keeps it."""

@@ -7,6 +7,7 @@ from drumline.backends.postgres.cursors import Place
 from drumline.backends.postgres.database import Transaction
 from drumline.backends.postgres.endings import Ending, Held, bury, end, is_queued, record
 from drumline.backends.postgres.following import JobFollowing
+from drumline.backends.postgres.types import publish_types
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
@@ -41,6 +42,7 @@ class Sessions(JobFollowing):
 
         async def open_(transaction: Transaction) -> None:
             if await transaction.fetch("open_session", session=session, spec=text, now=self._now()):
+                await publish_types(transaction, spec, self._now())
                 await tell_facts(transaction, [worker_opened(session, spec)], now=self._now())
 
         await self._database.transact(Line.SETTLE, open_, repeat=True)

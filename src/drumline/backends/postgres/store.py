@@ -20,6 +20,7 @@ from drumline.backends.postgres.stats import Stats
 from drumline.backends.postgres.submitting_jobs import SubmittingJobs
 from drumline.backends.postgres.submitting_leased import SubmittingLeased
 from drumline.backends.postgres.sweeping import Sweeping
+from drumline.backends.postgres.types import TaskTypes
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.audit import Auditing
@@ -57,6 +58,7 @@ class PostgresStore(
     SignIns,
     Stats,
     Flow,
+    TaskTypes,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 

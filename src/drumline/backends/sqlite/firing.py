@@ -13,6 +13,7 @@ from drumline.backends.sqlite.following import jobs_in
 from drumline.backends.sqlite.statements import SQL, STATEMENTS
 from drumline.backends.sqlite.submitting import Submitting
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
+from drumline.backends.sqlite.types import types_in
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
@@ -22,10 +23,12 @@ from drumline.core.job import JobStatus, NewJob
 from drumline.core.schedule import RunKind, RunState
 from drumline.core.state import Act, State
 from drumline.core.task import Submitted
+from drumline.core.task_type import TypeRules
 from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
+from drumline.ports.task_types import TypeKey
 from drumline.stores.parts.schedules import Schedules
 from drumline.stores.schedule_plans import (
     Advance,
@@ -40,7 +43,17 @@ from drumline.stores.schedule_plans import (
     plan_starts,
     tasks_of,
 )
-from drumline.stores.schedule_rows import NUMBER_OF, DueRow, WaitingRow, missing, run_facts, schedule_view, text_of
+from drumline.stores.schedule_rows import (
+    NUMBER_OF,
+    DueRow,
+    WaitingRow,
+    keys_in,
+    known_types,
+    missing,
+    run_facts,
+    schedule_view,
+    text_of,
+)
 
 
 class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
@@ -63,7 +76,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         rows = [DueRow(*row) for row in rows_of(connection, "due_schedules", {"now": now, "limit": order.limit})]
         if not rows:
             return Fired()
-        plans = plan_firings(rows, order, now)
+        plans = plan_firings(rows, order, now, self._types_of(connection, rows))
         made = self._make_runs(
             connection, self._insert_runs(connection, now, [one for due in plans for one in due.planned])
         )
@@ -84,7 +97,7 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         timed = connection.execute(SQL["runs_to_start"], wanted).fetchall()
         queued = connection.execute(SQL["queued_runs"], {"limit": order.limit}).fetchall()
         rows = [WaitingRow(*row) for row in timed + queued]
-        made = self._make_runs(connection, plan_starts(rows, order, now))
+        made = self._make_runs(connection, plan_starts(rows, order, now, self._types_of(connection, rows)))
         for row in rows:
             run = made.runs[row.key].run
             told = {"schedule": run.schedule, "fire_time": run.fire_time, "task": run.task, "job": run.job}
@@ -104,12 +117,19 @@ class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
         view = schedule_view(found[0])
         now = self._now()
         row = WaitingRow(view.id, view.tenant, view.name, text_of(view.target))
-        made = self._make_runs(connection, self._insert_runs(connection, now, plan_runs(row, runs, order, now)))
+        planned = plan_runs(row, runs, order, now, self._types_of(connection, [row]))
+        made = self._make_runs(connection, self._insert_runs(connection, now, planned))
         for run in (one.run for one in made.runs.values() if one.run.state is RunState.STARTED):
             told = {"schedule": run.schedule, "fire_time": run.fire_time, "task": run.task, "job": run.job}
             connection.execute(SQL["last_run"], told)
         tell_facts(connection, now, run_facts(row, [one.run for one in made.runs.values()]))
         return made.fired(len(runs))
+
+    def _types_of(
+        self, connection: sqlite3.Connection, rows: Sequence[DueRow | WaitingRow]
+    ) -> dict[TypeKey, TypeRules]:
+        wanted = keys_in(rows)
+        return known_types(wanted, types_in(connection, wanted, self._now()))
 
     def _insert_runs(self, connection: sqlite3.Connection, now: Instant, planned: Sequence[Planned]) -> list[Planned]:
         """Store runs, and return those that came about: a fire time that has one keeps it."""

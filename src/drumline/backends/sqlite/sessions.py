@@ -7,6 +7,7 @@ from drumline.backends.sqlite.access import batch_of, tell_facts
 from drumline.backends.sqlite.following import JobFollowing
 from drumline.backends.sqlite.settling import Ends, Held, held_by
 from drumline.backends.sqlite.statements import SQL
+from drumline.backends.sqlite.types import publish_types
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
@@ -33,6 +34,7 @@ class Sessions(JobFollowing):
 
         def open_(connection: sqlite3.Connection) -> None:
             connection.execute(SQL["open_session"], row)
+            publish_types(connection, spec, now)
             tell_facts(connection, now, [worker_opened(session, spec)])
 
         await self._database.write(open_)

@@ -22,6 +22,7 @@ from drumline.backends.sqlite.stats import Stats
 from drumline.backends.sqlite.submitting_jobs import SubmittingJobs
 from drumline.backends.sqlite.submitting_leased import SubmittingLeased
 from drumline.backends.sqlite.sweeping import Sweeping
+from drumline.backends.sqlite.types import TaskTypes
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.audit import Auditing
@@ -59,6 +60,7 @@ class SqliteStore(
     SignIns,
     Stats,
     Flow,
+    TaskTypes,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 

@@ -1,0 +1,125 @@
+"""What a worker declares about a type of task, and what a submission of that type goes by.
+
+A worker publishes its types when it starts: name, JSON Schema of the payload, and the defaults that its code declares
+(`@app.task(queue=…, retries=…)`). They are stored by tenant and name, so that they hold for every submission that does
+not say otherwise, also while no worker runs.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from drumline.core.codec import decode, encode
+from drumline.core.duration import millis, parse_duration
+from drumline.core.errors import Invalid
+from drumline.core.names import check_queue, check_tags
+from drumline.core.payload_check import PayloadCheck
+from drumline.core.priority import parse_priority
+from drumline.core.retry import MOST_RETRIES, Backoff
+
+LARGEST_SCHEMA: Final = 16 * 1024
+"""Bytes of a payload's schema that is stored; payloads of a type with a larger one are not checked."""
+MOST_STORED: Final = 4000
+"""Types that are stored of one tenant; those that were published longest ago give way."""
+EVERYBODY: Final = ""
+"""The tenant under which types of workers that serve every tenant are stored."""
+
+
+class PayloadMode(StrEnum):
+    """What becomes of a submission whose payload does not fit the schema of its type."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+    """It is accepted, and the answer says so."""
+    OFF = "off"
+    """Nobody looks: the attempt fails."""
+
+
+class TypeDefaults(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What submissions of a type get unless they say otherwise; None leaves it to the installation."""
+
+    queue: str | None = None
+    priority: int | None = None
+    retries: int | None = None
+    backoff: Backoff | None = None
+    timeout: float | None = None
+    """Seconds."""
+    tags: tuple[str, ...] | None = None
+
+    def check(self, *, field: str) -> "TypeDefaults":
+        """Return itself, or raise `Invalid` naming the default that no submission could have."""
+        if self.queue is not None:
+            check_queue(self.queue, field=f"{field}.queue")
+        if self.priority is not None:
+            parse_priority(self.priority, field=f"{field}.priority")
+        if self.retries is not None and not 0 <= self.retries <= MOST_RETRIES:
+            raise Invalid(f"must be from 0 to {MOST_RETRIES}", field=f"{field}.retries")
+        if self.backoff is not None:
+            self.backoff.check(field=f"{field}.backoff")
+        if self.timeout is not None and millis(parse_duration(self.timeout, field=f"{field}.timeout")) == 0:
+            raise Invalid("must be more than zero", field=f"{field}.timeout")
+        check_tags(self.tags or (), field=f"{field}.tags")
+        return self
+
+
+NO_DEFAULTS: Final = TypeDefaults()
+
+
+class StoredType(Struct, frozen=True, kw_only=True):
+    """A type as it is stored."""
+
+    defaults: TypeDefaults = NO_DEFAULTS
+    schema: bytes | None = None
+    """JSON Schema of the payload; None if the worker that published last has none, or one that is too large."""
+    former_schema: bytes | None = None
+    """The schema before the last change, while workers of both versions may run."""
+
+
+class TypeRules(Struct, frozen=True, kw_only=True):
+    """What submissions of a type go by."""
+
+    defaults: TypeDefaults = NO_DEFAULTS
+    check: PayloadCheck | None = None
+    """Refuses payloads that do not fit; None where they are not refused."""
+    warn: PayloadCheck | None = None
+    """Tells of payloads that do not fit, where that is only a warning."""
+    is_known: bool = True
+    """Whether a worker has ever published the type."""
+
+
+UNKNOWN_TYPE: Final = TypeRules(is_known=False)
+
+
+def stored_schema(schema: object) -> bytes | None:
+    """Return a schema as it is stored; None if there is none, or it is too large to be kept."""
+    if schema is None:
+        return None
+    text = encode(schema)
+    return text if len(text) <= LARGEST_SCHEMA else None
+
+
+def stored_defaults(defaults: TypeDefaults | None) -> bytes | None:
+    """Return defaults as they are stored; None if the worker said nothing about them, as those of 0.1 do."""
+    return None if defaults is None else encode(defaults)
+
+
+def read_type(defaults: str | None, schema: str | None, former_schema: str | None) -> StoredType:
+    """Return a stored row as a type."""
+    return StoredType(
+        defaults=NO_DEFAULTS if defaults is None else decode(defaults, TypeDefaults),
+        schema=None if schema is None else schema.encode(),
+        former_schema=None if former_schema is None else former_schema.encode(),
+    )
+
+
+def rules_of(stored: StoredType | None, *, mode: PayloadMode = PayloadMode.OFF) -> TypeRules:
+    """Return what submissions of a stored type go by."""
+    if stored is None:
+        return UNKNOWN_TYPE
+    check = None if stored.schema is None else PayloadCheck(stored.schema, stored.former_schema)
+    return TypeRules(
+        defaults=stored.defaults,
+        check=check if mode is PayloadMode.REFUSE else None,
+        warn=check if mode is PayloadMode.WARN else None,
+    )

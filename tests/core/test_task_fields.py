@@ -1,0 +1,163 @@
+"""What can be said of a task is understood everywhere: a field that one place forgets fails here."""
+
+import inspect
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from drumline import Backoff, Drumline, NotifyTarget
+from drumline.api.shapes import TaskBody, task_body
+from drumline.api.wire import ClaimedBody, claimed_body
+from drumline.backends.remote.words import ClaimedWords
+from drumline.cli.submitting import submit
+from drumline.core.accept_job import accept_job
+from drumline.core.clock import Instant
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import SHARED_FIELDS, JobRequest, JobTaskRequest
+from drumline.core.lease import Lease
+from drumline.core.state import State
+from drumline.core.task import ClaimedTask, NewTask, TaskOptions, TaskRequest, TaskView, accept, decode_options
+from drumline.core.task_type import TypeDefaults
+from drumline.sdk.options import Options, TaskSettings, apply
+from drumline.sdk.task_info import info_of
+from drumline.sdk.transport import TaskInfo
+
+ID = TaskId("00000000-0000-7000-8000-000000000000")
+AT = datetime(2030, 1, 2, tzinfo=UTC)
+
+SAID: dict[str, Any] = {
+    "name": "charge",
+    "payload": Raw(b'{"order":1}'),
+    "queue": "billing",
+    "priority": 7,
+    "delay": 60.0,
+    "run_at": AT,
+    "retries": 5,
+    "backoff": Backoff(base=9.0),
+    "timeout": 30.0,
+    "idempotency_key": "k",
+    "idempotency_key_alias": "k",
+    "tags": ("money",),
+    "notify": (NotifyTarget(email="ada@example.com"),),
+    "limit_key": "acme",
+}
+"""A value for each field, none of them the default."""
+OF_THE_WHOLE_JOB = {"idempotency_key", "idempotency_key_alias"}
+ONCE_STORED = {"delay": "due_at", "run_at": "due_at", "idempotency_key_alias": "idempotency_key"}
+"""What a field has become in what is shown of a task."""
+
+
+def request(*, without: str = "delay") -> TaskRequest:
+    other = {"idempotency_key_alias", without}
+    return TaskRequest(**{name: value for name, value in SAID.items() if name not in other})
+
+
+def view_of(task: NewTask) -> TaskView:
+    return TaskView(
+        id=task.id, lane=task.lane, state=State.QUEUED, created_at=Instant(0), due_at=task.run_at, epoch=0, attempt=0,
+        options=decode_options(task.options), idempotency_key=task.idempotency_key, payload=Raw(task.payload),
+    )  # fmt: skip
+
+
+def test_every_field_of_a_request_has_a_value_here() -> None:
+    assert set(SAID) == set(TaskRequest.__struct_fields__), "a new field needs a value in SAID, and the places below"
+
+
+def test_a_task_of_a_job_can_say_all_that_a_task_can() -> None:
+    assert set(SHARED_FIELDS) | OF_THE_WHOLE_JOB | {"name"} == set(SAID)
+
+
+@pytest.mark.parametrize("field", sorted(set(SHARED_FIELDS)))
+def test_a_task_of_a_job_becomes_what_the_same_task_becomes_alone(field: str) -> None:
+    alone = accept(TaskRequest(name="charge", **{field: SAID[field]}), id=ID)
+    job = JobRequest(name="j", tasks={"a": JobTaskRequest(name="charge", **{field: SAID[field]})})
+    ((of_job,),) = (accept_job(job, id=JobId(ID), new_id=lambda: ID).tasks,)
+
+    options = msgspec.structs.replace(decode_options(of_job.task.options), job=None, key=None)
+    kept = of_job.task
+    assert (kept.lane, kept.payload, kept.run_at, kept.delay_ms) == (
+        alone.lane, alone.payload, alone.run_at, alone.delay_ms,
+    )  # fmt: skip
+    assert options == decode_options(alone.options)
+    assert alone != accept(TaskRequest(name="charge"), id=ID), "the value in SAID must not be the default"
+
+
+@pytest.mark.parametrize("field", sorted(set(SHARED_FIELDS) - {"payload"}))
+def test_a_node_of_a_dag_has_what_the_options_of_its_task_say(field: str) -> None:
+    app = Drumline("shop")
+
+    @app.task(name="charge")
+    def charge(order: int) -> None: ...
+
+    with app.dag("job") as dag:
+        dag.add(charge.options(**{field: SAID[field]}), 1)
+        dag.map(charge.options(**{field: SAID[field]}), [1])
+        dag.add_task("other", **{field: SAID[field]})
+        dag.add_call(charge.options(**{field: SAID[field]}).call(1))
+
+    nodes = dag.request.tasks.values()
+    assert [getattr(node, field) for node in nodes] == [SAID[field]] * 4
+
+
+@pytest.mark.parametrize("field", sorted(set(SAID) - {"name", "payload", "idempotency_key_alias"}))
+def test_options_of_the_sdk_say_every_field(field: str) -> None:
+    option = "key" if field == "idempotency_key" else field
+
+    said = apply(TaskRequest(name="charge"), {option: SAID[field]})  # type: ignore[misc]
+
+    assert option in Options.__annotations__
+    assert getattr(said, field) == SAID[field]
+
+
+def test_the_command_line_says_every_field() -> None:
+    named = {"at": "run_at", "key": "idempotency_key"}
+    options = {named.get(name, name) for name in inspect.signature(submit).parameters}
+
+    assert set(SAID) - {"idempotency_key_alias"} <= options
+
+
+@pytest.mark.parametrize("field", sorted(set(SAID) - {"delay", "run_at"}))
+def test_people_and_programs_are_shown_every_field(field: str) -> None:
+    view = view_of(accept(request(), id=ID))
+    shown = ONCE_STORED.get(field, field)
+
+    body, info = task_body(view, now=Instant(0)), info_of(view, Instant(0))
+
+    assert shown in TaskBody.__struct_fields__
+    assert shown in TaskInfo.__struct_fields__
+    assert getattr(info, shown) == SAID[field]
+    sent = msgspec.json.decode(msgspec.json.encode(body), type=TaskInfo)
+    assert getattr(sent, shown) == getattr(info, shown)
+
+
+NOT_FOR_WORKERS = {"notify", "job", "key", "takes", "schedule", "limit_key"}
+"""Options that the server acts on, or that no worker has to know."""
+
+
+def test_a_remote_worker_is_told_every_option_that_it_acts_on() -> None:
+    said = TaskOptions(
+        retries=5, backoff=Backoff(base=9.0), timeout_ms=30_000, tags=("money",), fire_time=Instant(1000),
+        trace="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    )  # fmt: skip
+    silent = {name for name in TaskOptions.__struct_fields__ if getattr(said, name) == getattr(TaskOptions(), name)}
+    assert silent == NOT_FOR_WORKERS, "a new option is told to remote workers, or is named in NOT_FOR_WORKERS"
+    task = ClaimedTask(
+        lease=Lease(ID, 1, 2), name="charge", queue="billing", payload=Raw(b"{}"), attempt=1, priority=7, options=said
+    )
+
+    body = msgspec.json.encode(claimed_body(task))
+
+    assert msgspec.json.decode(body, type=ClaimedWords).task() == task
+    assert set(ClaimedWords.__struct_fields__) <= set(ClaimedBody.__struct_fields__)
+
+
+def test_a_type_declares_what_its_decorator_takes() -> None:
+    spoken_otherwise = {"max_attempts", "max_concurrent", "rate_limit", "limit_by", "mode", "process", "name"}
+    of_the_worker = {"retry_on", "give_up_on"}
+
+    declared = set(TaskSettings.__annotations__) - spoken_otherwise - of_the_worker
+
+    assert declared == set(TypeDefaults.__struct_fields__)
