@@ -16,6 +16,7 @@ from tests.deploy.files import DEPLOY, run
 FOLDER = DEPLOY / "elk"
 PIPELINE: dict[str, Any] = json.loads((FOLDER / "pipeline.json").read_text())
 TEMPLATE: dict[str, Any] = json.loads((FOLDER / "template.json").read_text())
+TASK_ACTIONS = ("task.submitted", "task.processing", "task.completed", "task.failed")
 SPEAKING = """
 import logging, structlog
 from drumline.core.bound import CURRENT_BOUND
@@ -34,6 +35,17 @@ except KeyError as error:
 class Attempt:
     def facts(self):
         return {"task_id": "t-1", "task": "work", "queue": "default", "attempt": 2, "worker": "w-1"}
+
+from drumline.core.outcome import ErrorInfo, Failed
+from drumline.core.task_log import COMPLETED, PROCESSING, SUBMITTED, TASK_LOG
+from drumline.worker.failure_log import FailureLog
+
+set_up_logging("info", "json", tasks="auto")
+facts = Attempt().facts()
+TASK_LOG.write(SUBMITTED, [{"task_id": "t-1", "task": "work", "queue": "default", "tenant": "acme", "job": "j-1"}])
+TASK_LOG.write(PROCESSING, [facts])
+TASK_LOG.write(COMPLETED, [{**facts, "seconds": 0.25}])
+FailureLog().write(facts, Failed(ErrorInfo("ValueError", "no")), seconds=1.5)
 
 CURRENT_BOUND.set(Attempt())
 CURRENT_TRACE.set("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -123,9 +135,72 @@ def test_every_event_has_a_time_a_level_and_a_message(documents: list[dict[str, 
 def test_events_are_found_by_what_happened(documents: list[dict[str, Any]]) -> None:
     actions = [document["event"].get("action") for document in documents]
 
-    assert actions == ["duty.failed", "session.opened", None, "wake_ups.lost", None]
+    assert actions == ["duty.failed", "session.opened", None, "wake_ups.lost", *TASK_ACTIONS, None]
     assert documents[1]["message"] == "session.opened: abc"
     assert documents[1]["log"]["logger"] == "drumline.worker"
+
+
+def test_lines_about_tasks_have_outcome_duration_and_error(documents: list[dict[str, Any]]) -> None:
+    _, processing, completed, failed = documents[4:8]
+
+    assert processing["drumline"]["attempt"] == 2
+    assert (completed["event"]["outcome"], completed["event"]["duration"]) == ("success", 250_000_000)
+    assert (failed["event"]["outcome"], failed["event"]["duration"]) == ("failure", 1_500_000_000)
+    assert failed["error"]["message"] == "ValueError: no"
+
+
+def test_the_dashboard_is_the_one_that_is_generated() -> None:
+    run(sys.executable, str(DEPLOY.parent / "scripts" / "generate_kibana.py"), "--check")
+
+
+def saved_objects() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / "kibana.ndjson").read_text().splitlines()]
+
+
+def test_everything_that_the_dashboard_refers_to_is_in_the_file() -> None:
+    objects = saved_objects()
+    known = {(each["type"], each["id"]) for each in objects}
+    (dashboard,) = [each for each in objects if each["type"] == "dashboard"]
+    panels = json.loads(dashboard["attributes"]["panelsJSON"])
+
+    for each in objects:
+        assert {(reference["type"], reference["id"]) for reference in each["references"]} <= known
+    assert [panel["panelRefName"] for panel in panels] == [each["name"] for each in dashboard["references"]]
+    (view,) = [each for each in objects if each["type"] == "index-pattern"]
+    assert [view["attributes"]["title"]] == TEMPLATE["index_patterns"]
+
+
+def test_charts_and_searches_ask_for_fields_that_are_logged_and_kinds_that_there_are(
+    documents: list[dict[str, Any]],
+) -> None:
+    logged = set().union(*(leaves(document) for document in documents))
+    typed = mapped(TEMPLATE["template"]["mappings"])
+
+    for each in saved_objects():
+        text = json.dumps(each["attributes"]).replace("\\", "")
+        queries = re.findall(r'"query": "(.*?)"\}', text)
+        asked = {field for query in queries for field in re.findall(r'([a-z_.]+): "', query)}
+        state = json.loads(each["attributes"].get("visState", "{}"))
+        asked |= {agg["params"]["field"] for agg in state.get("aggs", ()) if "field" in agg["params"]}
+        asked |= set(each["attributes"].get("columns", ()))
+        assert asked <= logged & typed, each["id"]
+        assert set(re.findall(r'event\.action: "([a-z._]+)"', " ".join(queries))) <= set(TASK_ACTIONS)
+
+
+def test_logstash_reads_what_is_logged_and_writes_where_the_template_is(documents: list[dict[str, Any]]) -> None:
+    text = re.sub(r"^\s*#.*$", "", (FOLDER / "logstash.conf").read_text(), flags=re.MULTILINE)
+    logged = set().union(*(leaves(document) for document in documents))
+    conditions = re.findall(r"if (.*?) \{", text)
+    asked = {".".join(re.findall(r"\[([a-z_]+)\]", path)) for each in conditions
+             for path in re.findall(r"(?:\[[a-z_]+\]){2,}", each)}  # fmt: skip
+
+    assert re.findall(r"^(\w+) \{", text, flags=re.MULTILINE) == ["input", "filter", "output"]
+    assert text.count("{") == text.count("}") + text.count("\\{")
+    assert {"event.dataset", "event.action", "event.outcome", "drumline.seconds", "drumline.attempt"} == asked <= logged
+    assert re.findall(r'"(task\.[a-z]+)"', text) == list(TASK_ACTIONS)
+    stream = dict(re.findall(r'data_stream_(\w+) => "(\w+)"', text))
+    name = f"{stream['type']}-{stream['dataset']}-{stream['namespace']}"
+    assert name == yaml.safe_load((FOLDER / "filebeat.yaml").read_text())["output.elasticsearch"]["index"]
 
 
 def test_errors_have_their_message_type_and_traceback(documents: list[dict[str, Any]]) -> None:

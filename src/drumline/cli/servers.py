@@ -145,7 +145,14 @@ def run_process(settings: "Settings", process: Coroutine[Any, Any, None]) -> Non
     from drumline.lifecycle.processes import run
     from drumline.observe.logging import set_up_logging
 
-    set_up_logging(settings.log.level, settings.log.format, redaction=Redaction(settings.redact.fields))
+    log = settings.log
+    set_up_logging(
+        log.level,
+        log.format,
+        redaction=Redaction(settings.redact.fields),
+        tasks=log.tasks,
+        tasks_per_second=log.tasks_per_second,
+    )
     try:
         with lenient_streams():
             run(process)

@@ -18,7 +18,9 @@ from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote
 from drumline.core.state import TERMINAL, Act, State, Status, status_of
 from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskView, decode_options
+from drumline.core.task_log import TASK_LOG
 from drumline.engine.letter_notes import LetterNotes
+from drumline.engine.task_lines import is_new, log_submitted
 from drumline.ports.bulk import Advanced
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.queue import PausedQueue
@@ -64,12 +66,16 @@ class Noting:
         """Store tasks durably, in order."""
         answers = await self._store.submit(tasks)
         self.board.note(_submitted(tasks, answers, self._clock.now()))
+        if TASK_LOG.is_on:
+            log_submitted([task for task, answer in zip(tasks, answers, strict=True) if is_new(answer)])
         return answers
 
     async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
         """Store a task, leased to a session if that can be given it."""
         stored = await self._store.submit_leased(task, session=session, nonce=nonce)
         self.board.note(_submitted([task], [stored.submitted], self._clock.now()))
+        if TASK_LOG.is_on and is_new(stored.submitted):
+            log_submitted([task])
         return stored
 
     def leased(self, tasks: tuple[ClaimedTask, ...]) -> None:
@@ -172,11 +178,15 @@ class Noting:
     def made(self, tasks: Sequence[tuple[NewTask, Instant]]) -> None:
         """Note tasks that the store has made by itself, with the times at which they are due."""
         new = [task for task, _ in tasks]
+        if TASK_LOG.is_on:
+            log_submitted(new)
         self.board.note(_submitted(new, [Submitted(task.id, due_at) for task, due_at in tasks], self._clock.now()))
 
     def job_submitted(self, job: NewJob, status: JobStatus) -> None:
         """Note a job that is new, and its tasks."""
         now = self._clock.now()
+        if TASK_LOG.is_on:
+            log_submitted([each.task for each in job.tasks])
         keys = {each.task.id: each.key for each in job.tasks}
         facts = JobFacts(
             name=job.name,

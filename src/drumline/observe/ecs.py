@@ -23,6 +23,7 @@ NAMES: Final = {
     "span_id": "span.id",
 }
 """What our fields are called there."""
+OUTCOMES: Final = {"task.completed": "success", "task.failed": "failure"}
 _ACTION: Final = re.compile(r"([a-z_]+(?:\.[a-z_]+)+)(?::.*)?", re.DOTALL)
 _TYPE: Final = re.compile(r"\n([A-Za-z_][A-Za-z0-9_.]*)(?:: [^\n]*)?\s*$")
 
@@ -51,6 +52,10 @@ def to_ecs(_logger: object, _method: str, event: Fields) -> Fields:
     }
     if found := _ACTION.fullmatch(str(named["message"])):
         named["event.action"] = found[1]
+    if (outcome := OUTCOMES.get(named.get("event.action", ""))) is not None:
+        named["event.outcome"] = outcome
+    if isinstance(seconds := event.get("seconds"), int | float):
+        named["event.duration"] = round(seconds * 1_000_000_000)
     if found := _TYPE.search(str(named.get("error.stack_trace", ""))):
         named["error.type"] = found[1]
     return named | ({"drumline": dict(event)} if event else {})

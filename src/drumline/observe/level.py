@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import structlog
 
+from drumline.core.task_log import TASK_LOG
+
 QUIET: Final = ("uvicorn", "httpx", "httpcore", "asyncio", "botocore", "urllib3")
 """What these libraries do all day is not news; what goes wrong is."""
 
@@ -16,6 +18,7 @@ def set_level(level: str) -> None:
     """Write events of at least `level` from now on."""
     number = logging.getLevelNamesMapping()[level.upper()]
     _current["level"] = number
+    TASK_LOG.set_threshold(number)
     logging.getLogger().setLevel(number)
     for quiet in QUIET:
         logging.getLogger(quiet).setLevel(max(number, logging.WARNING))

@@ -10,10 +10,11 @@ A line never raises: whether it can be written, and whether its fields can be sh
 logs it.
 """
 
+import asyncio
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, Final, Literal
 
@@ -23,18 +24,27 @@ from drumline.core.log_fields import extra_of, facts_of
 from drumline.core.masking import masked
 from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
 from drumline.core.streams import LenientStream, is_terminal
+from drumline.core.task_log import MOST_A_SECOND, TASK_LOG
 from drumline.observe.ecs import add_context, to_ecs
 from drumline.observe.level import drop_unimportant, set_level
 
 Format = Literal["auto", "text", "json"]
+TaskLevel = Literal["auto", "off", "debug", "info", "warning"]
 _Filtering: Any = structlog.make_filtering_bound_logger(logging.NOTSET)
 MARGIN: Final = "    | "
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction = DEFAULT_REDACTION) -> None:
-    """Write events of at least `level` to standard error."""
+def set_up_logging(
+    level: str,
+    format: Format = "auto",
+    *,
+    redaction: Redaction = DEFAULT_REDACTION,
+    tasks: TaskLevel = "off",
+    tasks_per_second: int = MOST_A_SECOND,
+) -> None:
+    """Write events of at least `level` to standard error, and lines about tasks at the level that `tasks` says."""
     stream = LenientStream(sys.stderr)
     as_text = format == "text" or (format == "auto" and is_terminal(sys.stderr))
     shared: list[structlog.typing.Processor] = [
@@ -60,7 +70,24 @@ def set_up_logging(level: str, format: Format = "auto", *, redaction: Redaction 
         )
     )
     logging.basicConfig(handlers=[handler], force=True)
+    TASK_LOG.later = _call_later
+    TASK_LOG.set_up(_task_level(tasks, as_text=as_text), per_second=tasks_per_second)
     set_level(level)
+
+
+def _call_later(say: Callable[[], None]) -> bool:
+    """Have it called in a second, if a loop runs in this thread."""
+    try:
+        asyncio.get_running_loop().call_later(1.0, say)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _task_level(tasks: TaskLevel, *, as_text: bool) -> int | None:
+    """Return the level of lines about tasks; left to itself it is for machines that gather logs, not for a terminal."""
+    word = ("debug" if as_text else "info") if tasks == "auto" else tasks
+    return None if word == "off" else logging.getLevelNamesMapping()[word.upper()]
 
 
 class ProcessHandler(logging.StreamHandler[LenientStream]):

@@ -304,6 +304,11 @@ class LogSettings(Struct, frozen=True, kw_only=True):
     """The least important events that are written."""
     format: Literal["auto", "text", "json"] = "auto"
     """`text` for people, `json` for machines, `auto` for text on a terminal and JSON elsewhere."""
+    tasks: Literal["auto", "off", "debug", "info", "warning"] = "auto"
+    """The level of lines about tasks that were submitted, are processed or completed; `auto` is `info` in JSON and
+    `debug` in text. Attempts that fail have a line at `warning` in any case."""
+    tasks_per_second: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    """How many such lines of each kind a process writes in a second; how many it left out it says."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):

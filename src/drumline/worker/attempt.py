@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -11,12 +11,14 @@ from msgspec import Raw
 from drumline.core.bound import CURRENT_BOUND
 from drumline.core.codec import check_json
 from drumline.core.errors import Fenced, Invalid
-from drumline.core.ids import SessionId, session_text
+from drumline.core.ids import SessionId
 from drumline.core.outcome import Failed, Outcome, Released, Succeeded
 from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import ClaimedTask
+from drumline.core.task_log import COMPLETED, TASK_LOG
 from drumline.ports.tracing import Kind, Tracer, messaging
 from drumline.sdk.arguments import ENCODER
+from drumline.worker.attempt_lines import facts_of, log_processing
 from drumline.worker.desk import Desk
 from drumline.worker.executors.executor import Call
 from drumline.worker.executors.registry import Entry, Executors
@@ -33,6 +35,8 @@ _log = logging.getLogger("drumline.worker")
 def start(desk: Desk, executors: Executors, tasks: Sequence[ClaimedTask], session: SessionId) -> None:
     """Begin attempts at tasks; from here on they end by themselves."""
     have_secrets = any_has_secrets([task.payload for task in tasks])
+    if TASK_LOG.is_on:
+        log_processing(tasks, session)
     for task in tasks:
         with_secrets = have_secrets and has_secrets(bytes(task.payload))
         received = _received(task, desk.tracer) if desk.tracer.is_on else None
@@ -59,14 +63,18 @@ class Attempt(Call, eq=False, kw_only=True):
 
     def facts(self) -> dict[str, str | int]:
         """Return what log lines of this attempt have in common."""
-        task = self.task
-        return {
-            "task_id": task.lease.task,
-            "task": task.name,
-            "queue": task.queue,
-            "attempt": task.attempt,
-            "worker": session_text(self.session),
-        }
+        return facts_of(self.task, self.session)
+
+    def _log_end(self, outcome: Outcome) -> None:
+        """Write a line about how the attempt ended, if it has failed, or if all that end have one."""
+        if isinstance(outcome, Failed):
+            self._desk.failures.write(self.facts(), outcome, seconds=self._desk.loop.time() - self._began)
+        elif isinstance(outcome, Succeeded):
+            TASK_LOG.write(COMPLETED, self._completed())
+
+    def _completed(self) -> Iterator[Mapping[str, str | int | float]]:
+        """Yield what the line about the end says, once: put together only where there is room for the line."""
+        yield {**self.facts(), "seconds": round(self._desk.loop.time() - self._began, 6)}
 
     def write(self, text: str) -> None:
         """Add output to the attempt's log; safe from any thread."""
@@ -134,8 +142,8 @@ class Attempt(Call, eq=False, kw_only=True):
         else:
             if self.mask is not None:
                 outcome = masked_outcome(outcome, self.mask)
-            if isinstance(outcome, Failed):
-                desk.failures.write(self.facts(), outcome, seconds=desk.loop.time() - self._began)
+            if TASK_LOG.is_on or outcome.__class__ is Failed:
+                self._log_end(outcome)
             # Nobody need wait for the acknowledgement; the lease is held until it is there.
             desk.reports.send(lease, outcome)
 

@@ -1,0 +1,23 @@
+"""What log lines about an attempt say."""
+
+from collections.abc import Sequence
+
+from drumline.core.ids import SessionId, session_text
+from drumline.core.task import ClaimedTask
+from drumline.core.task_log import PROCESSING, TASK_LOG
+
+
+def facts_of(task: ClaimedTask, session: SessionId) -> dict[str, str | int]:
+    """Return what all lines of an attempt have in common."""
+    return {
+        "task_id": task.lease.task,
+        "task": task.name,
+        "queue": task.queue,
+        "attempt": task.attempt,
+        "worker": session_text(session),
+    }
+
+
+def log_processing(tasks: Sequence[ClaimedTask], session: SessionId) -> None:
+    """Write that attempts begin."""
+    TASK_LOG.write(PROCESSING, (facts_of(task, session) for task in tasks), count=len(tasks))
