@@ -44,6 +44,12 @@ def of(message: str, kind: str = "ValueError", traceback: str = "") -> str:
         (r"cannot read C:\in\42.csv", "cannot read <path>"),
         ("https://ada:secret@pay7.example/orders/7?x=1 timed out", "https://pay<n>.example/<path> timed out"),
         ("it's the host's fault", "it's the host's fault"),
+        ("customer 'O'Brien' is unknown", "customer <text> is unknown"),
+        ("customer 'Smith' is unknown", "customer <text> is unknown"),
+        ("""customer "O'Brien" is unknown""", "customer <text> is unknown"),
+        ("can't read the users' file 'a' for 'd'Artagnan'", "can't read the users' file <text> for <text>"),
+        ("'it's' and 'that's'", "<text> and <text>"),
+        ("cannot decode b'abc' nor u'x'", "cannot decode <text> nor <text>"),
         ("two\n\n  lines", "two lines"),
     ],
 )
@@ -168,3 +174,25 @@ def test_no_text_takes_long(piece: str) -> None:
     fingerprint(error)
 
     assert time.process_time() - began < 0.2
+
+
+def test_a_missing_key_is_told_from_another() -> None:
+    assert of("'price'", kind="KeyError") != of("'name'", kind="KeyError")
+    assert fingerprint(ErrorInfo("KeyError", "'price'")).message == "'price'"
+
+
+@pytest.mark.parametrize(("one", "other"), [("'order-17'", "'order-18'"), ("17", "18"), ("'a b'", "'c d'")])
+def test_missing_keys_that_are_data_are_one_cause(one: str, other: str) -> None:
+    assert of(one, kind="KeyError") == of(other, kind="KeyError")
+
+
+def test_the_fingerprints_of_earlier_versions_stay() -> None:
+    assert of("order 7 of 'ada' not found") == "743211fe4539"
+    assert of("name 'total' is not defined", kind="NameError") == "0a56364c1ccd"
+
+
+@pytest.mark.parametrize("piece", ["'", "'a", "a'", "'a'b", " 'a 'b", "b'", "''", "' "])
+def test_no_text_of_apostrophes_takes_long(piece: str) -> None:
+    begun = time.process_time()
+    fold(piece * 100_000)
+    assert time.process_time() - begun < 1

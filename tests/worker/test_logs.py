@@ -4,11 +4,15 @@
 
 import asyncio
 import logging
+import re
 import sys
 import threading
 
+import pytest
+
 from drumline.core.limits import Limits
 from drumline.sdk.context import Context, inject
+from drumline.worker.log_tail import LogTail
 from tests.worker.house import House, until
 
 log = logging.getLogger("shop")
@@ -123,18 +127,77 @@ async def test_the_log_is_complete_when_the_task_has_ended(house: House) -> None
             assert (await house.log(task)).splitlines() == [str(n) for n in range(50)]
 
 
-async def test_a_log_is_kept_up_to_its_limit_and_says_how_much_was_cut(house: House) -> None:
+async def test_of_a_log_beyond_its_limit_the_beginning_and_the_end_are_kept(house: House) -> None:
     @house.app.task(name="flood")
     async def flood() -> None:
-        for _ in range(100):
-            sys.stdout.write("äöü\n")
+        for number in range(100_000):
+            sys.stdout.write(f"line {number} äöü\n")
 
-    async with house.worker(limits=Limits(log=70)):
+    async with house.worker(limits=Limits(log=10_000)):
         view = await house.run("flood")
 
     text = await house.log(view.id)
-    assert text.startswith("äöü\n" * 10 + "\n[")
-    assert "[630 bytes of log were cut here" in text
+    lines = text.splitlines()
+    assert len(text.encode()) <= 10_000
+    assert lines[:3] == ["line 0 äöü", "line 1 äöü", "line 2 äöü"]
+    assert lines[-2:] == ["line 99998 äöü", "line 99999 äöü"]
+    written = sum(len(f"line {number} äöü\n".encode()) for number in range(100_000))
+    found = re.search(
+        r"\[this log is longer .*\]\n\[([\d,]+) bytes of log were left out here\]\n(line \d+ äöü\n)", text
+    )
+    assert found
+    notes = len(f"\n[{found[0].partition('[')[2].rpartition(found[2])[0]}".encode())
+    assert written - int(found[1].replace(",", "")) == len(text.encode()) - notes
+
+
+async def test_a_log_within_its_limit_is_kept_whole(house: House) -> None:
+    @house.app.task(name="talk")
+    async def talk() -> None:
+        for number in range(970):
+            sys.stdout.write(f"line {number:04}\n")
+
+    async with house.worker(limits=Limits(log=10_000)):
+        view = await house.run("talk")
+
+    assert await house.log(view.id) == "".join(f"line {number:04}\n" for number in range(970))
+
+
+async def test_who_follows_a_long_log_reads_what_is_stored(house: House) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @house.app.task(name="flood")
+    async def flood() -> None:
+        for number in range(10_000):
+            sys.stdout.write(f"line {number}\n")
+        begun.set()
+        await go_on.wait()
+        sys.stdout.write("the end\n")
+
+    pieces = []
+    async with house.worker(limits=Limits(log=10_000)):
+        task = await house.submit("flood")
+        await begun.wait()
+        async for piece in house.engine.queries.follow_log(task):
+            pieces.append(piece)
+            if "its end follows" in piece:
+                go_on.set()
+
+    assert "".join(pieces) == await house.log(task)
+    assert pieces[-1].endswith("line 9999\nthe end\n")
+
+
+@pytest.mark.parametrize("piece", ["x", "äöü\n", "line\n", "y" * 5_000, "z" * 100_000])
+def test_the_end_of_a_text_is_kept_in_its_bounds(piece: str) -> None:
+    tail = LogTail(20_000)
+    for _ in range(50_000 if len(piece) < 100 else 50):
+        tail.write(piece)
+
+    text = tail.text()
+    total = len(piece.encode()) * (50_000 if len(piece) < 100 else 50)
+    assert len(text.encode()) <= 20_000
+    assert tail.left_out + len(text.encode()) == total
+    assert text.endswith(piece[-10:])
+    assert len(tail._blocks) + len(tail._recent) < 20_000
 
 
 async def test_a_failing_task_keeps_its_log(house: House) -> None:

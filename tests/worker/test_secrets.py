@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from drumline.backends.sealing import AesBox
 from drumline.core.errors import Invalid
+from drumline.core.limits import Limits
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.state import State
 from drumline.sdk.context import Context, inject
@@ -180,3 +182,20 @@ async def test_data_that_looks_like_a_reference_is_data_when_marked_so(house: Ho
         await house.run("keep", {"data": {"$literal": {"$secret": "api"}}})
 
     assert seen == [{"$secret": "api"}]
+
+
+@pytest.mark.parametrize("shift", range(0, 24, 3))
+async def test_a_secret_at_the_edge_of_what_is_kept_of_a_log_is_masked(house: House, shift: int) -> None:
+    @house.app.task(name="flood")
+    async def flood(token: str) -> None:
+        sys.stdout.write("x" * shift)
+        for _ in range(1_000):
+            sys.stdout.write(token)
+
+    async with house.worker(limits=Limits(log=2_000)):
+        view = await house.run("flood", dict(TOKEN))
+        log = await house.log(view.id)
+
+    assert "left out here" in log
+    kept = re.sub(r"\n?\[[^\]]*\]\n", "", log)
+    assert set(kept.replace("*", "")) <= {"x"} or max(map(len, kept.replace("***", " ").split())) < 4 + shift

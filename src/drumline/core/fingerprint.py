@@ -27,10 +27,13 @@ _NAMES_CODE: Final = frozenset(
     {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError", "UnboundLocalError"}
 )
 """Errors that quote names from the program, not data: what they quote is the cause."""
+_KEY: Final = re.compile(r"""(['"])[A-Za-z_][\w.:-]{0,63}\1""", re.ASCII)
+"""What the message of a KeyError is when a name is missing, such as that of a column: that is the cause, too."""
 
 # Everything begins where a word begins, and repeats over signs that cannot begin what follows: a text is read once from
 # left to right, however it was made.
-_QUOTED = r"""(?P<text>(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`)(?!\w))"""
+# An apostrophe between letters, as in 'O'Brien', is part of what is quoted; b'' and u'' are quotes of Python.
+_QUOTED = r"""(?P<text>(?:[bBuU](?=['"]))?(?:"[^"\n]*"|'(?:[^'\n]|(?<=\w)'(?=\w))*'|`[^`\n]*`)(?!\w))"""
 _FOLDED = r"""
     (?P<url>[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/?\#"'<>]{1,255}[/?\#][^\s"'<>]+)
   | (?P<uuid>[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?!\w))
@@ -79,10 +82,14 @@ class Fingerprint(Struct, frozen=True):
 
 def fingerprint(error: ErrorInfo) -> Fingerprint:
     """Return the fingerprint of an error. Never raises, and takes no longer for one text than for another."""
-    message = fold(error.message, quotes=error.kind not in _NAMES_CODE)
+    message = fold(error.message, quotes=not _names_code(error))
     parts = (error.kind, message, innermost_frame(error.traceback))
     digest = sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
     return Fingerprint(digest[:LENGTH], message[:LONGEST_SHOWN])
+
+
+def _names_code(error: ErrorInfo) -> bool:
+    return error.kind in _NAMES_CODE or (error.kind == "KeyError" and _KEY.fullmatch(error.message) is not None)
 
 
 def is_fingerprint(text: str) -> bool:

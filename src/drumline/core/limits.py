@@ -31,7 +31,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     body: int = 64 * 1024 * 1024
     """One HTTP request that has many tasks, results or logs, or a job."""
     log: int = 1024 * 1024
-    """The kept log of one attempt; what comes after is counted, not kept."""
+    """The kept log of one attempt: of a longer one its first three quarters and its end."""
     artifact: int = 32 * 1024 * 1024
     """One file that a task made."""
     error: int = 64 * 1024

@@ -1,7 +1,8 @@
 """The log of each attempt: gathered as it is written, sent about twice a second and before the attempt is settled.
 
-Written to from the loop, from threads and from readers of child processes; sent by the loop only. What is beyond the
-limit is counted, not kept.
+Written to from the loop, from threads and from readers of child processes; sent by the loop only. Of a log beyond the
+limit the beginning and the end are kept. The beginning is sent as it is written; the end is held here, since more may
+come, and is sent with the number of bytes that were left out before it when the attempt is over.
 """
 
 import asyncio
@@ -18,9 +19,13 @@ from drumline.ports.gateway import Gateway
 from drumline.ports.store import LogChunk
 from drumline.sdk.batcher import Batcher, Weights
 from drumline.worker.link import Link
+from drumline.worker.log_tail import LogTail
 from drumline.worker.texts import size_of, storable
 
 SEND_SECONDS: Final = 30.0
+NOTES: Final = 200
+"""Bytes for the notes of what was left out."""
+GAP: Final = "\n[this log is longer than its limit: its end follows when the attempt is over]\n"
 
 _log = logging.getLogger("drumline.worker")
 
@@ -31,7 +36,10 @@ class AttemptLog(Struct, eq=False):
     _book: "LogBook"
     _lease: Lease
     _room: int
-    _cut: int = 0
+    """Bytes that may still be sent as they are written."""
+    _tail: LogTail
+    _is_gap_due: bool = False
+    _is_gap_told: bool = False
     _seq: int = 0
     _parts: list[str] = []
     _held: str = ""
@@ -47,13 +55,14 @@ class AttemptLog(Struct, eq=False):
         with self._book.lock:
             size = size_of(text)
             if size > self._room:
-                kept = text.encode()[: self._room].decode("utf-8", "ignore")
-                self._cut += size - size_of(kept)
+                head = text.encode()[: self._room].decode("utf-8", "ignore")
+                self._tail.write(text[len(head) :])
                 self._room = 0
-                text = kept
+                text = head
+                self._is_gap_due = bool(self._tail.left_out) and not self._is_gap_told
             else:
                 self._room -= size
-            if not text:
+            if not text and (self._parts or not self._is_gap_due):
                 return
             is_first = not self._parts
             self._parts.append(text)
@@ -63,18 +72,27 @@ class AttemptLog(Struct, eq=False):
     @property
     def is_silent(self) -> bool:
         """Whether there is nothing to send."""
-        return not self._parts and not self._cut and not self._held
+        return not self._parts and not self._tail and not self._held
 
     def take(self, *, closing: bool = False) -> LogChunk | None:
-        """Return what was written since the last take as the next chunk; when closing, with a note of what was cut."""
+        """Return what was written since the last take as the next chunk; when closing, with the end of the log."""
         with self._book.lock:
             text = "".join(self._parts)
             self._parts.clear()
+            end = self._tail.text() if closing else ""
+            left_out = self._tail.left_out
+            if not left_out:
+                text, end = text + end, ""
             if self.mask is not None:
                 text = self._masked(text, self.mask, closing=closing)
-            if closing and self._cut:
-                text += f"\n[{self._cut:,} bytes of log were cut here: the limit of one attempt]\n"
-                self._cut = 0
+                end = self.mask.text(end)
+            if self._is_gap_due:
+                text += (MASK if self._held else "") + GAP
+                self._held, self._is_gap_due, self._is_gap_told = "", False, True
+            if closing and left_out:
+                text += f"[{left_out:,} bytes of log were left out here]\n{end}"
+            if closing:
+                self._tail = LogTail(0)
             if not text:
                 return None
             lease = self._lease
@@ -90,7 +108,7 @@ class AttemptLog(Struct, eq=False):
         text = text[: len(text) - begun]
         if closing and self._held:
             # It was not the whole of one; unless the rest was cut off.
-            text += MASK if self._cut else self._held
+            text += MASK if self._tail.left_out else self._held
             self._held = ""
         return text
 
@@ -114,7 +132,8 @@ class LogBook:
 
     def open(self, lease: Lease) -> AttemptLog:
         """Return the log of a new attempt."""
-        return AttemptLog(self, lease, self._largest)
+        end = self._largest // 4
+        return AttemptLog(self, lease, self._largest - end, LogTail(max(end - NOTES, 0)))
 
     def note(self, log: AttemptLog) -> None:
         """Remember that `log` has something to send; safe from any thread."""
