@@ -17,6 +17,8 @@ SHIPPED = ("deploy/", "examples/")
 """Folders whose files are put on the site where a page links to them."""
 
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_NOTES = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+"""What only the tests read: tests/docs/pages.py."""
 _CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LIST = re.compile(r"(^(?![-*|#<]|\d+\. | )\S.*\n)(?=(?:[-*]|\d+\.) )", re.MULTILINE)
 """A line of text right before a list."""
@@ -34,7 +36,7 @@ def prepare(root: Path, pages: Path, *, version: str) -> None:
     places |= {root / "docs" / page.relative_to(pages): str(page.relative_to(pages)) for page in pages.rglob("*.md")}
     for source, target in places.items():
         page = pages / target
-        text = page.read_text(encoding="utf-8").replace("{{ version }}", version)
+        text = _NOTES.sub("", page.read_text(encoding="utf-8")).replace("{{ version }}", version)
         links = _Links(root, pages, source.parent, page.parent, places)
         page.write_text(_fitted(text, links.rewrite), encoding="utf-8")
 

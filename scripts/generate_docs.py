@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from error_pages import error_pages
 from event_pages import event_schema, events_page
 from metric_pages import metrics_page
 from path_pages import http_page
@@ -23,6 +24,7 @@ from drumline.settings.leaves import Leaf, leaves_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
+ERRORS = ROOT / "docs" / "errors"
 SCHEMAS = ROOT / "docs" / "schemas"
 TYPES = ROOT / "ui" / "src" / "api" / "types.ts"
 WIDTH = 100
@@ -81,6 +83,7 @@ def main() -> None:
         SCHEMAS / "event-1.json": event_schema(),
         TYPES: types_file(),
     }
+    pages |= {ERRORS / f"{name}.md": text for name, text in error_pages().items()}
     if "--check" not in sys.argv:
         for path, text in pages.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,10 @@ from typing import Any
 
 import httpx
 import msgspec
+import pytest
 from msgspec import Raw, Struct
 
+from drumline.api.problem_help import HELP
 from drumline.api.problems import PROBLEMS
 from drumline.api.routes import OPERATIONS
 from drumline.api.schema import Schemas
@@ -88,6 +90,15 @@ async def test_the_docs_page_shows_every_operation(stranger: httpx.AsyncClient) 
 
     headings = [f"{operation.method}</b> <code>{operation.path}</code>" for operation in SHOWN]
     assert [heading for heading in headings if heading not in page] == []
+
+
+@pytest.mark.parametrize("code", PROBLEMS)
+async def test_the_type_of_a_problem_leads_to_its_cause_and_cure(stranger: httpx.AsyncClient, code: str) -> None:
+    reply = await stranger.get(f"/errors/{code}")
+
+    text = unescape(re.sub(r"</?code>", "`", reply.text))
+    assert HELP[code].cause in text
+    assert [cure for cure in HELP[code].cure if cure not in text] == []
 
 
 async def test_every_problem_type_leads_to_a_page(stranger: httpx.AsyncClient) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,13 @@ def test_submit_prints_the_id_and_nothing_else(online: Drumline, server: Server,
 
     assert (ran.code, ran.err) == (0, "")
     assert server.until_ended(ran.out.strip())["status"] == "COMPLETED"
+
+
+def test_submit_and_wait_says_the_id_beside_the_result(online: Drumline, tmp_path: Path) -> None:
+    ran = online("submit", *traced(tmp_path, "seen"), "--wait")
+
+    (id_,) = re.findall(r"^Submitted (\S+)$", ran.err, re.MULTILINE)
+    assert online("tasks", "get", id_).code == ExitCode.OK
 
 
 def test_submit_and_wait_prints_the_result(online: Drumline, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_the_index_for_language_models_lists_pages_that_are_there() -> None:
     assert index.startswith(f"# Drumline {__version__}\n\n> ")
     assert len(links) > 40
     assert [link for link in links if link not in SITE] == []
-    assert "# First steps" in text("tutorial/first-steps.md")
+    assert "# Tutorial" in text("tutorial/index.md")
     assert "## Exit status" in text("llms-full.txt")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from drumline.api.openapi import document, operation_id
 from drumline.api.operation import HTML, JSON, PAGE, Call, Info, NoQuery, Operation, Reply, Tag
+from drumline.api.problem_help import HELP
 from drumline.api.problems import PROBLEMS, Refused
 from drumline.core.codec import encode
 from drumline.core.limits import Limits
@@ -66,8 +67,19 @@ async def error_page(call: Call[None, NoQuery]) -> Reply:
     if code not in PROBLEMS:
         raise Refused(f"there is no problem called {code}", code="not_found", field="code")
     status, title = PROBLEMS[code]
-    return _page(
-        title, f'<main><h1>{_text(title)}</h1><p><code>{code}</code>, HTTP {status}. <a href="/docs">API</a></p></main>'
+    return _page(title, f"<main><h1>{_text(title)}</h1><p><code>{code}</code>, HTTP {status}.</p>{_help(code)}</main>")
+
+
+def _help(code: str) -> str:
+    """Return the cause of a problem and what to do about it."""
+    if (told := HELP.get(code)) is None:
+        return ""
+    example = f'<h2>Example</h2><pre tabindex="0"><code>{_text(told.example)}</code></pre>' if told.example else ""
+    cures = "".join(f"<li>{_prose(cure)}</li>" for cure in told.cure)
+    return (
+        f"<h2>Cause</h2><p>{_prose(told.cause)}</p>{example}<h2>What to do</h2><ul>{cures}</ul>"
+        f"<h2>Repeat it?</h2><p>{_prose(told.repeat)}</p>"
+        '<p><a href="/docs/errors/">All errors</a>, <a href="/docs/api">the API</a></p>'
     )
 
 

@@ -116,6 +116,8 @@ def _run() -> ExitCode:
     except DrumlineError as error:
         message = f"{error.field}: {error.message}" if _needs_field(error) else error.message
         say(f"Error: {message}")
+        if sys.stderr.isatty() and (page := _page_of(error)):
+            say(f"Cause and cure: drumline docs {page}")
         return exit_code_of(error)
     except ModuleNotFoundError as error:
         if error.name not in DEPENDENCIES:
@@ -134,6 +136,13 @@ def _needs_field(error: DrumlineError) -> bool:
     return bool(error.field) and error.message.startswith(
         ("must ", "is ", "has ", "cannot ", "differs ", "belongs ", "form ", "names ")
     )
+
+
+def _page_of(error: DrumlineError) -> str | None:
+    """Return the page of the documentation about an error of the server; a mistyped option needs none."""
+    from drumline.api.problem_help import HELP  # only where something went wrong
+
+    return f"errors/{error.code}" if error.code in HELP and error.code != "invalid" else None
 
 
 def _interrupted(_number: int, _frame: object) -> NoReturn:

@@ -107,8 +107,7 @@ def submit(
         return
     from drumline.cli.watching import wait_for_result
 
-    if sys.stderr.isatty():
-        say(f"Submitted {answer['id']}")
+    say(f"Submitted {answer['id']}")  # for later; only the result goes to standard output
     wait_for_result(client, answer["id"], as_json=as_json or as_jsonl)
 
 

@@ -1,0 +1,20 @@
+"""What the pages of the documentation are run with."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tests.harness.fixtures import WORKER, on_database
+
+
+@pytest.fixture
+async def other_postgres_url(postgres_server_url: str) -> AsyncIterator[str]:
+    """A second empty database, for what is restored."""
+    name = f"drumline_pages_{WORKER}"
+    connection = await asyncpg.connect(postgres_server_url)
+    await connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    await connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    yield on_database(postgres_server_url, name)
+    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await connection.close()
