@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
+from drumline.api.compression import Compression
 from drumline.api.door import Door
 from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
@@ -58,7 +59,7 @@ def create_app(
     )
     open_paths = OPEN_PATHS | {path for provider in providers for path in paths_of(provider)}
     front = Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=open_paths, metrics=engine.metrics)
-    return WithUi(WithSite(front))
+    return WithUi(WithSite(Compression(front)))
 
 
 def _issuers(providers: tuple[Provider, ...], engine: Engine) -> "dict[str, Issuer]":
