@@ -28,6 +28,21 @@ async def test_a_list_has_payloads_only_if_asked(http: httpx.AsyncClient) -> Non
     assert page["items"][0]["payload"] == {"n": 1}
 
 
+async def test_a_list_has_tracebacks_only_if_asked(http: httpx.AsyncClient, ada: Ada) -> None:
+    task = await submitted(http, retries=0)
+    error_info = ErrorInfo("ValueError", "no such order", "line 1\nline 2")
+    await ada.settle(await ada.claim(), Failed(error_info, permanent=True))
+
+    async def error(path: str) -> dict[str, str]:
+        body = (await http.get(path)).json()
+        return dict((body["items"][0] if "items" in body else body)["error"])
+
+    brief = {"kind": "ValueError", "message": "no such order", "traceback": ""}
+    assert await error("/api/v1/tasks") == brief
+    assert await error("/api/v1/tasks?traceback=true") == {**brief, "traceback": "line 1\nline 2"}
+    assert await error(f"/api/v1/tasks/{task}") == {**brief, "traceback": "line 1\nline 2"}
+
+
 async def test_a_list_is_narrowed_by_every_filter(http: httpx.AsyncClient, ada: Ada) -> None:
     mail = await submitted(http, queue="mail", tags=["vip"], idempotency_key="k 1")
     late = await submitted(http, delay=60)

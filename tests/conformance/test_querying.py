@@ -1,3 +1,5 @@
+import pytest
+
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.progress import Progress, ProgressNote
@@ -62,6 +64,24 @@ async def test_lists_narrow_by_each_filter(store: Store) -> None:
     assert await listed(store, name="a", queue="r") == []
 
 
+async def test_lists_narrow_by_when_tasks_ended(store: Store, clock: ManualClock) -> None:
+    ada = await open_session(store, "a")
+    early, again, late, _waiting = [await submit(store, "a", queue="q") for _ in range(4)]
+    for _ in (early, again):
+        await settle(store, (await claim_one(store, ada, "a")).lease, Act.FAIL)
+    clock.advance(60)
+    since = clock.now()
+    await settle(store, (await claim_one(store, ada, "a")).lease, Act.COMPLETE)
+    await store.retry([again])
+
+    assert await listed(store, finished_since=since) == [late]
+    assert await listed(store, finished_since=since, statuses=frozenset({Status.FAILED})) == []
+    assert await listed(store, finished_since=since, statuses=frozenset({Status.COMPLETED}), queue="q") == [late]
+    assert await listed(store, finished_since=since, statuses=frozenset({Status.QUEUED})) == []
+    assert await listed(store, finished_since=since - 60_000) == [late, early]
+    assert await listed(store, finished_since=since + 1) == []
+
+
 async def test_lists_narrow_by_status(store: Store) -> None:
     ada = await open_session(store, "c", "f", "p")
     completed, failed, running = [await submit(store, name) for name in ("c", "f", "p")]
@@ -113,6 +133,23 @@ async def test_queues_tell_depth_age_and_pause(store: Store, clock: ManualClock)
     assert (a.pending, a.queued, a.processing, a.oldest_due_at) == (1, 1, 1, oldest + 5000)
     assert (c.is_paused, c.reason, c.queued) == (True, "why", 0)
     assert [(queue.tenant, queue.name) for queue in mine] == [("red", "b")]
+
+
+@pytest.mark.parametrize("tenant", [None, "default"])
+async def test_queues_tell_what_waits_by_type(store: Store, clock: ManualClock, tenant: str | None) -> None:
+    first = clock.now()
+    await submit(store, "fax", queue="a")
+    clock.advance(5)
+    for _ in range(2):
+        await submit(store, "mail", queue="a")
+    await submit(store, "later", queue="a", delay=60)
+
+    (queue,) = await store.queues(tenant=tenant)
+
+    assert sorted((one.name, one.queued, one.oldest_due_at) for one in queue.waiting) == [
+        ("fax", 1, first),
+        ("mail", 2, first + 5000),
+    ]
 
 
 async def test_a_queue_that_was_emptied_is_still_listed(store: Store) -> None:

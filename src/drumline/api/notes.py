@@ -171,6 +171,7 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         **_which("ListQuery"),
         **_which("TaskQuery"),
         "ListQuery.payload": {"description": "Whether to include payloads."},
+        "ListQuery.traceback": {"description": "Whether errors come with their tracebacks."},
         "GetQuery.wait": {**wait, "description": "Seconds to wait for it to end."},
         "ClaimRequestBody.wait": {**wait, "description": "Seconds to wait for the first task."},
         "LogQuery.attempt": {"type": "integer", "minimum": 1, "description": "Only this attempt's log."},
@@ -239,4 +240,9 @@ def _which(struct: str) -> dict[str, Schema]:
         f"{struct}.idempotency_key": line(LONGEST_NAME),
         f"{struct}.worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
         f"{struct}.job": {"type": "string", "format": "uuid", "description": "Only the tasks of this job."},
+        f"{struct}.finished_since": {
+            "type": "string",
+            "format": "date-time",
+            "description": "Only tasks that ended at this time or later, and were not run again.",
+        },
     }

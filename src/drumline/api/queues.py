@@ -22,7 +22,8 @@ class PauseRequest(Struct, frozen=True, forbid_unknown_fields=True):
 async def list_queues(call: Call[None, NoQuery]) -> Reply:
     """Return the queues that have tasks or are paused."""
     views = await call.engine.queries.queues(tenant=call.tenant)
-    return Reply(encode(QueueList(tuple(queue_body(view) for view in views))))
+    workers = await call.engine.sessions.list(tenant=call.tenant)
+    return Reply(encode(QueueList(tuple(queue_body(view, workers) for view in views))))
 
 
 async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
@@ -47,7 +48,7 @@ async def resume_queue(call: Call[None, NoQuery]) -> Reply:
 async def _queue_reply(call: Call[Any, NoQuery], queue: str) -> Reply:
     view = await _view(call, queue)
     call.note(after=_pause(view))
-    return Reply(encode(queue_body(view)))
+    return Reply(encode(queue_body(view, await call.engine.sessions.list(tenant=call.home))))
 
 
 async def _view(call: Call[Any, NoQuery], queue: str) -> QueueView:

@@ -1,5 +1,6 @@
 """What tasks, attempts, queues and workers look like in JSON, and how they get there."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -12,6 +13,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.progress import Progress
 from drumline.core.redaction import Redaction
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.serving import served_of
 from drumline.core.session import SessionView
 from drumline.core.state import Status
 from drumline.core.task import NotifyTarget, TaskView
@@ -97,6 +99,7 @@ class TaskBody(Struct, frozen=True, kw_only=True):
     """The fire time of the schedule that made it, if one did."""
     result: Raw | UnsetType = UNSET
     error: ErrorBody | None
+    """Lists leave its traceback empty unless they are asked for it."""
 
 
 class TaskList(Struct, frozen=True):
@@ -155,6 +158,10 @@ class QueueBody(Struct, frozen=True, kw_only=True):
     queued: int
     processing: int
     oldest_due_at: Moment | None
+    oldest_served_due_at: Moment | None
+    """The same without the tasks that no live worker can run: how far behind the queue is."""
+    unserved: int
+    """How many queued tasks are of types that no live worker can run."""
     is_paused: bool
     reason: str | None
 
@@ -248,6 +255,13 @@ def notify_body(target: NotifyTarget) -> NotifyBody:
     return NotifyBody(target.on, target.webhook, target.email)
 
 
+def without_traceback(view: TaskView) -> TaskView:
+    """Return a task with what its error says, and not where: a traceback is much, and lists show none."""
+    if view.error is None or not view.error.traceback:
+        return view
+    return replace(view, error=replace(view.error, traceback=""))
+
+
 def error_body(error: ErrorInfo | None) -> ErrorBody | None:
     """Return an error with all its parts."""
     return None if error is None else ErrorBody(error.kind, error.message, error.traceback)
@@ -277,8 +291,10 @@ def artifact_body(view: ArtifactView) -> ArtifactBody:
     )
 
 
-def queue_body(view: QueueView) -> QueueBody:
-    """Return a queue as JSON shows it."""
+def queue_body(view: QueueView, workers: Sequence[SessionView]) -> QueueBody:
+    """Return a queue as JSON shows it, served by the workers that live."""
+    waiting = ((one.name, one.queued, one.oldest_due_at) for one in view.waiting)
+    served = served_of(waiting, tenant=view.tenant, queue=view.name, workers=workers)
     return QueueBody(
         name=view.name,
         tenant=view.tenant,
@@ -286,6 +302,8 @@ def queue_body(view: QueueView) -> QueueBody:
         queued=view.queued,
         processing=view.processing,
         oldest_due_at=moment(view.oldest_due_at),
+        oldest_served_due_at=moment(served.oldest_due_at),
+        unserved=served.unserved,
         is_paused=view.is_paused,
         reason=view.reason,
     )

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from drumline.api.operation import Call
+from drumline.api.reading import read_time
 from drumline.core.ids import parse_job_id, parse_session_id
 from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import Status
@@ -20,6 +21,7 @@ class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
     idempotency_key: str | None = None
     worker: str | None = None
     job: str | None = None
+    finished_since: str | None = None
 
 
 def filter_of(call: Call[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:
@@ -33,4 +35,7 @@ def filter_of(call: Call[Any, Any], query: TaskQuery, statuses: frozenset[Status
         idempotency_key=None if query.idempotency_key is None else check_key(query.idempotency_key),
         worker=None if query.worker is None else parse_session_id(query.worker, field="worker"),
         job=None if query.job is None else parse_job_id(query.job, field="job"),
+        finished_since=(
+            None if query.finished_since is None else read_time(query.finished_since, field="finished_since")
+        ),
     )

@@ -22,6 +22,7 @@ from drumline.api.shapes import (
     progress_body,
     shown,
     task_body,
+    without_traceback,
 )
 from drumline.api.standing import note_before, standing_of
 from drumline.api.stopping import unless_stopped
@@ -99,6 +100,7 @@ class ListQuery(TaskQuery, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1)] = 100
     cursor: str | None = None
     payload: bool = False
+    traceback: bool = False
 
 
 class GetQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,10 +211,9 @@ async def list_tasks(call: Call[None, ListQuery]) -> Reply:
     query = call.query
     which = filter_of(call, query, frozenset(query.status))
     page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
+    views = page.items if query.traceback else tuple(without_traceback(view) for view in page.items)
     now, hidden = call.engine.clock.now(), call.engine.redaction
-    return Reply(
-        encode(TaskList(tuple(task_body(shown(view, hidden), now=now) for view in page.items), page.next_cursor))
-    )
+    return Reply(encode(TaskList(tuple(task_body(shown(view, hidden), now=now) for view in views), page.next_cursor)))
 
 
 async def get(call: Call[None, GetQuery]) -> Reply:

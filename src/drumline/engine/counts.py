@@ -30,7 +30,8 @@ class Counts:
 
     async def count(self, which: TaskFilter) -> Mapping[Status, Count]:
         """Return how many tasks of a filter have each status; which statuses it names does not matter."""
-        if any(value is not None for value in (which.tag, which.idempotency_key, which.worker, which.job)):
+        listed = (which.tag, which.idempotency_key, which.worker, which.job, which.finished_since)
+        if any(value is not None for value in listed):
             return await self._listed(which)
         is_narrowed = any(value is not None for value in (which.tenant, which.queue, which.name))
         counts = await self._store.count_tasks(
@@ -51,6 +52,7 @@ class Counts:
             idempotency_key=which.idempotency_key,
             worker=which.worker,
             job=which.job,
+            finished_since=which.finished_since,
         )
         views = await self._store.list_tasks(everything, limit=MOST_LISTED + 1)
         now = self._clock.now()

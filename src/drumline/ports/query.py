@@ -25,6 +25,16 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     worker: SessionId | None = None
     job: JobId | None = None
+    finished_since: Instant | None = None
+    """Ended at this time or later, and not run again since."""
+
+
+class WaitingType(Struct, frozen=True):
+    """The due tasks of one type in a queue."""
+
+    name: str
+    queued: int
+    oldest_due_at: Instant
 
 
 class QueueView(Struct, frozen=True, kw_only=True):
@@ -38,6 +48,8 @@ class QueueView(Struct, frozen=True, kw_only=True):
     oldest_due_at: Instant | None
     is_paused: bool
     reason: str | None = None
+    waiting: tuple[WaitingType, ...] = ()
+    """What is due, by the types of tasks."""
 
 
 class Holder(Struct, frozen=True):

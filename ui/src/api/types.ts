@@ -1035,6 +1035,8 @@ export type QueueBody = {
   queued: number;
   processing: number;
   oldest_due_at: string | null;
+  oldest_served_due_at: string | null;
+  unserved: number;
   is_paused: boolean;
   reason: string | null;
 };
@@ -1715,7 +1717,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined; status?: Status[] | undefined; limit?: number | undefined; cursor?: string | undefined; payload?: boolean | undefined; traceback?: boolean | undefined };
     body: undefined;
     answer: TaskList;
   };
@@ -2147,7 +2149,7 @@ export interface Operations {
   };
   "GET /api/v1/tasks/counts": {
     params: Record<never, never>;
-    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined };
+    query: { queue?: string | undefined; name?: string | undefined; tag?: string | undefined; idempotency_key?: string | undefined; worker?: string | undefined; job?: string | undefined; finished_since?: string | undefined };
     body: undefined;
     answer: CountList;
   };

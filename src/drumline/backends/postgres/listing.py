@@ -11,6 +11,7 @@ from drumline.ports.store import TaskFilter
 from drumline.stores.driver import Line
 
 ABOVE_ALL: Final = TaskId("ffffffff-ffff-ffff-ffff-ffffffffffff")
+ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})
 LEAST_AT_ONCE: Final = 200
 MOST_AT_ONCE: Final = 5000
 
@@ -62,8 +63,11 @@ class Listing(Querying):
             return "find_by_tag", {"tag": which.tag, "lanes": lanes}
         if which.worker is not None:
             return "find_by_worker", {"session": which.worker}
-        if which.statuses and not (lanes is not None and which.statuses == {Status.COMPLETED}):
-            return "find_by_state", {**_states(which.statuses), "lanes": lanes, "now": self._now()}
+        statuses, since = which.statuses, which.finished_since
+        if since is not None:
+            statuses = (statuses or frozenset(Status)) & ENDED
+        if since is not None or (statuses and not (lanes is not None and statuses == {Status.COMPLETED})):
+            return "find_by_state", {**_states(statuses), "lanes": lanes, "now": self._now(), "since": since}
         return ("find_tasks", {}) if lanes is None else ("find_in_lanes", {"lanes": lanes})
 
 
@@ -88,6 +92,7 @@ def _matches(view: TaskView, which: TaskFilter, now: Instant) -> bool:
     )
     return (
         all(want is None or want == has for want, has in wanted)
+        and (which.finished_since is None or (view.finished_at or 0) >= which.finished_since)
         and (which.tag is None or which.tag in view.options.tags)
         and (not which.statuses or view.status(now) in which.statuses)
     )

@@ -1,6 +1,7 @@
 """Looking at tasks, logs, artifacts and queues."""
 
 from collections.abc import Iterable, Sequence
+from itertools import starmap
 from typing import Any
 
 from msgspec import Raw
@@ -13,7 +14,7 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView, decode_options
-from drumline.ports.query import Holder
+from drumline.ports.query import Holder, WaitingType
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView
 from drumline.stores.driver import Line
 
@@ -107,8 +108,9 @@ class Querying(Access):
             QueueView(
                 tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
                 oldest_due_at=oldest_due_at, is_paused=is_paused, reason=reason,
+                waiting=tuple(starmap(WaitingType, zip(*waiting, strict=True))) if waiting[0] else (),
             )
-            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason in rows
+            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason, *waiting in rows
         ]  # fmt: skip
 
     async def _queues_of(self, tenant: str) -> list[QueueView]:
@@ -118,19 +120,26 @@ class Querying(Access):
         counted = await self._database.fetch(Line.BROAD, "count_lanes", repeat=True, lanes=lanes, now=self._now())
         counts = {lane: (numbers, oldest) for lane, *numbers, oldest in counted}
         return [
-            _queue(tenant, name, [counts[lane] for lane in own if lane in counts], is_paused=is_paused, reason=reason)
-            for name, own, is_paused, reason in rows
-        ]
+            _queue(
+                tenant, name,
+                [(named, *counts[lane]) for lane, named in zip(own, names, strict=True) if lane in counts],
+                is_paused=is_paused, reason=reason,
+            )
+            for name, own, names, is_paused, reason in rows
+        ]  # fmt: skip
 
 
 def _queue(
-    tenant: str, name: str, lanes: list[tuple[list[int], Instant | None]], *, is_paused: bool, reason: str | None
+    tenant: str, name: str, lanes: list[tuple[str, list[int], Instant | None]], *, is_paused: bool, reason: str | None
 ) -> QueueView:
-    pending, queued, processing = (sum(numbers[place] for numbers, _ in lanes) for place in range(3))
+    pending, queued, processing = (sum(numbers[place] for _, numbers, _ in lanes) for place in range(3))
     return QueueView(
         tenant=tenant, name=name, pending=pending, queued=queued, processing=processing,
-        oldest_due_at=min((oldest for _, oldest in lanes if oldest is not None), default=None),
+        oldest_due_at=min((oldest for _, _, oldest in lanes if oldest is not None), default=None),
         is_paused=is_paused, reason=reason,
+        waiting=tuple(
+            WaitingType(named, numbers[1], oldest) for named, numbers, oldest in lanes if oldest is not None
+        ),
     )  # fmt: skip
 
 

@@ -11,11 +11,12 @@ from drumline.backends.sqlite.access import Access, batch_of
 from drumline.backends.sqlite.statements import SQL
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
+from drumline.core.codec import decode
 from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
-from drumline.ports.query import Holder
+from drumline.ports.query import Holder, WaitingType
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
 
 
@@ -42,6 +43,7 @@ class Querying(Access):
         parameters = {
             "before": before, "tenant": which.tenant, "queue": which.queue, "name": which.name, "worker": which.worker,
             "key": which.idempotency_key, "job": which.job, "tag": which.tag,
+            "finished_since": which.finished_since,
             "states": batch_of(states) if which.statuses else None,
             "pending": Status.PENDING in which.statuses, "queued": Status.QUEUED in which.statuses,
             "now": self._now(), "with_payload": payload, "limit": limit,
@@ -99,8 +101,9 @@ class Querying(Access):
             QueueView(
                 tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
                 oldest_due_at=oldest_due_at, is_paused=bool(is_paused), reason=reason,
+                waiting=tuple(WaitingType(*one) for one in decode(waiting, list[tuple[str, int, Instant]])),
             )
-            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason in await self._rows(
+            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason, waiting in await self._rows(
                 "queues", {"tenant": tenant, "now": self._now()}
             )
         ]  # fmt: skip

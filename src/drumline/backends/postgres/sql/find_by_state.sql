@@ -2,6 +2,7 @@
 --   :live, :completed, :unhappy   which states are asked for; an empty list costs nothing
 --   :pending, :queued             whether tasks are asked for that are queued for later, or due by :now
 --   :lanes                        NULL means every lane
+--   :since                        NULL, or the time before which an end does not count
 -- GIVES candidates: an attempt that ended a task may have been followed by a retry
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
@@ -29,6 +30,7 @@ UNION ALL
         AND a.task_id < :before
         AND (:lanes IS NULL OR a.lane = any(:lanes))
         AND a.outcome = any(:completed)
+        AND (:since::int8 IS NULL OR a.finished_at >= :since)
     ORDER BY a.task_id DESC, a.epoch DESC
     LIMIT :limit
 )
@@ -43,6 +45,7 @@ UNION ALL
             AND a.outcome BETWEEN 4 AND 6
             AND a.task_id < :before
             AND (:lanes IS NULL OR a.lane = any(:lanes))
+            AND (:since IS NULL OR a.finished_at >= :since)
         ORDER BY a.task_id DESC
         LIMIT :limit
     ) AS head

@@ -1,13 +1,14 @@
 -- queues: those of a tenant that ever had a task or are paused, with their lanes. What waits in them, count_lanes.sql tells.
 SELECT
-    known.queue, known.lanes, p.queue IS NOT NULL AS is_paused, p.reason
+    known.queue, known.lanes, known.names, p.queue IS NOT NULL AS is_paused, p.reason
 FROM (
-    SELECT named.queue, array_remove(array_agg(named.lane), NULL) AS lanes
+    SELECT named.queue, array_remove(array_agg(named.lane ORDER BY named.lane), NULL) AS lanes,
+        array_remove(array_agg(named.name ORDER BY named.lane), NULL) AS names
     FROM (
-        SELECT lane.queue, lane.id AS lane FROM drumline.lane
+        SELECT lane.queue, lane.id AS lane, lane.name FROM drumline.lane
         WHERE lane.tenant = :tenant::text
         UNION ALL
-        SELECT paused.queue, NULL FROM drumline.queue_pause AS paused
+        SELECT paused.queue, NULL, NULL FROM drumline.queue_pause AS paused
         WHERE paused.tenant = :tenant
     ) AS named
     GROUP BY named.queue

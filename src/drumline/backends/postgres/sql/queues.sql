@@ -15,11 +15,11 @@ counted AS (
 ),
 
 known AS (
-    SELECT lane.tenant, lane.queue, c.pending, c.queued, c.processing, c.oldest_due_at
+    SELECT lane.tenant, lane.queue, lane.name, c.pending, c.queued, c.processing, c.oldest_due_at
     FROM drumline.lane
     LEFT JOIN counted AS c ON lane.id = c.lane
     UNION ALL
-    SELECT p.tenant, p.queue, 0, 0, 0, NULL FROM drumline.queue_pause AS p
+    SELECT p.tenant, p.queue, NULL, 0, 0, 0, NULL FROM drumline.queue_pause AS p
 )
 
 SELECT
@@ -29,7 +29,10 @@ SELECT
     coalesce(sum(k.processing), 0)::int8 AS processing,
     min(k.oldest_due_at) AS oldest_due_at,
     count(p.queue) > 0 AS is_paused,
-    min(p.reason) AS reason
+    min(p.reason) AS reason,
+    array_agg(k.name) FILTER (WHERE k.queued > 0) AS names,
+    array_agg(k.queued) FILTER (WHERE k.queued > 0) AS waiting,
+    array_agg(k.oldest_due_at) FILTER (WHERE k.queued > 0) AS oldest
 FROM known AS k
 LEFT JOIN drumline.queue_pause AS p ON k.tenant = p.tenant AND k.queue = p.queue
 GROUP BY k.tenant, k.queue

@@ -14,6 +14,7 @@ WHERE
     AND (:tenant IS NULL OR tenant = :tenant)
     AND (:queue IS NULL OR queue = :queue)
     AND (:name IS NULL OR name = :name)
+    AND (:finished_since IS NULL OR finished_at >= :finished_since)
     AND (:worker IS NULL OR session = :worker)
     AND (:key IS NULL OR idempotency_key = :key)
     AND (:job IS NULL OR id IN (SELECT task_id FROM job_task WHERE job_id = :job))
