@@ -210,7 +210,7 @@ async def test_a_page_whose_parts_were_replaced_is_loaded_anew(visitor: Visit, b
     await someone.settled()
     await someone.press("Control+k")
 
-    await page.get_by_role("dialog", name="Go to, or do").wait_for()
+    await page.get_by_role("dialog", name="Command menu").wait_for()
 
 
 async def test_the_key_leaves_the_address_bar(visitor: Visit, busy: Busy) -> None:

@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { parseSearch, writeSearch } from "./search";
+import { parseSearch, spanOf, writeSearch } from "./search";
+
+describe("a time span", () => {
+  it("is a number and a unit", () => {
+    expect(["90s", "15m", "2h", "7d"].map(spanOf)).toEqual([90_000, 900_000, 7_200_000, 604_800_000]);
+    expect(["", "m", "15", "1w", "-5m", "1.5h", "15 m"].map(spanOf)).toEqual(Array(7).fill(null));
+  });
+
+  it("narrows a search to what ended within it", () => {
+    expect(parseSearch("status:failed ended:15m").search).toEqual({ status: "failed", ended: "15m" });
+    expect(parseSearch("ended:soon").notes[0]).toContain("no time span");
+  });
+});
 
 describe("the search box", () => {
   it("takes words in any order", () => {

@@ -8,9 +8,11 @@ export interface TaskSearch {
   key?: string;
   worker?: string;
   job?: string;
+  /** Ended within the last so long, such as 15m. */
+  ended?: string;
 }
 
-export const WORDS = ["status", "queue", "name", "tag", "key", "worker", "job"] as const;
+export const WORDS = ["status", "queue", "name", "tag", "key", "worker", "job", "ended"] as const;
 export type Word = (typeof WORDS)[number];
 
 export const STATUSES = ["pending", "queued", "processing", "completed", "failed", "cancelled", "skipped"];
@@ -41,11 +43,21 @@ export function parseSearch(text: string): Parsed {
       notes.push(`"${word}:" is not known; there are ${WORDS.join(", ")}`);
     } else if (word === "status" && !value.split(",").every((one) => STATUSES.includes(one.toLowerCase()))) {
       notes.push(`"${value}" is no status; there are ${STATUSES.join(", ")}`);
+    } else if (word === "ended" && spanOf(value) === null) {
+      notes.push(`"${value}" is no time span; write 15m, 2h or 7d`);
     } else {
       search[word as Word] = word === "status" ? value.toLowerCase() : value;
     }
   }
   return { search, id, notes };
+}
+
+const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Return how many milliseconds a text such as 15m means, or nothing. */
+export function spanOf(text: string): number | null {
+  const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return count === undefined ? null : Number(count) * (UNITS[unit] ?? 0);
 }
 
 /** Write a search as somebody would type it. */

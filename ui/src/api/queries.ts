@@ -1,5 +1,5 @@
 import { QueryClient, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 import { type LiveEvent, type Liveness, live } from "./live";
 import { Problem } from "./problem";
 
@@ -27,9 +27,14 @@ export function useLiveness(): Liveness {
   );
 }
 
-/** How often something is read again; never while the page is paused. */
-export function every(ms: number | false): () => number | false {
-  return () => (live.state.kind === "paused" ? false : ms);
+/** How often something is read again; never while the page is paused, nor what the server has refused for good. */
+export function every(ms: number | false): (query: { state: { error: Error | null } }) => number | false {
+  return (query) => (live.state.kind === "paused" || isFinal(query) ? false : ms);
+}
+
+/** Whether asking again would get the same answer: there is no such thing, or it may not be seen. */
+function isFinal({ state }: { state: { error: Error | null } }): boolean {
+  return state.error instanceof Problem && !state.error.isPassing;
 }
 
 let wasPaused = false;
@@ -49,7 +54,7 @@ live.watch(() => {
   if (!isPaused) void queries.invalidateQueries();
 });
 
-function hasFailed(query: { state: { error: unknown } }): boolean {
+function hasFailed(query: { state: { error: Error | null } }): boolean {
   return query.state.error !== null;
 }
 
@@ -86,25 +91,56 @@ export function useLive(listener: (events: LiveEvent[]) => void): void {
   useEffect(() => live.subscribe(listener), [listener]);
 }
 
-/** Read these again when events of such a type come, at most once in `every` milliseconds. */
-export function useRefreshOn(prefix: string, keys: readonly (readonly unknown[])[], every = 1_000): void {
+export type Concern = (event: LiveEvent) => boolean;
+
+/** Events of some types: each is named by how it begins. */
+export function ofTypes(...prefixes: string[]): Concern {
+  return (event) => prefixes.some((prefix) => event.type.startsWith(prefix));
+}
+
+/** Events about one thing, or about a task of it. */
+export function about(id: string): Concern {
+  return (event) => event.subject === id || event.data?.job === id;
+}
+
+/** Events that change what has failed for good. */
+export const ABOUT_FAILURES = ofTypes(
+  "drumline.task.failed",
+  "drumline.task.requeued",
+  "drumline.task.resumed",
+  "drumline.dead_letter.",
+  "drumline.bulk.",
+);
+
+/** Events about jobs, and about tasks of jobs. */
+export const ABOUT_JOBS: Concern = (event) => event.type.startsWith("drumline.job.") || Boolean(event.data?.job);
+
+/** Read these again when events come that concern them, at most once in `every` milliseconds. */
+export function useRefreshOn(concern: Concern, keys: readonly (readonly unknown[])[], every = 1_000): void {
   const client = useQueryClient();
   const text = JSON.stringify(keys);
+  const isMine = useRef(concern);
+  isMine.current = concern;
   useEffect(() => {
     let last = 0;
     let timer: ReturnType<typeof setTimeout> | null = null;
+    let isNamed = false;
     const refresh = () => {
+      const predicate = isNamed ? () => true : (query: { state: { error: Error | null } }) => !isFinal(query);
       timer = null;
       last = Date.now();
-      for (const key of JSON.parse(text) as unknown[][]) void client.invalidateQueries({ queryKey: key });
+      isNamed = false;
+      for (const key of JSON.parse(text) as unknown[][]) void client.invalidateQueries({ queryKey: key, predicate });
     };
     const stop = live.subscribe((events) => {
-      if (events.length > 0 && !events.some((event) => event.type.startsWith(prefix))) return;
+      const mine = events.some((event) => isMine.current(event));
+      if (events.length > 0 && !mine) return;
+      isNamed ||= mine;
       timer ??= setTimeout(refresh, Math.max(0, last + every - Date.now()));
     });
     return () => {
       stop();
       if (timer) clearTimeout(timer);
     };
-  }, [client, prefix, text, every]);
+  }, [client, text, every]);
 }

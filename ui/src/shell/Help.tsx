@@ -1,10 +1,10 @@
 import { Sheet } from "@/parts/Sheet";
 import { prefer, usePreferences } from "@/preferences";
 import css from "./Help.module.css";
-import { PLACES } from "./places";
+import { usePlaces } from "./places";
 
 const KEYS: [string, string][] = [
-  ["Ctrl K", "go anywhere, do anything"],
+  ["Ctrl K", "command menu"],
   ["/", "search"],
   ["j  k", "next, previous row"],
   ["o  Enter", "open the row"],
@@ -13,7 +13,7 @@ const KEYS: [string, string][] = [
   ["r", "retry"],
   ["c", "cancel"],
   ["y  Y", "copy id, copy link"],
-  [".", "hold still, go on"],
+  [".", "pause, resume live changes"],
   ["z", "time zone"],
   ["t", "theme"],
   ["?", "this list"],
@@ -21,12 +21,13 @@ const KEYS: [string, string][] = [
 
 export function Help({ onClose }: { onClose: () => void }) {
   const { shortcuts } = usePreferences();
+  const places = usePlaces();
   return (
     <Sheet title="Keyboard" onClose={onClose}>
       <dl className={css.keys}>
         {[
           ...KEYS,
-          ...PLACES.map((place): [string, string] => [`g ${place.key}`, `go to ${place.label.toLowerCase()}`]),
+          ...places.map((place): [string, string] => [`g ${place.key}`, `go to ${place.label.toLowerCase()}`]),
         ].map(([key, meaning]) => (
           <div key={key}>
             <dt>

@@ -8,7 +8,7 @@ import { useModal } from "@/parts/modal";
 import { currentPreferences, prefer } from "@/preferences";
 import { parseSearch, type TaskSearch } from "@/search";
 import css from "./Palette.module.css";
-import { PLACES } from "./places";
+import { type Place, usePlaces } from "./places";
 
 interface Entry {
   id: string;
@@ -51,7 +51,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     <dialog
       ref={dialog}
       className={css.palette}
-      aria-label="Go to, or do"
+      aria-label="Command menu"
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -65,7 +65,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         <Search size={16} aria-hidden="true" />
         <input
           role="combobox"
-          aria-label="Go to, or do"
+          aria-label="Command menu"
           aria-expanded="true"
           aria-controls="palette-list"
           aria-activedescendant={current ? `palette-${current.id}` : undefined}
@@ -80,7 +80,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         />
         <kbd>Esc</kbd>
       </div>
-      <div id="palette-list" role="listbox" aria-label="What there is" className={css.list}>
+      <div id="palette-list" role="listbox" aria-label="Commands" className={css.list}>
         {entries.map((entry) => (
           <div
             key={entry.id}
@@ -97,7 +97,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
             <small>{entry.hint}</small>
           </div>
         ))}
-        {entries.length === 0 && <p>Nothing has this name.</p>}
+        {entries.length === 0 && <p>No matches.</p>}
       </div>
     </dialog>
   );
@@ -106,16 +106,17 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
 function useEntries(text: string, onHelp: () => void): Entry[] {
   const things = useThings();
   const navigate = useNavigate();
+  const places = usePlaces();
   return useMemo(() => {
     const wanted = text.trim().toLowerCase();
     const words = wanted.split(/\s+/).filter(Boolean);
-    const entries = [...fixed(navigate, onHelp), ...things];
+    const entries = [...fixed(navigate, places, onHelp), ...things];
     const found = entries.filter((entry) => {
       const name = `${entry.text} ${entry.hint}`.toLowerCase();
       return words.every((word) => name.includes(word));
     });
     return [...typed(text.trim(), navigate), ...found].slice(0, MOST);
-  }, [text, things, navigate, onHelp]);
+  }, [text, things, navigate, places, onHelp]);
 }
 
 /** What the text itself may mean: an id, or a search. */
@@ -146,7 +147,7 @@ function typed(text: string, navigate: ReturnType<typeof useNavigate>): Entry[] 
   ];
 }
 
-function fixed(navigate: ReturnType<typeof useNavigate>, onHelp: () => void): Entry[] {
+function fixed(navigate: ReturnType<typeof useNavigate>, places: readonly Place[], onHelp: () => void): Entry[] {
   const tasks = (id: string, words: string, search: TaskSearch): Entry => ({
     id,
     icon: ListChecks,
@@ -154,9 +155,15 @@ function fixed(navigate: ReturnType<typeof useNavigate>, onHelp: () => void): En
     hint: "tasks",
     go: () => void navigate({ to: "/tasks", search }),
   });
-  const act = (id: string, words: string, go: () => void): Entry => ({ id, icon: Wrench, text: words, hint: "do", go });
+  const act = (id: string, words: string, go: () => void): Entry => ({
+    id,
+    icon: Wrench,
+    text: words,
+    hint: "command",
+    go,
+  });
   return [
-    ...PLACES.map((one) => ({
+    ...places.map((one) => ({
       id: `place${one.to.replace("/", "-")}`,
       icon: one.icon,
       text: one.label,
@@ -165,9 +172,7 @@ function fixed(navigate: ReturnType<typeof useNavigate>, onHelp: () => void): En
     })),
     tasks("failed", "Failed tasks", { status: "failed" }),
     tasks("running", "Running tasks", { status: "processing" }),
-    act("pause", live.state.kind === "paused" ? "Go on with live changes" : "Hold live changes still", () =>
-      live.togglePause(),
-    ),
+    act("pause", live.state.kind === "paused" ? "Resume live changes" : "Pause live changes", () => live.togglePause()),
     act("zone", "Switch between UTC and local time", () =>
       prefer({ zone: currentPreferences().zone === "utc" ? "local" : "utc" }),
     ),

@@ -3,7 +3,7 @@ import { PanelLeftClose, PanelLeftOpen } from "lucide-react";
 import { UI_PATH } from "@/api/place";
 import { IconButton } from "@/parts/Button";
 import { prefer, usePreferences } from "@/preferences";
-import { PLACES } from "./places";
+import { usePlaces } from "./places";
 import css from "./Rail.module.css";
 
 export function Rail() {
@@ -16,7 +16,7 @@ export function Rail() {
         <span>Drumline</span>
       </div>
       <ul>
-        {PLACES.map((place) => (
+        {usePlaces().map((place) => (
           <li key={place.to}>
             <Link to={place.to} title={isNarrow ? place.label : undefined} activeProps={{ "aria-current": "page" }}>
               <place.icon size={16} aria-hidden="true" />

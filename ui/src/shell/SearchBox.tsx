@@ -17,6 +17,7 @@ const HINTS: Record<string, string> = {
   key: "an idempotency key",
   worker: "a worker's id",
   job: "a job's id",
+  ended: "ended within the last 15m, 2h, 7d",
 };
 
 /** One box for everything: words with a colon narrow, an id opens its task. */

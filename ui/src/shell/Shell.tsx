@@ -1,6 +1,8 @@
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useIsAsking } from "@/api/me";
 import { currentStanding, onStandingChange } from "@/api/session";
+import { Loading } from "@/parts/States";
 import { usePreferences } from "@/preferences";
 import { Login } from "@/screens/Login";
 import { Help } from "./Help";
@@ -43,7 +45,7 @@ export function Shell() {
         <TopBar onHelp={help} onPalette={palette} onMenu={() => setMenuOpen(!isMenuOpen)} isMenuOpen={isMenuOpen} />
         <Outage />
         <main ref={main} id="main" tabIndex={-1} className={css.main}>
-          <Outlet />
+          <Screen />
         </main>
       </div>
       {isPaletteOpen && (
@@ -54,4 +56,9 @@ export function Shell() {
       {isHelping && <Help onClose={() => setHelping(false)} />}
     </div>
   );
+}
+
+/** The screen; not before it is known what the key may read, so that nothing is asked for that would be refused. */
+function Screen() {
+  return useIsAsking() ? <Loading /> : <Outlet />;
 }

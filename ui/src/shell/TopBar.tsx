@@ -45,7 +45,7 @@ export function TopBar({ onHelp, onPalette, onMenu, isMenuOpen }: Props) {
           <Clock size={14} aria-hidden="true" />
           <span>{zone === "utc" ? "UTC" : localZone()}</span>
         </button>
-        <IconButton className={css.wide ?? ""} icon={Command} label="Go to, or do (Ctrl K)" onClick={onPalette} />
+        <IconButton className={css.wide ?? ""} icon={Command} label="Command menu (Ctrl K)" onClick={onPalette} />
         <IconButton icon={ThemeIcon} label={label} onClick={() => prefer({ theme: next })} />
         <IconButton
           className={css.wide ?? ""}

@@ -15,6 +15,9 @@ import {
   Server,
   Settings,
 } from "lucide-react";
+import { useMemo } from "react";
+import { useMe } from "@/api/me";
+import type { MeBody, Permission } from "@/api/types";
 
 export interface Place {
   to: string;
@@ -22,22 +25,34 @@ export interface Place {
   icon: LucideIcon;
   /** Pressed after `g`. */
   key: string;
+  /** What a key must be allowed to do to see it. */
+  needs?: Permission;
 }
 
 /** Where one can go. */
 export const PLACES: readonly Place[] = [
-  { to: "/overview", label: "Overview", icon: Gauge, key: "o" },
-  { to: "/tasks", label: "Tasks", icon: ListChecks, key: "t" },
-  { to: "/failures", label: "Failures", icon: CircleX, key: "f" },
-  { to: "/jobs", label: "Jobs", icon: GitFork, key: "j" },
-  { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
-  { to: "/queues", label: "Queues", icon: Rows3, key: "q" },
-  { to: "/workers", label: "Workers", icon: Server, key: "w" },
-  { to: "/types", label: "Task types", icon: Blocks, key: "y" },
-  { to: "/bulk", label: "Bulk operations", icon: Layers, key: "b" },
-  { to: "/notifications", label: "Notifications", icon: Bell, key: "n" },
-  { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
-  { to: "/keys", label: "Keys", icon: KeyRound, key: "k" },
-  { to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x" },
+  { to: "/overview", label: "Overview", icon: Gauge, key: "o", needs: "queues:read" },
+  { to: "/tasks", label: "Tasks", icon: ListChecks, key: "t", needs: "tasks:read" },
+  { to: "/failures", label: "Failures", icon: CircleX, key: "f", needs: "tasks:read" },
+  { to: "/jobs", label: "Jobs", icon: GitFork, key: "j", needs: "tasks:read" },
+  { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s", needs: "schedules:read" },
+  { to: "/queues", label: "Queues", icon: Rows3, key: "q", needs: "queues:read" },
+  { to: "/workers", label: "Workers", icon: Server, key: "w", needs: "workers:read" },
+  { to: "/types", label: "Task types", icon: Blocks, key: "y", needs: "workers:read" },
+  { to: "/bulk", label: "Bulk operations", icon: Layers, key: "b", needs: "tasks:read" },
+  { to: "/notifications", label: "Notifications", icon: Bell, key: "n", needs: "subscriptions:read" },
+  { to: "/audit", label: "Audit", icon: ScrollText, key: "a", needs: "audit:read" },
+  { to: "/keys", label: "Keys", icon: KeyRound, key: "k", needs: "keys:manage" },
+  { to: "/secrets", label: "Secrets", icon: LockKeyhole, key: "x", needs: "secrets:read" },
   { to: "/settings", label: "Settings", icon: Settings, key: "e" },
 ];
+
+/** Where a key may go; everywhere until it is known whose it is. */
+export function placesFor(me: Pick<MeBody, "permissions"> | undefined): readonly Place[] {
+  return PLACES.filter((place) => !me || !place.needs || me.permissions.includes(place.needs));
+}
+
+export function usePlaces(): readonly Place[] {
+  const me = useMe();
+  return useMemo(() => placesFor(me), [me]);
+}

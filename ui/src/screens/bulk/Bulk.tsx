@@ -22,7 +22,7 @@ export function Bulk() {
   const bulk = useQuery({
     queryKey: ["bulk", id],
     queryFn: ({ signal }) => call("GET /api/v1/bulk/{id}", { params: { id }, signal }),
-    refetchInterval: (query) => every(query.state.data?.state === "running" ? 1_000 : false)(),
+    refetchInterval: (query) => every(query.state.data?.state === "running" ? 1_000 : false)(query),
   });
   const faults = useQuery({
     queryKey: ["bulk", id, "faults", bulk.data?.failed],

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
-import { every, useRefreshOn } from "@/api/queries";
+import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import { Mark, word } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
@@ -16,7 +16,7 @@ export function Bulks() {
     queryFn: ({ signal }) => call("GET /api/v1/bulk", { query: { limit: 100 }, signal }),
     refetchInterval: every(3_000),
   });
-  useRefreshOn("drumline.bulk.", [["bulk"]]);
+  useRefreshOn(ofTypes("drumline.bulk."), [["bulk"]]);
   return (
     <>
       <ScreenHead title="Bulk operations" />

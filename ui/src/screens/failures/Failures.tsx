@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { useRefreshOn } from "@/api/queries";
+import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { GroupBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { ScreenHead } from "@/parts/Panel";
@@ -28,7 +28,7 @@ export function Failures() {
       }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
-  useRefreshOn("drumline.", [["failures"]], 2_000);
+  useRefreshOn(ABOUT_FAILURES, [["failures"]], 2_000);
   const items = groups.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { useRefreshOn } from "@/api/queries";
+import { ABOUT_FAILURES, useRefreshOn } from "@/api/queries";
 import type { FailureBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Facts, Panel, ScreenHead } from "@/parts/Panel";
@@ -53,7 +53,7 @@ export function Group() {
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}", { params: { id: first?.id ?? "" }, signal }),
     enabled: first !== undefined,
   });
-  useRefreshOn("drumline.", [["failures"]], 2_000);
+  useRefreshOn(ABOUT_FAILURES, [["failures"]], 2_000);
   if (group.data === undefined) return <Unloaded of={group} />;
   const found = group.data;
   return (

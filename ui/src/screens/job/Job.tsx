@@ -5,7 +5,7 @@ import { type ReactNode, useCallback } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { every, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { GraphBody, JobBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
@@ -42,14 +42,14 @@ export function Job() {
   const job = useQuery({
     queryKey: ["job", id],
     queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}", { params: { id }, signal }),
-    refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(),
+    refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(query),
   });
   const graph = useQuery({
     queryKey: ["job", id, "graph"],
     queryFn: ({ signal }) => call("GET /api/v1/jobs/{id}/graph", { params: { id }, signal }),
     refetchInterval: every(job.data && !ENDED.has(job.data.status) ? 2_000 : false),
   });
-  useRefreshOn("drumline.", [["job", id]], 1_000);
+  useRefreshOn(about(id), [["job", id]], 1_000);
   const go = useCallback(
     (change: { tab?: string; node?: string }) =>
       void navigate({ to: "/jobs/$id", params: { id }, search: (before) => ({ ...before, ...change }), replace: true }),

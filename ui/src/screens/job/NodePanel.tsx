@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { RotateCcw } from "lucide-react";
 import { call } from "@/api/client";
-import { useMay } from "@/api/me";
+import { useMayOn } from "@/api/me";
 import { Problem } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Facts, Panel } from "@/parts/Panel";
@@ -19,7 +19,7 @@ const ENDED_BADLY = new Set(["FAILED", "CANCELLED", "SKIPPED"]);
 /** The selected task of a job. */
 export function NodePanel({ node, jobId }: { node: Node; jobId: string }) {
   const client = useQueryClient();
-  const mayAct = useMay("tasks:control");
+  const mayAct = useMayOn("tasks:control", { name: node.name });
   const retry = useMutation({
     mutationFn: () => call("POST /api/v1/tasks/{id}/retry", { params: { id: node.task_id } }),
     onSuccess: () => say("It runs again, and so does what was skipped because of it"),

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { call } from "@/api/client";
-import { useRefreshOn } from "@/api/queries";
+import { ABOUT_JOBS, useRefreshOn } from "@/api/queries";
 import type { JobBody, JobStatus } from "@/api/types";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
@@ -57,7 +57,7 @@ export function Jobs() {
       }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
-  useRefreshOn("drumline.", [["jobs"]], 2_000);
+  useRefreshOn(ABOUT_JOBS, [["jobs"]], 2_000);
   const items = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
   const onEnd = useCallback(() => {
     if (jobs.hasNextPage && !jobs.isFetchingNextPage) void jobs.fetchNextPage();

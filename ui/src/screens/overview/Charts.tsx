@@ -12,8 +12,9 @@ export const RANGES = ["15m", "1h", "6h", "24h", "7d"] as const;
 export type Range = (typeof RANGES)[number];
 
 /** Figures over time, of one queue or of all. */
-export function useStats(last: Range, queue?: string) {
+export function useStats(last: Range, queue?: string, enabled = true) {
   return useQuery({
+    enabled,
     queryKey: ["stats", last, queue ?? null],
     queryFn: ({ signal }) => call("GET /api/v1/stats", { query: { last, queue }, signal }),
     refetchInterval: every(10_000),

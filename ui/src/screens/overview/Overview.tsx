@@ -2,7 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
 import { call } from "@/api/client";
-import { every, useRefreshOn } from "@/api/queries";
+import { useMay } from "@/api/me";
+import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { QueueBody, StatsBody, WorkerBody } from "@/api/types";
 import { Mark } from "@/parts/Mark";
 import { Panel, ScreenHead } from "@/parts/Panel";
@@ -10,6 +11,7 @@ import { Unloaded } from "@/parts/States";
 import { Table } from "@/parts/Table";
 import { Tabs } from "@/parts/Tabs";
 import { Time } from "@/parts/Time";
+import { workerName } from "@/parts/worker";
 import { Charts, RANGES, useStats } from "./Charts";
 import { healthOf } from "./health";
 import { LateSchedules } from "./LateSchedules";
@@ -25,7 +27,11 @@ export function Overview() {
   const navigate = useNavigate();
   const go = (range: string, name: string | undefined) =>
     void navigate({ to: "/overview", search: { last: range, ...(name ? { queue: name } : {}) }, replace: true });
-  const stats = useStats(last);
+  const maySeeStats = useMay("metrics:read");
+  const maySeeSchedules = useMay("schedules:read");
+  const maySeeFailures = useMay("tasks:read");
+  const maySeeWorkers = useMay("workers:read");
+  const stats = useStats(last, undefined, maySeeStats);
   const queues = useQuery({
     queryKey: ["queues"],
     queryFn: ({ signal }) => call("GET /api/v1/queues", { signal }),
@@ -36,7 +42,7 @@ export function Overview() {
     queryFn: ({ signal }) => call("GET /api/v1/workers", { signal }),
     refetchInterval: every(5_000),
   });
-  useRefreshOn("drumline.", [["queues"], ["stats", last]], 3_000);
+  useRefreshOn(ofTypes("drumline.task.", "drumline.queue."), [["queues"], ["stats", last]], 3_000);
   const health = healthOf(queues.data?.items ?? [], workers.data?.items ?? [], stats.data);
   const Sign = SIGNS[health.tone];
   return (
@@ -64,17 +70,23 @@ export function Overview() {
       {queues.data && workers.data && (
         <Numbers queues={queues.data.items} workers={workers.data.items} stats={stats.data} last={last} />
       )}
-      <Charts
-        last={last}
-        queue={queue}
-        queues={queues.data?.items.map((one) => one.name) ?? []}
-        onQueue={(name) => go(last, name)}
-      />
+      {maySeeStats && (
+        <Charts
+          last={last}
+          queue={queue}
+          queues={queues.data?.items.map((one) => one.name) ?? []}
+          onQueue={(name) => go(last, name)}
+        />
+      )}
       <div className={css.panels}>
         {queues.data ? <Waiting queues={queues.data.items} /> : <Unloaded of={queues} rows={3} />}
-        <TopFailures />
-        <LateSchedules />
-        {workers.data ? <Fleet workers={workers.data.items} /> : <Unloaded of={workers} rows={3} />}
+        {maySeeFailures && <TopFailures />}
+        {maySeeSchedules && <LateSchedules />}
+        {!maySeeWorkers ? null : workers.data ? (
+          <Fleet workers={workers.data.items} />
+        ) : (
+          <Unloaded of={workers} rows={3} />
+        )}
       </div>
     </div>
   );
@@ -96,9 +108,14 @@ function Numbers({ queues, workers, stats, last }: NumbersProps) {
     <ul className={css.numbers}>
       <Figure to={{ status: "queued" }} label="waiting to run" value={sum("queued")} />
       <Figure to={{ status: "processing" }} label="running" value={sum("processing")} />
-      <Figure to={{ status: "pending" }} label="due later" value={sum("pending")} />
-      <Figure to={{ status: "completed" }} label={`completed in ${last}`} value={count("completed")} />
-      <Figure to={{ status: "failed" }} label={`failed in ${last}`} value={count("failed")} />
+      <Figure
+        to={{ status: "pending" }}
+        label="pending"
+        value={sum("pending")}
+        title="Due later, or waiting for other tasks"
+      />
+      <Figure to={{ status: "completed", ended: last }} label={`completed in ${last}`} value={count("completed")} />
+      <Figure to={{ status: "failed", ended: last }} label={`failed in ${last}`} value={count("failed")} />
       <li>
         <Link to="/workers">
           <strong>{workers.length}</strong> worker{workers.length === 1 ? "" : "s"}, {held} of {slots} busy
@@ -108,10 +125,17 @@ function Numbers({ queues, workers, stats, last }: NumbersProps) {
   );
 }
 
-function Figure({ to, label, value }: { to: { status: string }; label: string; value: number | undefined }) {
+interface FigureProps {
+  to: { status: string; ended?: string };
+  label: string;
+  value: number | undefined;
+  title?: string;
+}
+
+function Figure({ to, label, value, title }: FigureProps) {
   return (
     <li>
-      <Link to="/tasks" search={to}>
+      <Link to="/tasks" search={to} title={title}>
         <strong>{value?.toLocaleString("en") ?? "–"}</strong> {label}
       </Link>
     </li>
@@ -164,7 +188,7 @@ function Fleet({ workers }: { workers: WorkerBody[] }) {
             <tr key={worker.id}>
               <th scope="row">
                 <Link to="/tasks" search={{ worker: worker.id }}>
-                  {worker.label || `${worker.host}:${worker.pid}`}
+                  {workerName(worker)}
                 </Link>
               </th>
               <td>

@@ -13,6 +13,8 @@ function queue(change: Partial<QueueBody> = {}): QueueBody {
     queued: 0,
     processing: 0,
     oldest_due_at: null,
+    oldest_served_due_at: change.oldest_due_at ?? null,
+    unserved: 0,
     is_paused: false,
     reason: null,
     ...change,
@@ -27,6 +29,18 @@ describe("the health sentence", () => {
   it("names the queue that is furthest behind", () => {
     const late = queue({ queued: 5, oldest_due_at: "2026-01-02T03:00:05Z" });
     expect(healthOf([late], [WORKER], undefined, NOW).text).toBe("mail is 4 min behind.");
+  });
+
+  it("does not call a queue late for tasks that no worker can run, but says that there are some", () => {
+    const stuck = queue({ queued: 6, unserved: 1, oldest_due_at: "2026-01-02T02:39:05Z", oldest_served_due_at: null });
+    expect(healthOf([stuck], [WORKER], undefined, NOW)).toEqual({
+      tone: "warn",
+      text: "1 task is of a type that no worker has. The rest keeps up.",
+      queue: "mail",
+    });
+    const late = queue({ queued: 6, unserved: 1, oldest_due_at: "2026-01-02T02:39:05Z" });
+    const served = { ...late, oldest_served_due_at: "2026-01-02T03:00:05Z" };
+    expect(healthOf([served], [WORKER], undefined, NOW).text).toBe("mail is 4 min behind.");
   });
 
   it("cries when work waits and nobody works", () => {

@@ -24,7 +24,7 @@ export function healthOf(
     return { tone: "bad", text: `No worker is running, and ${waiting.toLocaleString("en")} tasks wait.` };
   }
   const late = open
-    .map((queue) => ({ queue, seconds: (now - new Date(queue.oldest_due_at ?? now).getTime()) / 1000 }))
+    .map((queue) => ({ queue, seconds: (now - Date.parse(oldestServed(queue) ?? "")) / 1000 }))
     .filter((one) => one.seconds > LATE_SECONDS)
     .sort((a, b) => b.seconds - a.seconds);
   const [worst] = late;
@@ -53,6 +53,18 @@ export function healthOf(
       text: `Paused: ${names}${paused.length > 3 ? ` and ${paused.length - 3} more` : ""}. The rest keeps up.`,
     };
   }
+  const unserved = open.filter((queue) => (queue.unserved ?? 0) > 0).sort((a, b) => b.unserved - a.unserved);
+  const [first] = unserved;
+  if (first && workers.length > 0) {
+    const count = unserved.reduce((total, queue) => total + queue.unserved, 0);
+    const tasks = count === 1 ? "1 task is" : `${count.toLocaleString("en")} tasks are`;
+    return { tone: "warn", text: `${tasks} of a type that no worker has. The rest keeps up.`, queue: first.name };
+  }
   if (workers.length === 0) return { tone: "warn", text: "No worker is running. Nothing waits." };
   return { tone: "good", text: "All queues keep up." };
+}
+
+/** Since when the oldest task waits that a worker could run; a server of an earlier version knows only the oldest of all. */
+function oldestServed(queue: QueueBody): string | null {
+  return queue.oldest_served_due_at === undefined ? queue.oldest_due_at : queue.oldest_served_due_at;
 }

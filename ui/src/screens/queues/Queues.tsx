@@ -3,9 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
-import { useMay } from "@/api/me";
+import { isAmong, useMay, useMe } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { every, useRefreshOn } from "@/api/queries";
+import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { QueueBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
@@ -26,9 +26,10 @@ export function Queues() {
     queryFn: ({ signal }) => call("GET /api/v1/queues", { signal }),
     refetchInterval: every(5_000),
   });
-  useRefreshOn("drumline.", [["queues"]], 2_000);
+  useRefreshOn(ofTypes("drumline.task.", "drumline.queue."), [["queues"]], 2_000);
   const [pausing, setPausing] = useState<QueueBody | null>(null);
   const resume = useResume();
+  const me = useMe();
   const mayAct = useMay("queues:control");
   return (
     <>
@@ -54,6 +55,9 @@ export function Queues() {
                 <Count queue={queue.name} status="processing" of={queue.processing} />
                 <td>
                   <Time at={queue.oldest_due_at} as="relative" />
+                  {queue.unserved > 0 && (
+                    <Mark tone="warn">{queue.unserved.toLocaleString("en")} without a worker for their type</Mark>
+                  )}
                 </td>
                 <td className={css.state}>
                   {queue.is_paused ? (
@@ -68,7 +72,7 @@ export function Queues() {
                   </Link>
                 </td>
                 <td>
-                  {!mayAct ? null : queue.is_paused ? (
+                  {!mayAct || !isAmong(queue.name, me?.queues ?? []) ? null : queue.is_paused ? (
                     <Button icon={Play} busy={resume.isPending} onClick={() => resume.mutate(queue.name)}>
                       Resume
                     </Button>

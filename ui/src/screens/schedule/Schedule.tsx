@@ -4,7 +4,7 @@ import { History, Pause, Pencil, Play, Trash2, Zap } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { every, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { RunBody, ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
@@ -35,7 +35,7 @@ export function Schedule() {
     queryFn: ({ signal }) => call("GET /api/v1/schedules/{id}/runs", { params: { id }, query: { limit: 50 }, signal }),
     refetchInterval: every(10_000),
   });
-  useRefreshOn("drumline.", [["schedule", id]], 2_000);
+  useRefreshOn(about(id), [["schedule", id]], 2_000);
   if (schedule.data === undefined) return <Unloaded of={schedule} />;
   const found = schedule.data;
   return (

@@ -4,7 +4,7 @@ import { Pause, Play, Plus, Zap } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
-import { every, useRefreshOn } from "@/api/queries";
+import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { ScheduleBody } from "@/api/types";
 import { useAct } from "@/parts/act";
 import { Button } from "@/parts/Button";
@@ -31,7 +31,7 @@ export function Schedules() {
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: every(15_000),
   });
-  useRefreshOn("drumline.schedule.", [["schedules"]], 2_000);
+  useRefreshOn(ofTypes("drumline.schedule."), [["schedules"]], 2_000);
   const items = schedules.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>

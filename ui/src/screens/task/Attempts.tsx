@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "@/api/client";
-import { every, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { AttemptBody } from "@/api/types";
 import { Panel } from "@/parts/Panel";
 import { Empty, Unloaded } from "@/parts/States";
@@ -15,7 +15,7 @@ export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/attempts", { params: { id }, signal }),
     refetchInterval: every(isEnded ? false : 3_000),
   });
-  useRefreshOn("drumline.task.", [["task", id, "attempts"]]);
+  useRefreshOn(about(id), [["task", id, "attempts"]]);
   if (attempts.data === undefined) return <Unloaded of={attempts} rows={3} />;
   if (attempts.data.items.length === 0) return <Empty title="It has not been started yet" />;
   return (

@@ -3,10 +3,10 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { Ban, FastForward, RotateCcw } from "lucide-react";
 import { useCallback } from "react";
 import { call } from "@/api/client";
-import { useMay } from "@/api/me";
+import { useMayOn } from "@/api/me";
 import { encode } from "@/api/numbers";
 import { Problem } from "@/api/problem";
-import { every, useRefreshOn } from "@/api/queries";
+import { about, every, useRefreshOn } from "@/api/queries";
 import type { ProgressBody, TaskBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
@@ -42,9 +42,9 @@ export function Task() {
   const task = useQuery({
     queryKey: ["task", id],
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}", { params: { id }, signal }),
-    refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(),
+    refetchInterval: (query) => every(query.state.data && !ENDED.has(query.state.data.status) ? 2_000 : false)(query),
   });
-  useRefreshOn("drumline.task.", [["task", id]]);
+  useRefreshOn(about(id), [["task", id]]);
   if (task.data === undefined) return <Unloaded of={task} />;
   const found = task.data;
   return (
@@ -102,7 +102,7 @@ function Head({ task }: { task: TaskBody }) {
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["task", task.id] }),
   });
-  const mayAct = useMay("tasks:control");
+  const mayAct = useMayOn("tasks:control", task);
   const canRetry = mayAct && ENDED.has(task.status) && task.status !== "COMPLETED";
   const canCancel = mayAct && !ENDED.has(task.status);
   const canHurry = mayAct && task.status === "PENDING" && task.due_at !== null && Date.parse(task.due_at) > Date.now();

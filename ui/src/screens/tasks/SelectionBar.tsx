@@ -57,7 +57,7 @@ export function SelectionBar({ tasks, chosen, matching, onAll, onNone, onBegun }
       {button("cancel", "Cancel", Ban)}
       {tasks && (
         <Button tone="quiet" onClick={onAll}>
-          Select all {matching} that match
+          Select all {matching} {tasks && matching.endsWith("loaded") ? "" : "that match"}
         </Button>
       )}
       <IconButton icon={X} label="Select nothing" onClick={onNone} />

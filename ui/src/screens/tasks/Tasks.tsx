@@ -59,8 +59,13 @@ export function Tasks() {
     (task: TaskBody) => void navigate({ to: "/tasks/$id", params: { id: task.id } }),
     [navigate],
   );
-  const { current, setCurrent, selected, select, isAll, setAll, none } = useSelection(items, open);
+  const { current, setCurrent, selected, select, isAll, takeAll, none } = useSelection(
+    items,
+    open,
+    search.ended === undefined,
+  );
   const maySubmit = useMay("tasks:submit");
+  const mayAct = useMay("tasks:control");
 
   const onEnd = useCallback(() => {
     if (pages.hasNextPage && !pages.isFetchingNextPage) void pages.fetchNextPage();
@@ -95,12 +100,18 @@ export function Tasks() {
         }}
       />
       <Filters search={search} />
-      {(selected.size > 0 || isAll) && (
+      {mayAct && (selected.size > 0 || isAll) && (
         <SelectionBar
           tasks={isAll ? null : items.filter((task) => selected.has(task.id))}
           chosen={{ search }}
-          matching={search.status ? (counts[search.status] ?? "") : ""}
-          onAll={() => setAll(true)}
+          matching={
+            search.ended
+              ? `${items.length.toLocaleString("en")} loaded`
+              : search.status
+                ? (counts[search.status] ?? "")
+                : ""
+          }
+          onAll={takeAll}
           onNone={none}
           onBegun={(bulk) => {
             none();
@@ -114,7 +125,7 @@ export function Tasks() {
           <Unloaded of={pages} rows={12} />
         ) : items.length === 0 ? (
           Object.keys(search).length > 0 ? (
-            <Empty title="No task matches">
+            <Empty title="No tasks match">
               <Link to="/tasks">All tasks</Link>
             </Empty>
           ) : (
@@ -129,8 +140,7 @@ export function Tasks() {
             onOpen={open}
             current={current}
             onCurrent={setCurrent}
-            selected={isAll ? ALL : selected}
-            onSelect={select}
+            {...(mayAct ? { selected: isAll ? ALL : selected, onSelect: select } : {})}
             onEnd={onEnd}
             more={pages.isFetchingNextPage ? <Loading rows={3} /> : null}
           />

@@ -2,16 +2,17 @@ import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQuery, useQue
 import { useCallback, useMemo, useState } from "react";
 import { call } from "@/api/client";
 import type { LiveEvent } from "@/api/live";
-import { useLive, useRefreshOn } from "@/api/queries";
+import { ofTypes, useLive, useRefreshOn } from "@/api/queries";
 import type { Status, TaskBody, TaskList } from "@/api/types";
-import type { TaskSearch } from "@/search";
+import { spanOf, type TaskSearch } from "@/search";
 
 const FIRST_PAGE = 100;
 const NEXT_PAGE = 500;
 
-/** What narrows besides the status. */
-export function narrowingOf(search: TaskSearch) {
+/** What narrows besides the status. What ended lately is counted back from now: it must not be part of a key. */
+export function narrowingOf(search: TaskSearch, now = Date.now()) {
   return {
+    finished_since: search.ended === undefined ? undefined : sinceOf(search.ended, now),
     queue: search.queue,
     name: search.name,
     tag: search.tag,
@@ -19,6 +20,11 @@ export function narrowingOf(search: TaskSearch) {
     worker: search.worker,
     job: search.job,
   };
+}
+
+function sinceOf(ended: string, now: number): string {
+  const span = spanOf(ended);
+  return span === null ? ended : new Date(now - span).toISOString(); // what is no span the server refuses, in words
 }
 
 export function statusesOf(search: TaskSearch): Status[] | undefined {
@@ -32,16 +38,16 @@ export function queryFor(search: TaskSearch) {
 /** Tasks, newest first. What is shown changes in place; what is new is only counted until somebody asks for it. */
 export function useTasks(search: TaskSearch) {
   const client = useQueryClient();
-  const text = JSON.stringify(queryFor(search));
-  const query = useMemo(() => JSON.parse(text) as ReturnType<typeof queryFor>, [text]);
-  const key = useMemo(() => ["tasks", "list", query] as const, [query]);
+  const text = JSON.stringify(search);
+  const asked = useMemo(() => JSON.parse(text) as TaskSearch, [text]);
+  const key = useMemo(() => ["tasks", "list", asked] as const, [asked]);
   const [fresh, setFresh] = useState(0);
   const pages = useInfiniteQuery({
     queryKey: key,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       call("GET /api/v1/tasks", {
-        query: { ...query, limit: pageParam ? NEXT_PAGE : FIRST_PAGE, cursor: pageParam },
+        query: { ...queryFor(asked), limit: pageParam ? NEXT_PAGE : FIRST_PAGE, cursor: pageParam },
         signal,
       }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
@@ -57,7 +63,7 @@ export function useTasks(search: TaskSearch) {
 
   const look = useCallback(
     async (events: LiveEvent[]) => {
-      const newest = await call("GET /api/v1/tasks", { query: { ...query, limit: FIRST_PAGE } });
+      const newest = await call("GET /api/v1/tasks", { query: { ...queryFor(asked), limit: FIRST_PAGE } });
       const shown = client.getQueryData<InfiniteData<TaskList>>(key);
       if (!shown) return;
       const ids = new Set<string>();
@@ -65,7 +71,7 @@ export function useTasks(search: TaskSearch) {
       setFresh(newest.items.filter((task) => !ids.has(task.id)).length);
       client.setQueryData<InfiniteData<TaskList>>(key, { ...shown, pages: brought(shown.pages, newest.items, events) });
     },
-    [client, key, query],
+    [client, key, asked],
   );
 
   useLive(
@@ -87,13 +93,13 @@ export function useTasks(search: TaskSearch) {
 
 /** How many tasks there are in each status, as far as they were counted. */
 export function useCounts(search: TaskSearch): Record<string, string> {
-  const narrowing = narrowingOf(search);
+  const { status: _status, ...narrowing } = search;
   const counts = useQuery({
     queryKey: ["tasks", "counts", narrowing],
-    queryFn: ({ signal }) => call("GET /api/v1/tasks/counts", { query: narrowing, signal }),
+    queryFn: ({ signal }) => call("GET /api/v1/tasks/counts", { query: narrowingOf(narrowing), signal }),
     placeholderData: keepPreviousData,
   });
-  useRefreshOn("drumline.task.", [["tasks", "counts"]], 2_500);
+  useRefreshOn(ofTypes("drumline.task."), [["tasks", "counts"]], 2_500);
   return Object.fromEntries(
     (counts.data?.items ?? []).map((one) => [
       one.status.toLowerCase(),

@@ -5,19 +5,24 @@ import { say } from "@/parts/toasts";
 import { useShortcut } from "@/shell/shortcuts";
 
 /** The row that is current, the rows that are selected, and the keys for both. */
-export function useSelection(items: TaskBody[], open: (task: TaskBody) => void) {
+export function useSelection(items: TaskBody[], open: (task: TaskBody) => void, canTakeAll: boolean) {
   const [current, setCurrent] = useState(-1);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [isAll, setAll] = useState(false);
+  const [isAll, setEvery] = useState(false);
   const [anchor, setAnchor] = useState<string | null>(null);
 
   const none = useCallback(() => {
     setSelected(new Set());
-    setAll(false);
+    setEvery(false);
   }, []);
+  // A search that goes by the time of day would not mean the same a moment later: then all rows that are there are meant.
+  const takeAll = useCallback(() => {
+    if (canTakeAll) setEvery(true);
+    else setSelected(new Set(items.map((task) => task.id)));
+  }, [canTakeAll, items]);
   const select = useCallback(
     (id: string, isRange: boolean) => {
-      setAll(false);
+      setEvery(false);
       setSelected((before) => {
         const next = new Set(before);
         const [from, to] = [items.findIndex((task) => task.id === anchor), items.findIndex((task) => task.id === id)];
@@ -51,15 +56,12 @@ export function useSelection(items: TaskBody[], open: (task: TaskBody) => void) 
     "selectRange",
     useCallback(() => here && select(here.id, true), [here, select]),
   );
-  useShortcut(
-    "all",
-    useCallback(() => setAll(true), []),
-  );
+  useShortcut("all", takeAll);
   useShortcut(
     "copyId",
     useCallback(() => {
       if (here) void copy(here.id).then((isDone) => isDone && say("Copied the id"));
     }, [here]),
   );
-  return { current, setCurrent, selected, select, isAll, setAll, none };
+  return { current, setCurrent, selected, select, isAll, takeAll, none };
 }

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
-import { useMay } from "@/api/me";
+import { isAmong, useMay, useMe } from "@/api/me";
 import { every } from "@/api/queries";
 import type { TypeBody } from "@/api/types";
 import { Button } from "@/parts/Button";
@@ -14,6 +14,7 @@ import css from "./Types.module.css";
 
 /** What live workers can run. */
 export function Types() {
+  const me = useMe();
   const maySubmit = useMay("tasks:submit");
   const [running, setRunning] = useState<TypeBody | null>(null);
   const types = useQuery({
@@ -41,7 +42,8 @@ export function Types() {
                   </Link>
                 }
                 aside={
-                  maySubmit && (
+                  maySubmit &&
+                  isAmong(type.name, me?.names ?? []) && (
                     <Button icon={Play} onClick={() => setRunning(type)}>
                       Run
                     </Button>

@@ -4,7 +4,7 @@ import { LogOut } from "lucide-react";
 import { call } from "@/api/client";
 import { useMay } from "@/api/me";
 import { Problem } from "@/api/problem";
-import { every, useRefreshOn } from "@/api/queries";
+import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { WorkerBody } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Panel, ScreenHead } from "@/parts/Panel";
@@ -12,6 +12,7 @@ import { Empty, sentence, Unloaded } from "@/parts/States";
 import { Tags } from "@/parts/Tags";
 import { Time } from "@/parts/Time";
 import { say } from "@/parts/toasts";
+import { workerName } from "@/parts/worker";
 import css from "./Workers.module.css";
 
 /** The fleet: one tile per worker, one cell per slot. */
@@ -21,7 +22,7 @@ export function Workers() {
     queryFn: ({ signal }) => call("GET /api/v1/workers", { signal }),
     refetchInterval: every(5_000),
   });
-  useRefreshOn("drumline.worker.", [["workers"]]);
+  useRefreshOn(ofTypes("drumline.worker."), [["workers"]]);
   if (workers.data === undefined) return <Unloaded of={workers} />;
   const { items } = workers.data;
   const slots = items.reduce((sum, worker) => sum + worker.capacity, 0);
@@ -54,7 +55,7 @@ function Worker({ worker }: { worker: WorkerBody }) {
   const mayDrain = useMay("workers:control");
   const drain = useMutation({
     mutationFn: () => call("POST /api/v1/workers/{id}/drain", { params: { id: worker.id } }),
-    onSuccess: () => say(`${worker.label || worker.host} takes no more tasks`),
+    onSuccess: () => say(`${workerName(worker)} takes no more tasks`),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["workers"] }),
   });
@@ -62,7 +63,7 @@ function Worker({ worker }: { worker: WorkerBody }) {
   const used = Math.min(cells, Math.ceil((worker.held / Math.max(1, worker.capacity)) * cells));
   return (
     <Panel
-      title={worker.label || `${worker.host}:${worker.pid}`}
+      title={workerName(worker)}
       aside={
         worker.should_drain ? (
           <span className={css.draining}>Draining</span>
@@ -87,7 +88,8 @@ function Worker({ worker }: { worker: WorkerBody }) {
           · heard from <Time at={worker.beat_at} as="relative" /> · since <Time at={worker.opened_at} />
         </p>
         <p className={css.line}>
-          <code>{worker.id}</code> · {worker.host} · version {worker.version}
+          <code>{worker.id}</code>
+          {worker.host && ` · ${worker.host}`} · version {worker.version}
         </p>
         <p className={css.line}>{worker.queues.length > 0 ? `Queues: ${worker.queues.join(", ")}` : "All queues"}</p>
         <Tags of={worker.types} />
