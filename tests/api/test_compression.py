@@ -1,6 +1,7 @@
 """Answers are compressed where that is worth it, and nowhere else."""
 
 import random
+from collections.abc import Mapping
 
 import httpx
 import pytest
@@ -69,14 +70,14 @@ async def test_answers_that_are_about_keys_never_tell_by_their_length(http: http
     assert all("content-encoding" not in reply.headers for reply in (keys, door, me))
 
 
-async def answers_of(*messages: dict[str, object]) -> list[dict[str, object]]:
+async def answers_of(*messages: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Return what leaves when an application sends these messages to a client that accepts gzip."""
 
     async def inner(_scope: object, _receive: object, send: object) -> None:
         for message in messages:
             await send(dict(message))  # type: ignore[operator]
 
-    sent: list[dict[str, object]] = []
+    sent: list[Mapping[str, object]] = []
 
     async def take(message: object) -> None:
         sent.append(message)  # type: ignore[arg-type]
