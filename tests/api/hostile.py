@@ -122,8 +122,8 @@ BASES: Final[Mapping[str, Mapping[str, Any]]] = {
     "PUT /api/v1/limits/{name}": {"queue": "default", "max_concurrent": 1},
     "PATCH /api/v1/config": {"set": {"worker.concurrency": 3}},
     "POST /api/v1/schedules/{id}/backfill": {
-        "from": "2026-01-01T00:00:00Z",
-        "until": "2026-01-02T00:00:00Z",
+        "start": "2026-01-01T00:00:00Z",
+        "end": "2026-01-02T00:00:00Z",
         "dry_run": True,
     },
 }

@@ -6,10 +6,11 @@ from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText, moment
+from drumline.core.access import are_within
 from drumline.core.bulk import BulkAct, BulkFilter, BulkId, BulkRequest, BulkState, BulkView, ItemOutcome
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
-from drumline.core.errors import Invalid
+from drumline.core.errors import Forbidden, Invalid
 from drumline.core.ids import parse_task_id
 from drumline.engine.bulk import Prospect
 
@@ -84,9 +85,9 @@ async def begin_bulk(call: Call[BulkRequest, NoQuery]) -> Reply:
 async def begin_reply(call: Call[Any, Any], request: BulkRequest) -> Reply:
     """Begin an operation, however it was asked for, and answer 202; 200 for a dry run."""
     if request.dry_run:
-        prospect = await call.engine.bulk.survey(request, tenant=call.tenant)
+        prospect = await call.engine.bulk.survey(request, tenant=call.tenant, by=call.by)
         return Reply(encode(prospect_body(request, prospect)))
-    view = await call.engine.bulk.begin(request, tenant=call.tenant)
+    view = await call.engine.bulk.begin(request, tenant=call.tenant, by=call.by)
     call.note(after=bulk_body(view))
     return Reply(encode(bulk_body(view)), 202, headers=((b"location", f"/api/v1/bulk/{view.id}".encode()),))
 
@@ -121,7 +122,11 @@ async def list_bulk_items(call: Call[None, ItemsQuery]) -> Reply:
 
 async def abort_bulk(call: Call[None, NoQuery]) -> Reply:
     """Deal with no more tasks of an operation; what was done stays done."""
-    call.note(before=bulk_body(await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant)))
+    before = await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant)
+    call.note(before=bulk_body(before))
+    by, plan = call.by, before.plan
+    if not (are_within(plan.names, by.names) and are_within(plan.queues, by.queues)):
+        raise Forbidden("this key is for some tasks only, and the operation is about others too", field="id")
     view = await call.engine.bulk.abort(_bulk_of(call), tenant=call.tenant)
     call.note(after=bulk_body(view))
     return Reply(encode(bulk_body(view)))

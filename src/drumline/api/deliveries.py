@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from drumline.api.narrowing import check_delivery
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.clock import moment_of
@@ -89,6 +90,7 @@ async def get_delivery(call: Call[None, NoQuery]) -> Reply:
 
 async def resend(call: Call[None, NoQuery]) -> Reply:
     """Let a delivery be tried again now, however it ended."""
+    await check_delivery(call, await call.engine.deliveries.get(_id_of(call), tenant=call.tenant))
     return Reply(encode(delivery_body(await call.engine.deliveries.resend(_id_of(call), tenant=call.tenant))), 202)
 
 

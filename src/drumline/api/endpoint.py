@@ -17,7 +17,7 @@ from drumline.api.reception import COOKIES
 from drumline.api.request_bytes import HeldBytes
 from drumline.api.stopping import each_while
 from drumline.core.access import EVERY_TENANT, Caller
-from drumline.core.rules import rule_of
+from drumline.core.rules import Reach, rule_of
 from drumline.core.trace import CURRENT_TRACE, read_traceparent
 
 CALLER = "drumline.caller"
@@ -61,6 +61,8 @@ class Endpoint:
             _enter_trace(scope)
         if steps.permission is not None:
             scope[CALLER].check(steps.permission)
+        if steps.is_whole:
+            scope[CALLER].check_whole()
         held = steps.desk.request_bytes.holding(_owner_of(scope[CALLER]))
         try:
             call = await steps.read(scope, receive, held)
@@ -93,6 +95,9 @@ class _Steps:
         rule = None if operation.is_open else rule_of(operation.method, operation.path)
         self.permission = None if rule is None else rule.permission
         self._usual_act = None if rule is None else rule.act
+        self.is_whole = rule is not None and (
+            rule.reach is Reach.WHOLE or (rule.reach is None and operation.method != "GET")
+        )
         self._bounds = Bounds(operation.largest(desk.limits), operation.bulk)
         self._is_json = operation.body not in (None, bytes)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.body if self._is_json else object)

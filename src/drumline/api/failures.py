@@ -12,6 +12,7 @@ from drumline.api.reading import read_time
 from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, shown, task_body
 from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
+from drumline.core.access import Permission
 from drumline.core.bulk import BulkAct, BulkFilter, BulkRequest
 from drumline.core.clock import Instant, moment_of, to_datetime
 from drumline.core.codec import encode
@@ -176,8 +177,11 @@ async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:
     """Run a failed task again, with another payload if one is given."""
     task = task_of(call)
     payload = None if call.body.payload is UNSET else call.body.payload
+    if payload is not None:
+        call.by.check(Permission.TASKS_SUBMIT)  # what is to run is the caller's own from now on
     await note_before(call, task)
-    await call.engine.dead_letters.retry(task, payload=payload, tenant=call.tenant)
+    may_restore = not call.by.is_narrowed
+    await call.engine.dead_letters.retry(task, payload=payload, tenant=call.tenant, may_restore=may_restore)
     return await task_reply(call, task)
 
 

@@ -16,6 +16,7 @@ from drumline.api.job_shapes import (
     job_attempt_body,
     job_body,
 )
+from drumline.api.narrowing import check_job_tasks
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import decode_body, members_of
 from drumline.api.schedule_shapes import ScheduleBody
@@ -215,7 +216,9 @@ async def job_reply(call: Call[Any, Any], job: JobId, view: JobView | None = Non
 
 
 async def _note_before(call: Call[Any, Any], job: JobId) -> None:
+    """Note how a job stands before an act; raises `NotFound`, and `Forbidden` if not all its tasks are for the key."""
     call.note(before=_standing(await call.engine.jobs.get(job, tenant=call.tenant)))
+    await check_job_tasks(call, job)
 
 
 def _standing(view: JobView) -> dict[str, Any]:

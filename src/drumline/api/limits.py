@@ -1,13 +1,15 @@
 """Flow limits: look, set, delete."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from drumline.api.narrowing import check_filter
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
+from drumline.core.errors import NotFound
 from drumline.core.flow import MOST_CONCURRENT, FlowLimit, LimitRequest
 from drumline.core.names import check_queue
 
@@ -52,6 +54,8 @@ async def get_limit(call: Call[None, NoQuery]) -> Reply:
 
 async def set_limit(call: Call[LimitRequest, NoQuery]) -> Reply:
     """Set a limit, in place of the one of that name. It holds at once, also for tasks that wait or run already."""
+    await _check_reach(call)
+    check_filter(call, call.body.task, call.body.queue)
     limit, before = await call.engine.flow.set(_name(call), call.body, tenant=call.home)
     _, running = await call.engine.flow.get(limit.name, tenant=call.home)
     call.note(before=None if before is None else _noted(before), after=_noted(limit))
@@ -60,8 +64,20 @@ async def set_limit(call: Call[LimitRequest, NoQuery]) -> Reply:
 
 async def delete_limit(call: Call[None, NoQuery]) -> Reply:
     """Delete a limit; its tasks are handed out like all others."""
+    await _check_reach(call)
     call.note(before=_noted(await call.engine.flow.delete(_name(call), tenant=call.home)))
     return Reply(b"", 204)
+
+
+async def _check_reach(call: Call[Any, NoQuery]) -> None:
+    """Raise `Forbidden` if there is a limit of the name already that holds for more than the caller is meant for."""
+    if not call.by.is_narrowed:
+        return
+    try:
+        found, _ = await call.engine.flow.get(_name(call), tenant=call.home)
+    except NotFound:
+        return
+    check_filter(call, found.task, found.queue)
 
 
 def _name(call: Call[LimitRequest, NoQuery] | Call[None, NoQuery]) -> str:

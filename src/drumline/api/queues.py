@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from drumline.api.narrowing import check_queue_reach
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import QueueBody, QueueList, queue_body
 from drumline.core.codec import encode
@@ -29,6 +30,7 @@ async def list_queues(call: Call[None, NoQuery]) -> Reply:
 async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
     """Hand out no more tasks of a queue; running ones go on."""
     queue = check_queue(call.params["name"], field="name")
+    check_queue_reach(call, queue)
     reason = call.body.reason
     if reason is not None:
         check_text(reason, field="reason", longest=LONGEST_REASON)
@@ -40,6 +42,7 @@ async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
 async def resume_queue(call: Call[None, NoQuery]) -> Reply:
     """Hand out a paused queue's tasks again."""
     queue = check_queue(call.params["name"], field="name")
+    check_queue_reach(call, queue)
     call.note(before=_pause(await _view(call, queue)))
     await call.engine.control.resume_queue(queue, tenant=call.home)
     return await _queue_reply(call, queue)

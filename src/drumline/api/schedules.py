@@ -136,6 +136,7 @@ async def get_schedule(call: Call[None, ScheduleQuery]) -> Reply:
 async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
     """Change what a schedule is; its next fire time is found anew if its rule has changed."""
     schedule = _schedule_of(call)
+    await _check_stored(call)
     await _check_target(call, call.body.task or None, call.body.job or None)
     call.note(before=_noted(await call.engine.schedules.get(schedule, tenant=call.tenant)))
     view = await call.engine.schedules.edit(schedule, call.body, tenant=call.tenant)
@@ -145,12 +146,14 @@ async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
 
 async def delete_schedule(call: Call[None, NoQuery]) -> Reply:
     """Delete a schedule and the notes of its runs; its tasks and jobs stay."""
+    await _check_stored(call)
     call.note(before=_noted(await call.engine.schedules.delete(_schedule_of(call), tenant=call.tenant)))
     return Reply(b"", 204)
 
 
 async def pause_schedule(call: Call[SchedulePauseRequest, NoQuery]) -> Reply:
     """Let a schedule not fire any more; what has started goes on."""
+    await _check_stored(call)
     view = await call.engine.schedules.pause(_schedule_of(call), reason=call.body.reason, tenant=call.tenant)
     call.note(after=_noted(view))
     return await _reply(call, view)
@@ -158,6 +161,7 @@ async def pause_schedule(call: Call[SchedulePauseRequest, NoQuery]) -> Reply:
 
 async def resume_schedule(call: Call[None, NoQuery]) -> Reply:
     """Let a paused schedule fire again, from now on: what it missed meanwhile does not fire."""
+    await _check_stored(call)
     view = await call.engine.schedules.resume(_schedule_of(call), tenant=call.tenant)
     call.note(after=_noted(view))
     return await _reply(call, view)
@@ -165,6 +169,7 @@ async def resume_schedule(call: Call[None, NoQuery]) -> Reply:
 
 async def trigger_schedule(call: Call[TriggerRequest, NoQuery]) -> Reply:
     """Start a run now, whatever the schedule says, and whether or not another goes on."""
+    await _check_stored(call)
     run = await call.engine.runs.trigger(_schedule_of(call), fire_time=call.body.fire_time, tenant=call.tenant)
     body = run_body(run, await call.engine.runs.statuses([run.task], [run.job], tenant=call.tenant))
     call.note(after={"fire_time": body.fire_time, "task_id": run.task, "job_id": run.job})
@@ -173,6 +178,7 @@ async def trigger_schedule(call: Call[TriggerRequest, NoQuery]) -> Reply:
 
 async def backfill_schedule(call: Call[BackfillRequest, NoQuery]) -> Reply:
     """Make runs for the fire times of a span that have none, at a pace; with `dry_run` only tell which."""
+    await _check_stored(call)
     backfill = await call.engine.runs.backfill(_schedule_of(call), call.body, tenant=call.tenant)
     body = backfill_body(backfill, dry_run=call.body.dry_run)
     call.note(after=body)
@@ -181,6 +187,7 @@ async def backfill_schedule(call: Call[BackfillRequest, NoQuery]) -> Reply:
 
 async def drop_backfill(call: Call[None, NoQuery]) -> Reply:
     """Give up what has not started of a schedule's backfills."""
+    await _check_stored(call)
     dropped = await call.engine.runs.drop_backfill(_schedule_of(call), tenant=call.tenant)
     call.note(after={"dropped": dropped})
     return Reply(encode(DroppedBody(dropped)))
@@ -214,6 +221,7 @@ async def register_schedules(call: Call[RegisterRequest, NoQuery]) -> Reply:
     """Make schedules be as the code of an app says, and pause those whose code is gone."""
     for each in call.body.schedules:
         await _check_target(call, each.schedule.task, each.schedule.job)
+    await _check_registered(call)
     done = await call.engine.registrar.register(call.body, tenant=call.home)
     body = registered_body(done)
     call.note(after={"app": call.body.app, "done": body})
@@ -228,6 +236,24 @@ async def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: Job
     """Raise `Forbidden` if the caller may not submit what a schedule is to make."""
     if call.by.is_narrowed:
         await call.engine.schedules.allow(Target(task=task, job=job), call.by.check_submission, tenant=call.home)
+
+
+async def _check_stored(call: Call[Any, Any]) -> None:
+    """Raise `Forbidden` if the schedule that the path names makes what the caller is not meant for."""
+    if call.by.is_narrowed:
+        view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
+        await _check_target(call, view.target.task, view.target.job)
+
+
+async def _check_registered(call: Call[RegisterRequest, NoQuery]) -> None:
+    """Raise `Forbidden` if the app has schedules of what the caller is not meant for: registering may pause them."""
+    cursor, is_more = None, call.by.is_narrowed
+    which = ScheduleFilter(tenant=call.home, app=call.body.app)
+    while is_more:
+        page = await call.engine.schedules.list_schedules(which, limit=call.desk.limits.page, cursor=cursor)
+        for view in page.items:
+            await _check_target(call, view.target.task, view.target.job)
+        cursor, is_more = page.next_cursor, page.next_cursor is not None
 
 
 async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drumline.api.narrowing import check_task
 from drumline.api.operation import Call
 from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import TaskId
@@ -9,8 +10,9 @@ from drumline.core.task import TaskView
 
 
 async def note_before(call: Call[Any, Any], task: TaskId) -> None:
-    """Note how a task stands before an act; raises `NotFound`."""
+    """Note how a task stands before an act; raises `NotFound`, and `Forbidden` if the caller is not meant for it."""
     view = await call.engine.queries.get(task, tenant=call.tenant)
+    check_task(call, view)
     call.note(before=standing_of(view, call.engine.clock.now()))
 
 

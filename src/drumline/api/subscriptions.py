@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from drumline.api.deliveries import DeliveryBody, delivery_body
+from drumline.api.narrowing import check_filter
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.stopping import unless_stopped
@@ -64,6 +65,7 @@ class TestQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def create_subscription(call: Call[SubscriptionRequest, NoQuery]) -> Reply:
     """Keep a subscription, and show the secret that signs its webhooks, this once."""
+    check_filter(call, call.body.task, call.body.queue)
     made = await call.engine.subscriptions.create(call.body, tenant=call.home)
     call.note(after=subscription_body(made.subscription))
     location = ((b"location", f"/api/v1/subscriptions/{made.subscription.id}".encode()),)
@@ -84,7 +86,9 @@ async def get_subscription(call: Call[None, NoQuery]) -> Reply:
 
 async def change_subscription(call: Call[SubscriptionPatch, NoQuery]) -> Reply:
     """Change a subscription. What waits to be delivered for one that is disabled fails."""
-    call.note(before=subscription_body(await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)))
+    before = await _own(call)
+    call.note(before=subscription_body(before))
+    check_filter(call, *_after(call.body, before))
     changed = await call.engine.subscriptions.change(_id_of(call), call.body, tenant=call.tenant)
     call.note(after=subscription_body(changed))
     return Reply(encode(subscription_body(changed)))
@@ -92,7 +96,7 @@ async def change_subscription(call: Call[SubscriptionPatch, NoQuery]) -> Reply:
 
 async def delete_subscription(call: Call[None, NoQuery]) -> Reply:
     """Forget a subscription. What waits to be delivered for it fails."""
-    call.note(before=subscription_body(await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)))
+    call.note(before=subscription_body(await _own(call)))
     await call.engine.subscriptions.delete(_id_of(call), tenant=call.tenant)
     return Reply(b"", 204)
 
@@ -100,6 +104,7 @@ async def delete_subscription(call: Call[None, NoQuery]) -> Reply:
 async def rotate_subscription(call: Call[RotateRequest, NoQuery]) -> Reply:
     """Give a subscription a new secret, and show it, this once; for a while the old one signs too."""
     overlap = parse_duration(call.body.overlap, field="overlap")
+    await _own(call)
     secret = await call.engine.subscriptions.rotate(_id_of(call), overlap=overlap, tenant=call.tenant)
     return Reply(encode(SecretBody(secret)))
 
@@ -113,11 +118,26 @@ async def rotate_notify(call: Call[RotateRequest, NoQuery]) -> Reply:
 async def send_test(call: Call[None, TestQuery]) -> Reply:
     """Send a test to a subscription's target, and wait for how it goes, if asked to."""
     seconds = call.wait(call.query.wait)
+    await _own(call)
     delivery = await call.engine.subscriptions.send_test(_id_of(call), tenant=call.tenant)
     if seconds > 0:
         waiting = call.engine.subscriptions.tried(delivery.id, seconds=seconds)
         delivery = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive) or delivery
     return Reply(encode(delivery_body(delivery)), 202)
+
+
+def _after(patch: SubscriptionPatch, before: Subscription) -> tuple[str | None, str | None]:
+    """Return the task name and queue that a subscription is narrowed to after a change."""
+    task = before.filter.task if patch.task is UNSET else patch.task
+    queue = before.filter.queue if patch.queue is UNSET else patch.queue
+    return task, queue
+
+
+async def _own(call: Call[Any, Any]) -> Subscription:
+    """Return the subscription that the path names; `Forbidden` if it is told of more than the caller is meant for."""
+    found = await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)
+    check_filter(call, found.filter.task, found.filter.queue)
+    return found
 
 
 def subscription_body(subscription: Subscription, *, secret: str | None = None) -> SubscriptionBody:

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from drumline.api.narrowing import check_worker
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import WorkerBody, WorkerList, worker_body
 from drumline.core.codec import encode
@@ -24,6 +25,7 @@ async def list_workers(call: Call[None, WorkersQuery]) -> Reply:
 async def drain_worker(call: Call[None, NoQuery]) -> Reply:
     """Ask a worker to finish what it holds and take nothing more; it hears of it at its next beat."""
     session = parse_session_id(call.params["id"])
+    await check_worker(call, session)
     await call.engine.sessions.drain(session, tenant=call.tenant)
     for view in await call.engine.sessions.list(closed=True, tenant=call.tenant):
         if view.id == session:

@@ -170,6 +170,18 @@ class Caller(Struct, frozen=True):
         """Tell whether it is meant for tasks of this name in this queue."""
         return (not self.names or is_any(self.names, name)) and (not self.queues or is_any(self.queues, queue))
 
+    def check_reach(self, name: str, queue: str) -> None:
+        """Raise `Forbidden` if it is not meant for tasks of this name in this queue."""
+        if self.names and not is_any(self.names, name):
+            raise Forbidden(f"this key is for tasks named {_listed(self.names)} only, not {name}")
+        if self.queues and not is_any(self.queues, queue):
+            raise Forbidden(f"this key is for queues named {_listed(self.queues)} only, not {queue}")
+
+    def check_whole(self) -> None:
+        """Raise `Forbidden` if it is meant for some tasks only: for what is about all of them."""
+        if self.is_narrowed:
+            raise Forbidden("this key is for some tasks only, and this is about all of them")
+
     def check_submission(self, name: str, queue: str, *, field: str = "") -> None:
         """Raise `Forbidden` if it may not submit tasks of this name into this queue."""
         if self.names and not is_any(self.names, name):

@@ -119,6 +119,9 @@ class BulkPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     delay_ms: int | None = None
     priority: int | None = None
     reason: str | None = None
+    names: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    """What the key was meant for that began it, where that was not everything: no other tasks are in its set."""
 
 
 class NewBulk(Struct, frozen=True, kw_only=True):

@@ -1,11 +1,13 @@
 """Bulk operations: asked for here, frozen by the store, carried out by the scheduler's duty of the same name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from drumline.core.access import Caller
 from drumline.core.bulk import (
     BulkAct,
     BulkFilter,
@@ -28,9 +30,11 @@ from drumline.core.state import Status
 from drumline.engine.control import Control
 from drumline.engine.noting import Noting
 from drumline.ports.bulk import Advanced, too_many
-from drumline.ports.dead_letters import DeadLetterFilter
+from drumline.ports.dead_letters import DeadLetterFilter, Mark
 from drumline.ports.store import Store, TaskFilter
 
+EVERYTHING: Final = Caller("the engine")
+"""Whoever is meant for every task."""
 SAMPLE: Final = 5
 PAGE: Final = 1000
 """Tasks looked at in one go while they are chosen."""
@@ -74,19 +78,25 @@ class BulkDesk:
         self._new_id = new_id
         self._limits = limits
 
-    async def begin(self, request: BulkRequest, *, tenant: str | None = None) -> BulkView:
-        """Freeze the tasks that a request is about, and let them be dealt with; raises `Invalid`."""
+    async def begin(self, request: BulkRequest, *, tenant: str | None = None, by: Caller = EVERYTHING) -> BulkView:
+        """Freeze the tasks that a request is about, and let them be dealt with; raises `Invalid`.
+
+        Of a caller who is meant for some tasks only it is about those. The name and queue of a task never change, so
+        what is frozen is what the caller was meant for whenever it is dealt with.
+        """
         new = check_bulk(request, id=BulkId(self._new_id()), tenant=tenant)
-        if not request.ids and chooses_letters(request):
+        if by.is_narrowed:
+            new = replace(new, plan=replace(new.plan, names=by.names, queues=by.queues))
+        elif not request.ids and chooses_letters(request):
             which = letters_of(request.filter, tenant=tenant)
             return await self._store.begin_bulk(new, which=which, most=self._limits.bulk)
-        return await self._store.begin_bulk(new, tasks=await self._chosen(request, tenant), most=self._limits.bulk)
+        return await self._store.begin_bulk(new, tasks=await self._chosen(request, tenant, by), most=self._limits.bulk)
 
-    async def survey(self, request: BulkRequest, *, tenant: str | None = None) -> Prospect:
+    async def survey(self, request: BulkRequest, *, tenant: str | None = None, by: Caller = EVERYTHING) -> Prospect:
         """Return what a request would be about, and change nothing; raises `Invalid` as `begin` does."""
         check_bulk(request, id=BulkId(""), tenant=tenant)
-        if request.ids or not chooses_letters(request):
-            tasks = await self._chosen(request, tenant)
+        if request.ids or by.is_narrowed or not chooses_letters(request):
+            tasks = await self._chosen(request, tenant, by)
             return Prospect(act=request.act, total=len(tasks), sample=tuple(tasks[:SAMPLE]))
         which = letters_of(request.filter, tenant=tenant)
         found = await self._store.survey(which, most=self._limits.bulk)
@@ -131,26 +141,51 @@ class BulkDesk:
             self._control.follow(advanced.changed)
         return advanced
 
-    async def _chosen(self, request: BulkRequest, tenant: str | None) -> list[TaskId]:
-        """Return the tasks that a request names, or finds by where they stand, the oldest first.
-
-        They are looked for from the newest down, so that none is found which comes in meanwhile.
-        """
+    async def _chosen(self, request: BulkRequest, tenant: str | None, by: Caller) -> list[TaskId]:
+        """Return the tasks that a request names, or finds by where they stand, the oldest first."""
         if request.ids:
-            ids = ids_of(request)
-            if len(ids) > self._limits.batch:
-                raise Invalid(f"has {len(ids):,} tasks; at most {self._limits.batch:,} are accepted", field="ids")
-            return ids
-        which = tasks_of(request, tenant=tenant)
+            return await self._named(request, tenant, by)
+        if chooses_letters(request):
+            return await self._failed(letters_of(request.filter, tenant=tenant), by)
+        return await self._found(tasks_of(request, tenant=tenant), by)
+
+    async def _named(self, request: BulkRequest, tenant: str | None, by: Caller) -> list[TaskId]:
+        ids = ids_of(request)
+        if len(ids) > self._limits.batch:
+            raise Invalid(f"has {len(ids):,} tasks; at most {self._limits.batch:,} are accepted", field="ids")
+        for start in range(0, len(ids) if by.is_narrowed else 0, PAGE):
+            for view in await self._store.get(ids[start : start + PAGE], tenant=tenant, payload=False):
+                if view is not None:
+                    by.check_reach(view.lane.name, view.lane.queue)
+        return ids
+
+    async def _found(self, which: TaskFilter, by: Caller) -> list[TaskId]:
+        """Return tasks by where they stand, from the newest down: so none is found that comes in meanwhile."""
         chosen: list[TaskId] = []
+        before: TaskId | None = None
         while True:
-            before = chosen[-1] if chosen else None
             views = await self._store.list_tasks(which, limit=PAGE, before=before)
-            chosen += [view.id for view in views]
-            if len(chosen) > self._limits.bulk:
-                raise too_many(self._limits.bulk)
+            chosen += [view.id for view in views if by.covers(view.lane.name, view.lane.queue)]
+            self._check_count(chosen)
             if len(views) < PAGE:
                 return chosen[::-1]
+            before = views[-1].id
+
+    async def _failed(self, which: DeadLetterFilter, by: Caller) -> list[TaskId]:
+        """Return the tasks of dead letters, from the latest failure down."""
+        chosen: list[TaskId] = []
+        before: Mark | None = None
+        while True:
+            letters = await self._store.dead_letters(which, limit=PAGE, before=before)
+            chosen += [each.task for each in letters if by.covers(each.lane.name, each.lane.queue)]
+            self._check_count(chosen)
+            if len(letters) < PAGE:
+                return chosen[::-1]
+            before = Mark(letters[-1].at, letters[-1].task)
+
+    def _check_count(self, chosen: Sequence[TaskId]) -> None:
+        if len(chosen) > self._limits.bulk:
+            raise too_many(self._limits.bulk)
 
     async def list(
         self,

@@ -5,11 +5,11 @@ from msgspec import Raw, Struct
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.codec import check_json, decode
-from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.core.errors import Conflict, Forbidden, Invalid, NotFound
 from drumline.core.fingerprint import is_fingerprint
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
-from drumline.core.redaction import DEFAULT_REDACTION, Redaction
+from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
 from drumline.core.references import MARK, find_references
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
@@ -111,14 +111,20 @@ class DeadLetterDesk:
         edits = await self._store.payload_edits(task, tenant=tenant)
         return LetterFile(letter=letter, task=view, attempts=tuple(attempts), edits=tuple(edits))
 
-    async def retry(self, task: TaskId, *, payload: Raw | None = None, tenant: str | None = None) -> Changed:
-        """Run the task of a dead letter again, with another payload if one is given."""
+    async def retry(
+        self, task: TaskId, *, payload: Raw | None = None, tenant: str | None = None, may_restore: bool = True
+    ) -> Changed:
+        """Run the task of a dead letter again, with another payload if one is given.
+
+        What the caller was not shown of the old one is put back where it stood, if it `may_restore`: with it the rest
+        of an edited payload can send values somewhere that nobody was shown.
+        """
         (letter,) = await self._store.get_dead_letters([task], tenant=tenant)
         if letter is None:
             raise await self._absence(task, tenant)
         if payload is None:
             return await self._control.retry(task, tenant=tenant)
-        payload = await self._checked(task, payload, tenant)
+        payload = await self._checked(task, payload, tenant, may_restore=may_restore)
         changed = await self._noting.retry_edited(task, payload, tenant=tenant)
         self._control.follow([changed])
         return changed
@@ -133,7 +139,7 @@ class DeadLetterDesk:
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
 
-    async def _checked(self, task: TaskId, payload: Raw, tenant: str | None) -> Raw:
+    async def _checked(self, task: TaskId, payload: Raw, tenant: str | None, *, may_restore: bool) -> Raw:
         """Return a payload that somebody has edited, with what they were not shown; raises `Invalid`."""
         check_json(bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting)
         # Another tenant's task is not looked at: what its payload and secrets are must not show in what is refused.
@@ -142,7 +148,14 @@ class DeadLetterDesk:
             return payload
         await self._quotas.check_payloads(view.lane.tenant, {"payload": len(payload)})
         if view.payload is not None:
-            payload = self.redaction.restored(payload, view.payload)
+            restored = self.redaction.restored(payload, view.payload)
+            if not may_restore and decode(bytes(restored), object) != decode(bytes(payload), object):
+                raise Forbidden(
+                    f"this key is for some tasks only, and is given nothing that it was not shown: "
+                    f"give the values in the place of {REDACTED}",
+                    field="payload",
+                )
+            payload = restored
         if view.options.takes and MARK in bytes(payload):
             find_references(decode(bytes(payload), object), view.options.takes)
         if has_secrets(bytes(payload)):

@@ -1,0 +1,74 @@
+"""What a key that is meant for some tasks only may change: what is made of those tasks, and nothing else.
+
+Whoever submits is checked where the queue is known, in the engine. Here are the checks of things that are there
+already.
+"""
+
+from typing import Any
+
+from drumline.api.operation import Call
+from drumline.core.access import are_within
+from drumline.core.delivery import Delivery
+from drumline.core.errors import Forbidden, Invalid, NotFound
+from drumline.core.ids import JobId, SessionId, parse_task_id
+from drumline.core.task import TaskView
+
+SLICE = 1000
+"""Tasks of a job looked up in one go."""
+
+
+def check_task(call: Call[Any, Any], view: TaskView) -> None:
+    """Raise `Forbidden` if the caller is not meant for a task."""
+    call.by.check_reach(view.lane.name, view.lane.queue)
+
+
+async def check_job_tasks(call: Call[Any, Any], job: JobId) -> None:
+    """Raise `Forbidden` unless the caller is meant for every task of a job; what is done to one reaches the others."""
+    if not call.by.is_narrowed:
+        return
+    tasks = [node.task for node in await call.engine.jobs.nodes(job, tenant=call.tenant)]
+    for start in range(0, len(tasks), SLICE):
+        for view in await call.engine.store.get(tasks[start : start + SLICE], tenant=call.tenant, payload=False):
+            if view is not None:
+                check_task(call, view)
+
+
+def check_filter(call: Call[Any, Any], task: str | None, queue: str | None) -> None:
+    """Raise `Forbidden` unless the caller is meant for all tasks of a name in a queue, where None is any."""
+    by = call.by
+    if by.names and (task is None or not by.may_run(task)):
+        raise Forbidden(f"this key is for some tasks only: name one that fits {' or '.join(by.names)}", field="task")
+    if by.queues and (queue is None or not are_within((queue,), by.queues)):
+        raise Forbidden(f"this key is for some queues only: name one that fits {' or '.join(by.queues)}", field="queue")
+
+
+def check_queue_reach(call: Call[Any, Any], queue: str) -> None:
+    """Raise `Forbidden` unless the caller is meant for every task of a queue, whatever its name."""
+    if call.by.names:
+        raise Forbidden("this key is for some task names only, and a queue has tasks of others too", field="name")
+    check_filter(call, None, queue)
+
+
+async def check_worker(call: Call[Any, Any], session: SessionId) -> None:
+    """Raise `Forbidden` unless a worker runs only what the caller is meant for."""
+    by = call.by
+    if not by.is_narrowed:
+        return
+    spec = await call.engine.sessions.spec(session)
+    if not (are_within(spec.queues, by.queues) and all(map(by.may_run, spec.names))):
+        raise Forbidden("this key is for some tasks only, and the worker runs others too", field="id")
+
+
+async def check_delivery(call: Call[Any, Any], delivery: Delivery) -> None:
+    """Raise `Forbidden` unless a delivery tells of what the caller is meant for."""
+    if not call.by.is_narrowed:
+        return
+    if delivery.subscription is not None:
+        found = await call.engine.subscriptions.get(delivery.subscription, tenant=call.tenant)
+        check_filter(call, found.filter.task, found.filter.queue)
+        return
+    try:
+        view = await call.engine.queries.get(parse_task_id(delivery.subject or ""), tenant=call.tenant)
+    except (Invalid, NotFound) as error:
+        raise Forbidden("this key is for some tasks only, and the delivery is about something else") from error
+    check_task(call, view)
