@@ -12,6 +12,7 @@ from error_pages import error_pages
 from event_pages import event_schema, events_page
 from metric_pages import metrics_page
 from path_pages import http_page
+from sdk_pages import sdk_page
 from ui_types import types_file
 
 from drumline.cli.exits import ExitCode
@@ -79,6 +80,7 @@ def main() -> None:
         PAGES / "cli.md": cli_page(),
         PAGES / "events.md": events_page(field_docs),
         PAGES / "metrics.md": metrics_page(),
+        PAGES / "sdk.md": sdk_page(),
         PAGES / "http.md": http_page(PAGES / "http.md"),
         SCHEMAS / "event-1.json": event_schema(),
         TYPES: types_file(),

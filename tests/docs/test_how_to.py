@@ -1,26 +1,46 @@
-"""The pages on how to do things do what they say: their programs are run, their jobs are accepted."""
+"""The examples on the pages do what they say: programs are run, tasks and jobs are accepted, settings are valid."""
 
-import re
+import json
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from drumline.core.accept_job import accept_job
 from drumline.core.codec import decode
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest
+from drumline.core.task import TaskRequest, accept
+from drumline.settings import Sources
+from drumline.settings.fields import Settings
+from tests.docs.pages import Block, blocks_of, pages
 
-PAGES = sorted((Path(__file__).parents[2] / "docs" / "how-to").glob("*.md"))
+PAGES = pages("README.md", "docs/how-to/*.md", "docs/explanation/*.md", "docs/reference/*.md")
+ID = TaskId("00000000-0000-7000-8000-000000000000")
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def blocks(page: Path, language: str) -> list[Block]:
+    return [block for block in blocks_of(page) if block.language == language and "not run" not in block.notes]
 
 
-WITH_PROGRAMS = [page for page in PAGES if blocks(page, "python")]
-JOBS = [block for page in PAGES for block in blocks(page, "json") if '"tasks"' in block]
+WITH_PROGRAMS = [page for page in PAGES if any("file" not in block.notes for block in blocks(page, "python"))]
+DOCUMENTS = [block for page in PAGES for block in blocks(page, "json")]
+SETTINGS = [block for page in PAGES for block in blocks(page, "yaml")]
+
+
+def is_task(block: Block) -> bool:
+    return set(_read(block)) <= set(TaskRequest.__struct_fields__) and "name" in _read(block)
+
+
+def is_job(block: Block) -> bool:
+    return isinstance(_read(block).get("tasks"), dict)
+
+
+def _read(block: Block) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(block.code.replace("…", ""))
+    return read
 
 
 @pytest.mark.faults
@@ -34,13 +54,44 @@ def test_the_programs_of_a_page_run_one_after_the_other(
     space: dict[str, Any] = {"__name__": page.stem}
 
     for block in blocks(page, "python"):
-        exec(compile(block, str(page), "exec"), space)
+        if "file" not in block.notes:
+            exec(compile(block.code, str(page), "exec"), space)
 
 
-@pytest.mark.parametrize("block", JOBS)
-def test_the_jobs_of_a_page_are_accepted(block: str) -> None:
+@pytest.mark.parametrize("block", DOCUMENTS, ids=lambda block: block.place)
+def test_every_document_is_json(block: Block) -> None:
+    assert _read(block)
+
+
+@pytest.mark.parametrize("block", [block for block in DOCUMENTS if is_task(block)], ids=lambda block: block.place)
+def test_the_tasks_of_a_page_are_accepted(block: Block) -> None:
+    assert accept(decode(block.code, TaskRequest), id=ID).id == ID
+
+
+@pytest.mark.parametrize("block", [block for block in DOCUMENTS if is_job(block)], ids=lambda block: block.place)
+def test_the_jobs_of_a_page_are_accepted(block: Block) -> None:
     numbers = count()
 
-    job = accept_job(decode(block, JobRequest), id=JobId("job"), new_id=lambda: TaskId(str(next(numbers))))
+    job = accept_job(decode(block.code, JobRequest), id=JobId("job"), new_id=lambda: TaskId(str(next(numbers))))
 
     assert job.tasks
+
+
+@pytest.mark.parametrize("block", SETTINGS, ids=lambda block: block.place)
+def test_the_settings_of_a_page_are_valid(block: Block, tmp_path: Path) -> None:
+    read = yaml.safe_load(block.code)
+    text = yaml.safe_dump({"sign_in": {"providers": read}} if isinstance(read, list) else read)
+    (tmp_path / "oidc-client").write_text("secret", encoding="utf-8")
+    file = tmp_path / "drumline.yaml"
+    file.write_text(text.replace("/run/secrets", str(tmp_path)), encoding="utf-8")
+
+    loaded = Sources({}, config=file).load()
+
+    assert loaded.settings != Settings()
+
+
+def test_there_are_examples_of_every_kind() -> None:
+    assert len(WITH_PROGRAMS) > 8
+    assert sum(map(is_task, DOCUMENTS)) > 3
+    assert sum(map(is_job, DOCUMENTS)) > 1
+    assert len(SETTINGS) > 8

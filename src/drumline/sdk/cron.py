@@ -34,12 +34,17 @@ class CronOptions(TypedDict, total=False):
     tz: str
     """The IANA time zone by whose clock a cron expression goes; UTC when absent."""
     overlap: Literal["allow", "skip", "queue", "cancel_previous"]
+    """What a fire time does while the previous run has not ended; `allow` when absent."""
     catch_up: Literal["skip", "once", "all"]
     """What becomes of firings that were due while no scheduler was there."""
     start: datetime
+    """No fire time before this."""
     end: datetime
+    """No fire time after this."""
     jitter: Duration
+    """Spread the firings over this much time."""
     max_runs: int
+    """Finish after so many runs."""
     arguments: Mapping[str, Any]
     """What the function is called with."""
 

@@ -46,6 +46,7 @@ class DagOptions(TypedDict, total=False):
     """What `app.dag(name, …)` takes."""
 
     owner: str
+    """Who answers for the job."""
     key: str
     """The idempotency key: the same key and the same graph give the same job."""
     depends_on: Sequence[JobHandle[Any] | str]
@@ -53,8 +54,11 @@ class DagOptions(TypedDict, total=False):
     retries: int
     """For tasks that do not say otherwise."""
     backoff: Backoff | float
+    """The pause before retries, for tasks that do not say otherwise."""
     notify: Sequence[NotifyTarget]
+    """Whom to tell when the job has ended."""
     tags: Sequence[str]
+    """Words by which the job can be found."""
 
 
 class Dag:

@@ -22,16 +22,25 @@ class TaskSettings(TypedDict, total=False):
     """What `@app.task(…)` takes."""
 
     name: str
+    """The name of the task; `module.function` when absent."""
     queue: str
+    """The queue in which it waits; `default` when absent."""
     priority: int | str
+    """-100 to 100, or `critical`, `high`, `normal`, `low`; a point is worth a minute of waiting."""
     retries: int
+    """How often a failed attempt is repeated; 3 when absent."""
     max_attempts: int
     """`retries` plus one; give only one of them."""
     timeout: Duration
+    """How long one attempt may take; no limit when absent."""
     backoff: Backoff | float
+    """The pause before each retry: a `Backoff`, or the seconds of the first pause, which doubles."""
     retry_on: tuple[type[BaseException], ...]
+    """Only these exceptions are retried; every exception when absent."""
     give_up_on: tuple[type[BaseException], ...]
+    """These exceptions are never retried, whatever `retry_on` says."""
     tags: Sequence[str]
+    """Words by which tasks can be found."""
     max_concurrent: int
     """How many may run at once, over all workers."""
     rate_limit: str
@@ -39,6 +48,7 @@ class TaskSettings(TypedDict, total=False):
     limit_by: str
     """Count for each key by itself: `limit_key`, or where in the payload it is, such as `payload.customer_id`."""
     mode: Mode
+    """Where the function runs; async functions on the event loop and others in threads when absent."""
     process: bool
     """Run in a child process, for functions that compute."""
 
@@ -47,16 +57,25 @@ class Options(TypedDict, total=False):
     """What `.options(…)` takes: how one submission differs from the task's defaults."""
 
     delay: Duration
+    """How long to wait before the task is due."""
     run_at: datetime
+    """When the task is due; give this or `delay`."""
     queue: str
+    """The queue in which it waits."""
     priority: int | str
+    """-100 to 100, or `critical`, `high`, `normal`, `low`."""
     retries: int
+    """How often a failed attempt is repeated."""
     timeout: Duration
+    """How long one attempt may take."""
     backoff: Backoff | float
+    """The pause before each retry."""
     key: str
     """The idempotency key: the same key and arguments give the same task."""
     tags: Sequence[str]
+    """Words by which the task can be found."""
     notify: Sequence[NotifyTarget]
+    """Whom to tell when the task has ended."""
     limit_key: str
     """Whose limit it counts to, where a limit has keys: a customer's id, say."""
 

@@ -1,0 +1,214 @@
+"""The reference of the Python SDK, made from signatures and docstrings of what `drumline` exports."""
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import drumline
+from drumline.core.errors import DrumlineError
+from drumline.sdk.cron import CronOptions
+from drumline.sdk.dag import DagOptions
+from drumline.sdk.node import NodeOptions
+from drumline.sdk.options import Options, TaskSettings
+
+INTRODUCTION = """\
+# Python SDK
+
+<!-- Made by `make reference` from the docstrings in src/drumline/sdk: change them there. -->
+
+Everything here is imported from `drumline`: `from drumline import Drumline`.
+[How to write tasks in Python](../how-to/python.md) explains how the parts fit together. Methods whose name begins with
+`a`, such as `asubmit`, are the async forms. Durations are seconds, text such as `"1h30m"`, or a `timedelta`.
+"""
+CHAPTERS: dict[str, tuple[str, ...]] = {
+    "The app": ("Drumline", "Direct"),
+    "Tasks": ("Task", "AsyncTask", "Call", "Chain", "Mode", "Backoff", "NotifyTarget"),
+    "Inside a task": ("Context", "current", "inject", "secret", "Retry", "Snooze", "Permanent", "Cancelled"),
+    "Waiting for a task": ("TaskHandle", "TaskInfo", "Status"),
+    "Jobs": ("Dag", "Node", "RunIf", "JobHandle", "JobInfo", "NodeInfo", "AttemptInfo", "JobStatus"),
+}
+"""The names in the order of the page; what is not here goes under "Errors" or "Also"."""
+KEYWORDS: dict[str, tuple[tuple[str, Any], ...]] = {
+    "Drumline": (
+        ("`@app.task(…)`", TaskSettings),
+        ("`@app.cron(…)` and `@app.every(…)`", CronOptions),
+        ("`app.dag(…)`", DagOptions),
+    ),
+    "Task": (("`task.options(…)`", Options),),
+    "Dag": (("`dag.options(…)`", NodeOptions),),
+}
+"""Keyword arguments that are declared apart from the method that takes them."""
+HIDDEN = {
+    "Drumline": {"aclient", "client", "client_at_hand", "schedules", "use"},
+    "AsyncTask": {"name", "submit", "asubmit", "call", "options", "handle", "request_for"},  # as for `Task`
+    "Task": {"request_for"},
+    "Call": {"handle"},
+    "Backoff": {"check"},
+    "TaskHandle": {"result_in_steps"},
+    "Dag": {"encoder", "free_base", "keys_of", "put", "request"},
+    "Node": {"shelf"},
+    "JobHandle": {"narrowed"},
+    "NodeInfo": {"vertex"},
+}
+"""Methods without an underscore that are for other parts of the SDK."""
+FIRST_LINES = {"__call__", "__await__", "__iter__"}
+
+
+def sdk_page() -> str:
+    """Return the whole page."""
+    placed = {name for names in CHAPTERS.values() for name in names}
+    public = [name for name in drumline.__all__ if name != "__version__"]
+    errors = tuple(name for name in public if name not in placed and _is_error(getattr(drumline, name)))
+    others = tuple(name for name in public if name not in placed and name not in errors)
+    chapters = CHAPTERS | {"Errors": errors} | ({"Also": others} if others else {})
+    return INTRODUCTION + "".join(_chapter(title, names) for title, names in chapters.items())
+
+
+def _is_error(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, DrumlineError)
+
+
+def _chapter(title: str, names: tuple[str, ...]) -> str:
+    if title == "Errors":
+        return f"\n## {title}\n\n{_errors(names)}"
+    return f"\n## {title}\n" + "".join(_entry(name, getattr(drumline, name)) for name in names)
+
+
+def _errors(names: tuple[str, ...]) -> str:
+    rows = "".join(
+        f"| `{name}` | `{getattr(drumline, name).code}` | {_first(getattr(drumline, name))} |\n" for name in names
+    )
+    about = "All are `DrumlineError`s with a stable `code`, a `message`, and `field` where an input is at fault. "
+    return (
+        f"{about}Causes and cures: [errors](../errors/index.md).\n\n| error | code | meaning |\n|---|---|---|\n{rows}"
+    )
+
+
+def _first(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _entry(name: str, thing: Any) -> str:
+    if not isinstance(thing, type):
+        return _function(name, thing)
+    parts = [f"\n### `{name}`\n\n", *_constructor(name, thing), f"{_doc(thing)}\n"]
+    parts += _fields(thing)
+    for title, keywords in KEYWORDS.get(name, ()):
+        parts.append(f"\n#### Arguments of {title}\n\n{_first(keywords)}\n\n{_keyword_table(keywords)}")
+    parts += _methods(thing)
+    return "".join(parts)
+
+
+def _doc(thing: object) -> str:
+    text = inspect.getdoc(thing)
+    if not text:
+        sys.exit(f"{thing!r} is public and has no docstring")
+    return text
+
+
+def _tree(thing: Any) -> Any:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
+    return tree
+
+
+def _function(name: str, thing: Any) -> str:
+    tree = _tree(thing)
+    return f"\n### `{name}`\n\n```text\n{name}{_signature(tree, skip_self=False)}\n```\n\n{_doc(thing)}\n"
+
+
+def _constructor(name: str, thing: type) -> Iterator[str]:
+    tree = next((one for one in _tree(thing).body if _is_method(one) and one.name == "__init__"), None)
+    is_made_by_people = name in {"Drumline", "Retry", "Snooze", "Permanent"}
+    if tree is not None and is_made_by_people:
+        yield f"```text\n{name}{_signature(tree, result=False)}\n```\n\n"
+
+
+def _is_method(node: ast.AST) -> bool:
+    """Tell whether a node is a method as it is written, not one of its overloads for type checkers."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return "overload" not in {ast.unparse(one).rpartition(".")[2] for one in node.decorator_list}
+
+
+def _signature(tree: Any, *, skip_self: bool = True, result: bool = True) -> str:
+    given = tree.args
+    own = given.posonlyargs or given.args
+    if skip_self and own:
+        own.pop(0)
+    if given.kwarg is not None and isinstance(given.kwarg.annotation, ast.Subscript):
+        given.kwarg.annotation = None  # its fields are in a table
+    if given.posonlyargs == [] and given.args == [] and given.defaults:
+        given.defaults = []
+    returns = f" -> {_unquoted(tree.returns)}" if result and tree.returns is not None else ""
+    for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        one.annotation = ast.Name(_unquoted(one.annotation)) if one.annotation is not None else None
+    text = re.sub(r"(?<=[\w\]])=(?=\S)", " = ", ast.unparse(given).removeprefix("/, ").removeprefix("/"))
+    return f"({text}){returns}"
+
+
+def _unquoted(annotation: ast.expr) -> str:
+    """Return an annotation as it is meant: a name in quotes stands for a class that is not imported."""
+    return ast.unparse(annotation).replace('"', "").replace("'", "")
+
+
+def _fields(thing: type) -> Iterator[str]:
+    """Yield the table of a class's own fields, or of the values of an enumeration."""
+    rows = [row for one in reversed(thing.__mro__) if _is_ours(one) for row in _rows(_tree(one).body)]
+    if rows:
+        yield "\n| | |\n|---|---|\n" + "".join(f"| `{name}` | {text} |\n" for name, text in rows)
+
+
+def _rows(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for node, following in pairwise([*body, ast.Pass()]):
+        text = _text_of(following)
+        if (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and not node.target.id.startswith(("_", "on_"))
+        ):
+            yield f"{node.target.id}: {_plain(node.annotation)}", text
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+            yield f"{node.targets[0].id} = {ast.unparse(node.value)}", text
+
+
+def _plain(annotation: ast.expr) -> str:
+    return ast.unparse(annotation).replace("|", "or").replace('"', "").replace("'", "")
+
+
+def _text_of(node: ast.AST) -> str:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return " ".join(node.value.value.split()).replace("|", "\\|") if is_text else ""  # type: ignore[attr-defined]
+
+
+def _keyword_table(keywords: Any) -> str:
+    rows = list(_rows(_tree(keywords).body))
+    if silent := [name for name, text in rows if not text]:
+        sys.exit(f"{keywords.__name__}: {', '.join(silent)} have no docstring")
+    return "| argument | meaning |\n|---|---|\n" + "".join(f"| `{name}` | {text} |\n" for name, text in rows)
+
+
+def _methods(thing: type) -> Iterator[str]:
+    seen = set(HIDDEN.get(thing.__name__, ()))
+    for one in thing.__mro__:
+        for node in _tree(one).body if _is_ours(one) else ():
+            is_shown = _is_method(node) and (not node.name.startswith("_") or node.name in FIRST_LINES)
+            if is_shown and node.name not in seen and ast.get_docstring(node):
+                seen.add(node.name)
+                yield _method(thing.__name__, node)
+
+
+def _is_ours(one: type) -> bool:
+    return one.__module__.startswith("drumline.") and not one.__module__.startswith("drumline.core.errors")
+
+
+def _method(owner: str, node: Any) -> str:
+    decorators = {ast.unparse(one) for one in node.decorator_list}
+    is_value = bool(decorators & {"property", "cached_property"})
+    start = "await " if isinstance(node, ast.AsyncFunctionDef) and "asynccontextmanager" not in decorators else ""
+    shown = f"{node.name}: {_unquoted(node.returns)}" if is_value else f"{start}{node.name}{_signature(node)}"
+    return f"\n#### `{owner}.{node.name}`\n\n```text\n{shown}\n```\n\n{ast.get_docstring(node)}\n"
