@@ -13,6 +13,7 @@ from drumline.cli.exits import ExitCode
 from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, picked, print_json, print_json_line, print_list, say
 from drumline.cli.tables import Column, print_fitted, tidy
+from drumline.core.errors import Overloaded, Unavailable
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -142,14 +143,20 @@ def follow(
     as_jsonl: bool = False,
 ) -> dict[str, Any]:
     """Show how an operation goes, and return it once it has ended or the time is up."""
+    from drumline.cli.client import patient
+
     deadline = None if timeout is None else time.monotonic() + timeout
+    client = patient(client, deadline=deadline)
     with _display(bulk, as_json=as_json, as_jsonl=as_jsonl) as show:
         while True:
             show(bulk)
             if bulk["state"] != "running" or (deadline is not None and time.monotonic() >= deadline):
                 return bulk
             time.sleep(LOOK_SECONDS)
-            bulk = client.get(f"/bulk/{bulk['id']}")
+            try:
+                bulk = client.get(f"/bulk/{bulk['id']}")
+            except (Unavailable, Overloaded):
+                return bulk  # the time is up, and the server is away
 
 
 def finish(bulk: dict[str, Any], *, as_json: bool, as_jsonl: bool = False) -> None:

@@ -5,13 +5,17 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from http.client import BadStatusLine
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
 import urllib3
 
 from drumline._version import __version__
+from drumline.cli.options import chosen
+from drumline.cli.output import say
+from drumline.cli.tables import tidy
 from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
 from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.data_folder import read_note, with_stored_key
@@ -22,16 +26,60 @@ from drumline.settings.fields import KEY_FILE
 PAUSES = (0.2, 0.6)
 """Seconds before a look that failed is repeated."""
 CONNECT_SECONDS = 5.0
-ANSWER_SECONDS = 60.0
+READ_SECONDS = 10.0
+"""How long a server may take to answer a question."""
+WRITE_SECONDS = 30.0
+"""How long it may take to do something."""
+QUIET_SECONDS = 300.0
+"""How long nothing may come on a stream that is followed, until it is opened again."""
+AWAY_PAUSES = (0.5, 1.0, 2.0, 3.0)
+"""Seconds before a server that went away is asked again, the last of them again and again."""
 API = "/api/v1"
 _KEY_HINT = "Set DRUMLINE_API_KEY; on the server's own machine, DRUMLINE_DATA to its data folder is enough."
+
+
+class Silent(Unavailable):
+    """The server takes the connection and says nothing."""
+
+
+class Answer(dict[str, Any]):
+    """An object of the server's; one that lacks what every Drumline server tells comes from something else."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Unavailable(f"the server's answer has no field {name!r}: it is not a Drumline server, or an older one")
+
+
+class Timeouts(NamedTuple):
+    """How many seconds the server may take."""
+
+    connect: float = CONNECT_SECONDS
+    read: float = READ_SECONDS
+    write: float = WRITE_SECONDS
+
+    @classmethod
+    def of(cls, seconds: float | None) -> "Timeouts":
+        """Return what `--timeout` says, or the defaults."""
+        return cls() if seconds is None else cls(min(seconds, CONNECT_SECONDS), seconds, seconds)
+
+    def urllib3(self, method: str) -> urllib3.Timeout:
+        """Return the timeouts of one request."""
+        return urllib3.Timeout(connect=self.connect, read=self.read if method == "GET" else self.write)
 
 
 class Client:
     """One server, as a command sees it."""
 
-    def __init__(self, url: str, api_key: str | None, *, key_source: str, reason: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        api_key: str | None,
+        *,
+        key_source: str,
+        reason: str | None = None,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008 - it cannot change
+    ) -> None:
         self.url = url.rstrip("/")
+        self._timeouts = timeouts
         self._key_source = key_source
         self._headers = {"User-Agent": f"drumline-cli/{__version__}"}
         if api_key:
@@ -45,14 +93,15 @@ class Client:
         for pause in PAUSES:
             try:
                 return self._ask("GET", path, query=query)
+            except Silent:
+                raise  # it had its time
             except (Unavailable, Overloaded):
                 time.sleep(pause)
         return self._ask("GET", path, query=query)
 
     def fetch(self, path: str) -> bytes:
         """Return a file as it is."""
-        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS)
-        return self._request("GET", path, None, None, timeout).data
+        return self._request("GET", path, None, None, self._timeouts.urllib3("GET")).data
 
     def post(self, path: str, body: object = None) -> Any:
         """Ask for something to be done."""
@@ -82,28 +131,32 @@ class Client:
                 return
 
     def stream(self, path: str, **query: object) -> Iterator[str]:
-        """Yield text as it comes, until the server has said all."""
-        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=None)
+        """Yield text as it comes, until the server has said all; `Silent` if nothing came for long."""
+        timeout = urllib3.Timeout(connect=self._timeouts.connect, read=QUIET_SECONDS)
         reply = self._request("GET", path, query, None, timeout, preload=False)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         try:
             # read1 hands over what has arrived instead of waiting for a full buffer.
             while chunk := reply.read1(65_536):
                 yield decoder.decode(chunk)
+        except urllib3.exceptions.ReadTimeoutError as error:
+            raise Silent(f"{self.url} has said nothing for {QUIET_SECONDS:g} s") from error
         except urllib3.exceptions.HTTPError as error:
-            raise Unavailable(f"the connection to {self.url} broke: {error}") from error
+            raise self._broken(error) from error
         finally:
             reply.close()
 
     def _ask(self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None) -> Any:
-        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS)
-        data = self._request(method, path, query, body, timeout).data
-        if not data:
+        reply = self._request(method, path, query, body, self._timeouts.urllib3(method))
+        if not reply.data:
             return None
         try:
-            return json.loads(data)
+            answer = json.loads(reply.data, object_hook=Answer)
         except ValueError as error:
-            raise Unavailable(f"what answers at {self.url} is not Drumline") from error
+            raise self._stranger(reply) from error
+        if not isinstance(answer, dict):
+            raise self._stranger(reply)
+        return answer
 
     def _request(
         self,
@@ -128,11 +181,35 @@ class Client:
                 f"no Drumline server answers at {self.url}\n"
                 "Start one with `drumline dev`, or name yours with --url or DRUMLINE_URL."
             ) from error
+        except urllib3.exceptions.ReadTimeoutError as error:
+            raise Silent(self._silence(method, timeout)) from error
         except urllib3.exceptions.HTTPError as error:
-            raise Unavailable(f"the connection to {self.url} broke: {error}") from error
+            raise self._broken(error) from error
         if reply.status >= 400:
-            raise self._explained(error_of(reply.status, reply.data if preload else reply.read()))
+            body = reply.data if preload else reply.read()
+            if not _is_problem(body):
+                raise self._stranger(reply)
+            raise self._explained(error_of(reply.status, body))
         return reply
+
+    def _silence(self, method: str, timeout: urllib3.Timeout) -> str:
+        doubt = "" if method == "GET" else "; what was asked for may have been done"
+        return (
+            f"{self.url} takes the connection, but did not answer within {timeout.read_timeout:g} s{doubt}\n"
+            "Wait longer with --timeout SECONDS."
+        )
+
+    def _stranger(self, reply: urllib3.BaseHTTPResponse) -> Unavailable:
+        kind = reply.headers.get("Content-Type", "nothing that it names").partition(";")[0]
+        return Unavailable(
+            f"{self.url} does not answer like a Drumline server: status {reply.status}, {tidy(kind)[:60]}\n"
+            "Is the address right? Name another with --url or DRUMLINE_URL."
+        )
+
+    def _broken(self, error: urllib3.exceptions.HTTPError) -> Unavailable:
+        if isinstance(error, urllib3.exceptions.ProtocolError) and isinstance(error.args[-1], BadStatusLine):
+            return Unavailable(f"{self.url} does not answer like a Drumline server: it does not speak HTTP")
+        return Unavailable(f"the connection to {self.url} broke: {error}")
 
     def _explained(self, error: DrumlineError) -> DrumlineError:
         if isinstance(error, Unauthorized):
@@ -141,20 +218,65 @@ class Client:
         return error
 
 
+def _is_problem(body: bytes) -> bool:
+    """Tell whether the body of an error is one of Drumline's."""
+    try:
+        problem = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(problem, dict) and isinstance(problem.get("code"), str)
+
+
+class PatientClient(Client):
+    """A client for what takes long: a server that goes away is waited for, and asked again when it is back."""
+
+    deadline: float | None = None
+    """When to give up, by the monotonic clock."""
+
+    def get(self, path: str, **query: object) -> Any:
+        """Return what stands at a path, however long the server is away."""
+        with_news = False
+        pauses = iter(AWAY_PAUSES)
+        while True:
+            try:
+                answer = super().get(path, **query)
+            except (Unavailable, Overloaded) as error:
+                pause = next(pauses, AWAY_PAUSES[-1])
+                if self.deadline is not None and time.monotonic() + pause > self.deadline:
+                    raise
+                if not with_news:
+                    say(f"{error.message.splitlines()[0]}; trying again until it is back")
+                with_news = True
+                time.sleep(pause)
+            else:
+                if with_news:
+                    say(f"{self.url} is back")
+                return answer
+
+
+def patient(client: Client, *, deadline: float | None = None) -> PatientClient:
+    """Return a client for the same server that waits for it; to be used once it has answered."""
+    made = PatientClient.__new__(PatientClient)
+    made.__dict__.update(client.__dict__)
+    made.deadline = deadline
+    return made
+
+
 def connect(url: str | None, api_key: str | None, *, reason: str | None = None) -> Client:
     """Return a client for the server that flags, environment, settings file or data folder name.
 
     `reason` is why the person does what they do, for the audit log.
     """
     settings = load_settings(os.environ, flags={"url": url, "api_key": api_key})
+    timeouts = Timeouts.of(chosen["timeout"])
     note = read_note(settings.data) if settings.url is None else None
     server = settings.url or (note.url if note else url_of(settings.host, settings.port))
     if settings.api_key is not None:
         source = "the one given by --api-key, DRUMLINE_API_KEY or the settings file"
-        return Client(server, settings.api_key, key_source=source, reason=reason)
+        return Client(server, settings.api_key, key_source=source, reason=reason, timeouts=timeouts)
     key = with_stored_key(settings).api_key
     source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
-    return Client(server, key, key_source=source, reason=reason)
+    return Client(server, key, key_source=source, reason=reason, timeouts=timeouts)
 
 
 def read_json(text: str, *, field: str) -> Any:

@@ -110,7 +110,10 @@ def forget(
 
 def _followed(client: "Client", wanted: dict[str, Several], after: str | None) -> Iterator[dict[str, Any]]:
     """Yield events, opening the stream again whenever it breaks or ends."""
+    from drumline.cli.client import Silent
+
     pauses = iter(PAUSES)
+    client.get("/me")  # whoever cannot be reached now is not waited for
     while True:
         try:
             for message in _messages(client.stream("/events", last_event_id=after, **wanted)):
@@ -121,9 +124,9 @@ def _followed(client: "Client", wanted: dict[str, Several], after: str | None) -
                     yield json.loads(message["data"])
                 elif kind == "resync":
                     say("Some events were missed: they are not kept any more.")
+        except Silent:
+            continue
         except (Unavailable, Overloaded) as error:
-            if after is None:
-                raise
             say(f"{error.message.splitlines()[0]}; trying again")
         time.sleep(next(pauses, PAUSES[-1]))
 

@@ -13,6 +13,7 @@ from drumline.cli.options import JobId, Json, Jsonl, Key, Url
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.tables import tidy
 from drumline.cli.watching import NEEDED
+from drumline.core.errors import Overloaded, Unavailable
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -47,9 +48,11 @@ def watch(
 
     On a terminal what its last tasks gave back is printed too.
     """
-    from drumline.cli.client import connect
+    from drumline.cli.client import connect, patient
 
-    client = connect(url, api_key)
+    client: Client = connect(url, api_key)
+    client.get(f"/jobs/{id}")  # whoever cannot be reached now is not waited for
+    client = patient(client)
     with _display(client, as_json=as_json, as_jsonl=as_jsonl) as show:
         job = _see_to_its_end(client, id, timeout=timeout, show=show)
     if as_json:
@@ -63,6 +66,9 @@ def watch(
 
 def wait_for_end(client: "Client", id: str, *, as_json: bool) -> None:
     """Wait for a job's end, print what its last tasks gave back, and exit as it ended."""
+    from drumline.cli.client import patient
+
+    client = patient(client)
     with _display(client, as_json=as_json, as_jsonl=False) as show:
         job = _see_to_its_end(client, id, timeout=None, show=show)
     if as_json:
@@ -102,12 +108,20 @@ def progress_of(job: Job) -> str:
 
 def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: Show) -> Job:
     """Show a job each time it has changed, and return it once it has ended or the time is up."""
+    from drumline.cli.client import patient
+
     deadline = None if timeout is None else time.monotonic() + timeout
     last: Job | None = None
     is_silent, since = True, time.monotonic()
     while True:
         left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
-        job: Job = client.get(f"/jobs/{id}", wait=left if last else None)
+        try:
+            job: Job = client.get(f"/jobs/{id}", wait=left if last else None)
+        except (Unavailable, Overloaded):
+            if last is None:
+                raise
+            return last  # the time is up, and the server is away
+        client = patient(client, deadline=deadline)
         if job != last:
             show(job)
             since = time.monotonic()

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -34,6 +34,7 @@ from drumline.cli.demo import demo
 from drumline.cli.docs import docs
 from drumline.cli.doctor import doctor
 from drumline.cli.exits import ExitCode, exit_code_of
+from drumline.cli.options import chosen
 from drumline.cli.output import print_json, say
 from drumline.cli.streams import OutputFailed, checked_streams
 from drumline.cli.submitting import submit
@@ -110,9 +111,49 @@ def main() -> None:
         sys.exit(ExitCode.FAILED)
 
 
+def command() -> Any:
+    """Return all commands; each that talks to a server can be told how long to wait for its answers."""
+    made = typer.main.get_command(app)
+    _add(_timeout_option(), made)
+    return made
+
+
+def _timeout_option() -> Any:
+    pattern = typer.Typer(add_completion=False)
+    pattern.command()(_choose_timeout)
+    return next(param for param in typer.main.get_command(pattern).params if param.name == "timeout")
+
+
+def _choose_timeout(
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            help="How long the server may take to answer. [default: 10, and 30 to change something]",
+            min=0.1,
+            metavar="SECONDS",
+            expose_value=False,
+            callback=lambda value: chosen.update(timeout=value),
+        ),
+    ] = None,
+) -> None:
+    """Serve as the pattern that the option is taken from."""
+
+
+def _add(option: Any, group: Any) -> None:
+    """Add an option to every command that talks to a server, before the flag that names the server."""
+    for each in group.commands.values():
+        if hasattr(each, "commands"):
+            _add(option, each)
+            continue
+        names = [param.name for param in each.params]
+        if {"url", "api_key"} <= set(names) and not {"timeout", "port", "apps"} & set(names):
+            each.params.insert(names.index("url"), option)
+
+
 def _run() -> ExitCode:
     try:
-        app()
+        command()(prog_name="drumline")
     except DrumlineError as error:
         message = f"{error.field}: {error.message}" if _needs_field(error) else error.message
         say(f"Error: {message}")

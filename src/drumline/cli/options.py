@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+chosen: dict[str, float | None] = {"timeout": None}
+"""What `--timeout` says, which every command has that talks to a server: see `main.py`."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line.")]
 Wide = Annotated[bool, typer.Option("--wide", help="Show everything, however wide.")]

@@ -13,13 +13,15 @@ from drumline.cli.exits import ExitCode, exit_code_for
 from drumline.cli.moments import relative
 from drumline.cli.options import Json, Jsonl, Key, TaskId, Url
 from drumline.cli.output import print_json, print_json_line, say
-from drumline.core.errors import Invalid
+from drumline.core.errors import Invalid, Overloaded, Unavailable
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
 LOOK_SECONDS = 1.0
+AGAIN_SECONDS = 0.2
+"""How soon a stream that has ended too early is opened again."""
 WONDER_SECONDS = 3.0
 """How long a due task may wait before somebody asks why."""
 
@@ -73,13 +75,48 @@ def logs(
 
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
-    pieces = connect(url, api_key).stream(f"/tasks/{id}/log", follow="true" if follow else None, attempt=attempt)
+    client = connect(url, api_key)
+    path = f"/tasks/{id}/log"
+    if follow and attempt is None:
+        pieces = _followed_log(client, id, path)
+    else:
+        pieces = client.stream(path, follow="true" if follow else None, attempt=attempt)
     if as_json:
         print_json({"id": id, "log": "".join(pieces)})
         return
     for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
+
+
+def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
+    """Yield a task's log until the task has ended, opening the stream again where it was whenever it breaks.
+
+    A server that stops ends its streams in order, too: whether the log is whole is told by the task.
+    """
+    from drumline.cli.client import Silent, patient
+
+    has_ended = client.get(f"/tasks/{id}")["status"] in ENDED
+    told = 0
+    while True:
+        is_last = has_ended
+        seen = 0
+        try:
+            for piece in client.stream(path, follow="true"):
+                new = piece[max(told - seen, 0) :]
+                seen += len(piece)
+                told += len(new)
+                yield new
+        except Silent:
+            is_last = False  # a quiet task, or a connection that died without a word
+        except (Unavailable, Overloaded) as error:
+            is_last = False
+            say(f"{error.message.splitlines()[0]}; following again from where it was")
+        if is_last:
+            return
+        has_ended = patient(client).get(f"/tasks/{id}")["status"] in ENDED
+        if not has_ended:
+            time.sleep(AGAIN_SECONDS)
 
 
 def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
@@ -97,12 +134,20 @@ def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
 
 def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
     """Show a task each time it has changed, and return it once it has ended or the time is up."""
+    from drumline.cli.client import patient
+
     deadline = None if timeout is None else time.monotonic() + timeout
     last: dict[str, Any] | None = None
     is_silent, since = True, time.monotonic()
     while True:
         left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
-        task: dict[str, Any] = client.get(f"/tasks/{id}", wait=left if last else None)
+        try:
+            task: dict[str, Any] = client.get(f"/tasks/{id}", wait=left if last else None)
+        except (Unavailable, Overloaded):
+            if last is None:
+                raise
+            return last  # the time is up, and the server is away
+        client = patient(client, deadline=deadline)
         if task != last:
             show(task)
             since = time.monotonic()
