@@ -388,3 +388,15 @@ def test_migrate_makes_the_store(drumline: Drumline, tmp_path: Path) -> None:
     assert drumline("migrate").code == 0
     assert drumline("migrate").code == 0
     assert (tmp_path / ".drumline" / "drumline.db").exists()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_json_has_not_is_refused_in_a_payload_and_is_a_text_as_an_argument(
+    online: Drumline, number: str
+) -> None:
+    payload = online("submit", "other", "-p", f'{{"a": {number}}}')
+    argument = online("submit", "other", "-a", f"a={number}", "--dry-run")
+
+    assert payload.code == ExitCode.USAGE
+    assert f"{number} is no number that JSON has" in payload.err
+    assert f'"a": "{number}"' in argument.out

@@ -91,7 +91,6 @@ def mistakes() -> None:
     add.options(max_attempts=5)  # type: ignore[call-arg]
     app.submit_task("x", prio=1)  # type: ignore[call-arg]
     app.task(retires=1)  # type: ignore[call-overload]
-    app.task(retry_on=OSError)  # type: ignore[call-overload]
 
     # Results: used as something else.
     text: str = add.submit(1).result()  # type: ignore[assignment]

@@ -7,6 +7,8 @@ import pytest
 from drumline.backends.no_queue import NoQueue
 from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
+from drumline.core.task_type import PayloadMode
+from drumline.core.tuning import Tuning
 from drumline.engine.engine import Engine
 from tests.worker.house import House, Line
 
@@ -16,5 +18,6 @@ async def house() -> AsyncIterator[House]:
     clock = ManualClock()
     store = await SqliteStore.open(":memory:", clock=clock)
     engine = Engine(store, NoQueue(), clock=clock, poll=0.05)
+    engine.tune(Tuning(payload_check=PayloadMode.OFF))  # so that what workers refuse reaches them
     yield House(engine, clock, Line(engine))
     await engine.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -161,6 +162,21 @@ async def test_arguments_that_do_not_fit_fail_the_task_for_good(house: House, pa
     assert view.error is not None
     assert view.error.kind == "Invalid"
     assert view.error.message.startswith("payload")
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+async def test_a_result_with_a_number_that_json_has_not_fails_the_task_for_good(house: House, number: float) -> None:
+    @house.app.task(name="strange")
+    async def strange() -> dict[str, float]:
+        return {"mean": number}
+
+    async with house.worker():
+        view = await house.run("strange")
+
+    assert view.state is State.FAILED
+    assert view.attempt == 1
+    assert view.error is not None
+    assert view.error.message.startswith("result.mean: is NaN or infinite")
 
 
 async def test_a_result_that_is_no_json_fails_the_task_for_good(house: House) -> None:

@@ -282,6 +282,11 @@ def connect(url: str | None, api_key: str | None, *, reason: str | None = None) 
 def read_json(text: str, *, field: str) -> Any:
     """Return JSON that a person typed, or raise `Invalid` saying where it is wrong."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=refuse_constant)
     except ValueError as error:
         raise Invalid(f"is not JSON: {error}", field=field) from error
+
+
+def refuse_constant(word: str) -> Any:
+    """Refuse NaN and Infinity, which Python reads and JSON has not: they would arrive as null."""
+    raise ValueError(f"{word} is no number that JSON has")

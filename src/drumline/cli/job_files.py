@@ -30,7 +30,7 @@ def _text_of(file: str) -> str:
 
 def _from_json(text: str, file: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_without_doubles)
+        return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_no_number)
     except ValueError as error:
         raise Invalid(f"{_named(file)} is not JSON: {error}") from error
 
@@ -62,9 +62,13 @@ def _from_yaml(text: str, file: str) -> Any:
 
     try:
         # As JSON and back: dates become the texts that the API takes, and what JSON has not is refused here.
-        return json.loads(json.dumps(yaml.load(text, Loader), default=_as_text))  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, TypeError) as error:
+        return json.loads(json.dumps(yaml.load(text, Loader), default=_as_text, allow_nan=False))  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, TypeError, ValueError) as error:
         raise Invalid(f"{file} is not YAML that JSON can say: {error}") from error
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number that JSON has")
 
 
 def _as_text(value: Any) -> str:

@@ -143,11 +143,13 @@ def payload_of(payload: str | None, arguments: list[str]) -> Any:
 def _argument(text: str) -> tuple[str, Any]:
     import json
 
+    from drumline.cli.client import refuse_constant
+
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise Invalid(f"--arg {text}: write it as NAME=VALUE")
     try:
-        return name, json.loads(value)
+        return name, json.loads(value, parse_constant=refuse_constant)
     except ValueError:
         return name, value
 

@@ -14,8 +14,10 @@ from msgspec import Raw
 from drumline.core.duration import Duration
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId, parse_job_id, parse_task_id
+from drumline.core.names import check_name
 from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import encode_arguments
+from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.context import current_or_none
 from drumline.sdk.definition import define
@@ -107,6 +109,7 @@ class Drumline(Generic[StateT]):
         direct: Direct | None = None,
         lifespan: Lifespan[StateT] | None = None,
     ) -> None:
+        check_app(name, url=url, api_key=api_key, data=data, direct=direct, lifespan=lifespan)
         self.name = name
         self.registry = Registry()
         self.lifespan = lifespan
@@ -292,12 +295,31 @@ class Drumline(Generic[StateT]):
         return f"<Drumline {self.name}: {len(self.registry)} tasks>"
 
 
+def check_app(name: Any, **given: Any) -> None:
+    """Raise `TypeError` or `Invalid` for what `Drumline(…)` cannot be made with."""
+    of = "Drumline"
+    check_kind("name", name, TEXT, of=of)
+    check_name(name)
+    check_options({key: value for key, value in given.items() if value is not None}, given, of=of)
+    if not isinstance(given["data"], Path | str | None):
+        raise wrong("data", "a path", given["data"], of=of)
+    if not isinstance(given["direct"], Direct | None):
+        raise wrong("direct", 'a Direct, such as Direct(store="postgresql://…")', given["direct"], of=of)
+    if given["lifespan"] is not None and not callable(given["lifespan"]):
+        raise wrong("lifespan", "an async context manager function", given["lifespan"], of=of)
+
+
 def _request(name: str, payload: Any, options: Options) -> TaskRequest:
+    check_kind("name", name, TEXT, of="submit_task")
+    check_name(name)
     raw = payload if isinstance(payload, Raw) else Raw(encode_arguments({} if payload is None else payload))
-    return apply(TaskRequest(name=name, payload=raw), options)
+    return apply(TaskRequest(name=name, payload=raw), options, of="submit_task")
 
 
 def _ask(calls: Sequence[Call[Any]]) -> SubmitMany:
+    for call in calls:
+        if not isinstance(call, Call):
+            raise wrong("each item", "a call, as task.call(…) gives it", call, of="submit_many")
     return SubmitMany([call.request for call in calls])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from inspect import Parameter
 from types import SimpleNamespace
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 from msgspec import Raw
@@ -18,32 +18,14 @@ from msgspec import Raw
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
 from drumline.sdk.context import Injected
+from drumline.sdk.finite import refuse_not_finite
+from drumline.sdk.hooks import decode_hook, encode_hook, readable_hint, schema_hook
 from drumline.sdk.secret import WORD, SecretName, settled
 
 _PLAIN: Final = (type(None), bool, int, float, str, bytes)
 """Defaults of these types can stand in the struct itself; others are made by a factory, as Python shares them."""
-
-
-def encode_hook(value: Any) -> Any:
-    """Write what msgspec does not know by itself: models that can dump themselves, as pydantic's do."""
-    dump = getattr(value, "model_dump", None)
-    if dump is None:
-        raise TypeError(f"a {type(value).__qualname__} cannot be written as JSON")
-    return dump(mode="json")
-
-
-def decode_hook(type_: Any, value: Any) -> Any:
-    """Read what msgspec does not know by itself: models that can validate themselves, as pydantic's do."""
-    validate = getattr(type_, "model_validate", None)
-    if validate is None:
-        raise TypeError(f"{getattr(type_, '__qualname__', type_)} cannot be read from JSON")
-    return validate(value)
-
-
-def schema_hook(type_: Any) -> dict[str, Any]:
-    """Describe models that can describe themselves; anything else may be anything."""
-    describe = getattr(type_, "model_json_schema", None)
-    return {} if describe is None else dict(describe())
+_COMMON: Final = (Any, None, *_PLAIN, list, dict)
+"""Annotations of which it is known that they can be read."""
 
 
 def argument_hook(value: Any) -> Any:
@@ -61,9 +43,17 @@ _ANY_DECODER: Final = msgspec.json.Decoder()
 
 
 def encode_arguments(value: Any) -> bytes:
-    """Return arguments as JSON."""
+    """Return arguments as JSON; raises `Invalid` for numbers that JSON has not."""
     written = _ARGUMENT_ENCODER.encode(value)
+    refuse_not_finite(written, value, argument_hook, field="payload")
     return settled(written) if written.find(WORD) >= 0 else written
+
+
+def encode_result(value: Any) -> bytes:
+    """Return a result as JSON; raises `Invalid` for numbers that JSON has not."""
+    written = ENCODER.encode(value)
+    refuse_not_finite(written, value, encode_hook, field="result")
+    return written
 
 
 class Arguments:
@@ -191,9 +181,37 @@ class Arguments:
 
     # -- describing
 
+    def check(self) -> None:
+        """Raise `TypeError` naming a parameter that cannot be read from JSON.
+
+        An annotation that names a class that is not there yet is not looked at: it may be defined further down.
+        """
+        try:
+            hints = self._hints
+        except TypeError:
+            return
+        for name in self._signature.parameters:
+            hint = hints.get(name, Any)
+            if hint not in _COMMON:
+                self._check_hint(name, hint)
+
+    def _check_hint(self, name: str, hint: Any) -> None:
+        try:
+            msgspec.json.schema(hint, schema_hook=schema_hook)
+            msgspec.json.Decoder(hint, dec_hook=decode_hook)
+        except NameError:
+            return
+        except TypeError as error:
+            raise TypeError(f"{self._task}: {_unreadable(name, hint, error)}") from error
+
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the payload."""
-        described = msgspec.json.schema(self._struct, schema_hook=schema_hook)
+        """Return the JSON Schema of the payload; raises `TypeError` naming the task for what cannot be described."""
+        struct = self._struct
+        try:
+            described = msgspec.json.schema(struct, schema_hook=schema_hook)
+        except (TypeError, NameError) as error:
+            self.check()
+            raise TypeError(f"{self._task}: its parameters cannot be described: {error}") from error
         definitions = described.pop("$defs", {})
         schema = dict(definitions.pop(self._struct.__name__))
         schema["title"] = self._task
@@ -202,7 +220,8 @@ class Arguments:
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
-        return resolve_hints(self._function, self._task, leave_out=(*self.injected, "return"))
+        hints = resolve_hints(self._function, self._task, leave_out=(*self.injected, "return"))
+        return {name: readable_hint(hint) for name, hint in hints.items()}
 
     @property
     def _extra_type(self) -> Any:
@@ -242,6 +261,13 @@ def resolve_hints(function: Callable[..., Any], task: str, *, leave_out: tuple[s
         return get_type_hints(holder, getattr(function, "__globals__", {}), include_extras=True)
     except NameError as error:
         raise TypeError(f"{task}: an annotation cannot be read at run time: {error}; import it for real") from error
+
+
+def _unreadable(name: str, hint: Any, error: Exception) -> str:
+    """Return why a parameter cannot be read from JSON; of what msgspec says, the reason and not its own remedies."""
+    shown = hint.__qualname__ if isinstance(hint, type) and not get_args(hint) else str(hint)
+    reason = str(error).strip().splitlines()[-1]
+    return f"the parameter {name!r} is annotated {shown}, which cannot be read from JSON: {reason}"
 
 
 def _is_object(payload: bytes | Raw) -> bool:

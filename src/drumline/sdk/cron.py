@@ -17,7 +17,7 @@ from drumline.core.duration import Duration, parse_duration
 from drumline.core.recurring import Misfire, Overlap
 from drumline.core.registration import AppSchedule, RegisterRequest
 from drumline.core.schedule import ScheduleRequest
-from drumline.core.wording import suggestion
+from drumline.sdk.checking import DURATION, TEXT, check_kind, check_options, one_of
 from drumline.sdk.definition import TaskDefinition, define, module_of
 from drumline.sdk.options import request_of
 from drumline.sdk.task import AsyncTask, Submittable, Task
@@ -116,9 +116,14 @@ class CronDecorator:
 
 def rule_for(options: CronOptions, *, cron: str | None = None, interval: Duration | None = None) -> ScheduleRequest:
     """Return what a decorator says of a schedule, checked where it is written; name and task are still to come."""
-    for option in options:
-        if option not in CronOptions.__annotations__:
-            raise TypeError(f"there is no option {option!r}{suggestion(option, CronOptions.__annotations__)}")
+    of = "@app.cron" if interval is None else "@app.every"
+    check_options(options, CronOptions.__annotations__, of=of)
+    one_of("catch_up", options.get("catch_up", Misfire.ONCE), Misfire, of=of)
+    one_of("overlap", options.get("overlap", Overlap.ALLOW), Overlap, of=of)
+    if interval is None:
+        check_kind("the expression", cron, TEXT, of=of)
+    else:
+        check_kind("the interval", interval, DURATION, of=of)
     request = ScheduleRequest(
         name="",
         cron=cron,

@@ -21,16 +21,18 @@ from drumline.core.errors import Invalid
 from drumline.core.fold import Vertex
 from drumline.core.job import SHARED_FIELDS, JobRequest, JobTaskRequest, RunIf
 from drumline.core.mermaid import mermaid
+from drumline.core.names import check_name
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget, TaskRequest
 from drumline.core.wording import suggestion
+from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.handle import decode_any
 from drumline.sdk.job_handle import JobHandle
 from drumline.sdk.job_steps import whole_of
 from drumline.sdk.jobs import SubmitJob, SubmittedInfo
 from drumline.sdk.node import Node, NodeOptions
-from drumline.sdk.options import Options, apply, refuse_unknown
+from drumline.sdk.options import Options, apply
 from drumline.sdk.placeholder import Placeholder, ReferenceEncoder
 from drumline.sdk.task import Call, HasClient, Submittable
 
@@ -65,7 +67,10 @@ class Dag:
     """A job that is being built."""
 
     def __init__(self, name: str, app: HasClient, options: DagOptions) -> None:
-        refuse_unknown(options, DagOptions.__annotations__, "app.dag has no option")
+        check_kind("name", name, TEXT, of="app.dag")
+        check_options(options, DagOptions.__annotations__, of="app.dag")
+        _check_needed(options.get("depends_on", ()))
+        check_name(name)
         self.name = name
         self._app = app
         self._options = options
@@ -201,7 +206,7 @@ class Adder:
     """A dag with something said about the tasks that are added through it."""
 
     def __init__(self, dag: Dag, options: NodeOptions) -> None:
-        refuse_unknown(options, NodeOptions.__annotations__, "dag.options has no option")
+        check_options(options, NodeOptions.__annotations__, of="dag.options")
         self._dag = dag
         self._key = options.get("key")
         self._after = dag.keys_of(options.get("after", ()))
@@ -209,6 +214,7 @@ class Adder:
 
     def add(self, task: Submittable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Node[R]:
         """Add a call of a task, as `Dag.add` does."""
+        _check_task(task, "dag.add")
         self._put(key := self._new_key(task.name), task, args, kwargs)
         return Node(self._dag, (key,), task.definition.decode_result)
 
@@ -216,6 +222,7 @@ class Adder:
         self, task: Submittable[Concatenate[T, Q], R], items: Iterable[T], /, *args: Q.args, **kwargs: Q.kwargs
     ) -> Node[list[R]]:
         """Add a call of a task for each of the items, as `Dag.map` does."""
+        _check_task(task, "dag.map")
         known = list(items)
         base = self._new_key(task.name)
         keys = tuple(f"{base}-{number}" for number in range(len(known)))
@@ -225,6 +232,8 @@ class Adder:
 
     def add_call(self, call: Call[R]) -> Node[R]:
         """Add a call that was written down before, as `Dag.add_call` does."""
+        if not isinstance(call, Call):
+            raise wrong("the first argument", "a call, as task.call(…) gives it", call, of="dag.add_call")
         decode = call.definition.decode_result
         key = self._new_key(call.definition.name)
         self._dag.put(key, self._placed(call.request, ()), decode)
@@ -234,7 +243,7 @@ class Adder:
         """Add a task by name, as `Dag.add_task` does."""
         encoder = self._dag.encoder()
         written = payload if isinstance(payload, Raw) else Raw(encoder.encode({} if payload is None else payload))
-        request = apply(TaskRequest(name=name, payload=written), options)
+        request = apply(TaskRequest(name=name, payload=written), options, of="dag.add_task")
         key = self._new_key(name)
         self._dag.put(key, self._placed(request, encoder.parents), decode_any)
         return Node(self._dag, (key,), decode_any)
@@ -259,6 +268,17 @@ class Adder:
             run_if=self._run_if,
             **{name: getattr(request, name) for name in SHARED_FIELDS},
         )
+
+
+def _check_needed(jobs: Any) -> None:
+    is_list = isinstance(jobs, Sequence) and not isinstance(jobs, str)
+    if not is_list or not all(isinstance(job, JobHandle | str) for job in jobs):
+        raise wrong("depends_on", "a list of jobs or of their ids", jobs, of="app.dag")
+
+
+def _check_task(task: Any, of: str) -> None:
+    if not isinstance(task, Submittable):
+        raise wrong("the first argument", "a task, as @app.task makes it", task, of=of)
 
 
 def _run_if(word: str) -> RunIf:

@@ -20,8 +20,9 @@ from drumline.core.names import check_name
 from drumline.core.retry import Backoff
 from drumline.core.session import TaskType
 from drumline.core.task_type import TypeDefaults
-from drumline.sdk.arguments import ENCODER, Arguments, decode_hook, resolve_hints
+from drumline.sdk.arguments import Arguments, encode_result, resolve_hints
 from drumline.sdk.context import Context
+from drumline.sdk.hooks import decode_hook, readable_hint
 from drumline.sdk.signals import Permanent, Signal
 
 
@@ -99,7 +100,7 @@ class TaskDefinition:
     def encode_result(self, value: Any) -> Raw:
         """Return what the function returned as JSON, or raise `Invalid`."""
         try:
-            return Raw(ENCODER.encode(value))
+            return Raw(encode_result(value))
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise Invalid(f"cannot be written as JSON: {error}", field="result") from error
 
@@ -136,7 +137,7 @@ class TaskDefinition:
         function = inspect.unwrap(self.function)
         others = tuple(name for name in inspect.get_annotations(function) if name != "return")
         hint = resolve_hints(function, self.name, leave_out=others).get("return", Any)
-        return msgspec.json.Decoder(hint, dec_hook=decode_hook)
+        return msgspec.json.Decoder(readable_hint(hint), dec_hook=decode_hook)
 
 
 def define(
@@ -155,13 +156,15 @@ def define(
     if is_async is not (mode is Mode.ASYNC):
         kind = "an async function" if is_async else "a plain function"
         raise TypeError(f"{name} is {kind} and cannot run in mode {mode.value!r}")
+    arguments = Arguments(function, task=name)
+    arguments.check()
     return TaskDefinition(
         name=name,
         function=function,
         mode=mode,
         doc=inspect.getdoc(function) or "",
         defaults=defaults or Defaults(),
-        arguments=Arguments(function, task=name),
+        arguments=arguments,
     )
 
 

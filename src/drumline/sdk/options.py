@@ -1,20 +1,22 @@
 """What can be said about a task when it is defined, and about one submission of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import msgspec
 
 from drumline.core.duration import Duration, parse_duration
+from drumline.core.errors import Invalid
 from drumline.core.flow import LimitRequest, accept_limit
 from drumline.core.ids import TaskId
 from drumline.core.priority import parse_priority
-from drumline.core.retry import Backoff
+from drumline.core.retry import MOST_RETRIES, Backoff
 from drumline.core.task import DEFAULT_TENANT, NotifyTarget, TaskRequest, accept
-from drumline.core.wording import suggestion
+from drumline.sdk.checking import as_errors, check_options, one_of
 from drumline.sdk.definition import Defaults, Mode
 
+DECORATOR: Final = "@app.task"
 _NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
 
 
@@ -35,9 +37,9 @@ class TaskSettings(TypedDict, total=False):
     """How long one attempt may take; no limit when absent."""
     backoff: Backoff | float
     """The pause before each retry: a `Backoff`, or the seconds of the first pause, which doubles."""
-    retry_on: tuple[type[BaseException], ...]
+    retry_on: type[BaseException] | Sequence[type[BaseException]]
     """Only these exceptions are retried; every exception when absent."""
-    give_up_on: tuple[type[BaseException], ...]
+    give_up_on: type[BaseException] | Sequence[type[BaseException]]
     """These exceptions are never retried, whatever `retry_on` says."""
     tags: Sequence[str]
     """Words by which tasks can be found."""
@@ -82,7 +84,7 @@ class Options(TypedDict, total=False):
 
 def defaults_of(settings: TaskSettings) -> Defaults:
     """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
-    refuse_unknown(settings, TaskSettings.__annotations__, "@app.task has no setting")
+    check_options(settings, TaskSettings.__annotations__, of=DECORATOR, noun="setting")
     retries = _retries_of(settings)
     timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
     defaults = Defaults(
@@ -92,8 +94,8 @@ def defaults_of(settings: TaskSettings) -> Defaults:
         backoff=_backoff_of(settings["backoff"]) if "backoff" in settings else None,
         timeout=timeout,
         tags=tuple(settings["tags"]) if "tags" in settings else None,
-        retry_on=settings.get("retry_on"),
-        give_up_on=settings.get("give_up_on", ()),
+        retry_on=as_errors(settings["retry_on"]) if "retry_on" in settings else None,
+        give_up_on=as_errors(settings.get("give_up_on", ())),
         limit=_limit_of(settings),
     )
     accept(request_of("task", defaults), id=_NO_ID)  # so that a mistake shows where it is written
@@ -118,6 +120,8 @@ def mode_of(settings: TaskSettings) -> Mode | None:
         if mode not in {None, Mode.PROCESS}:
             raise TypeError("give either mode or process, not both")
         return Mode.PROCESS
+    if mode is not None:
+        one_of("mode", mode, Mode, of=DECORATOR)
     return None if mode is None else Mode(mode)
 
 
@@ -127,11 +131,14 @@ def request_of(name: str, defaults: Defaults) -> TaskRequest:
     return TaskRequest(name=name, **{field: getattr(declared, field) for field in declared.__struct_fields__})
 
 
-def apply(request: TaskRequest, options: Options) -> TaskRequest:
-    """Return the request with the options said over it."""
-    changes: dict[str, object] = dict(options)
-    refuse_unknown(changes, Options.__annotations__, "there is no option")
-    _check_time(changes.get("run_at"))
+def apply(request: TaskRequest, options: Options, *, of: str = "options") -> TaskRequest:
+    """Return the request with the options said over it; raises `TypeError` for those that are not of their type.
+
+    Whether their values make sense is told when they are submitted, as of those that come over HTTP. `of` is who takes
+    them, for errors.
+    """
+    changes: dict[str, Any] = dict(options)
+    check_options(changes, Options.__annotations__, of=of)
     if "key" in changes:
         changes["idempotency_key"] = changes.pop("key")
     for name in ("delay", "timeout"):
@@ -153,20 +160,10 @@ def _retries_of(settings: TaskSettings) -> int | None:
         return settings.get("retries")
     if "retries" in settings:
         raise TypeError("give either retries or max_attempts (retries plus one), not both")
+    if not 1 <= settings["max_attempts"] <= MOST_RETRIES + 1:
+        raise Invalid(f"must be from 1 to {MOST_RETRIES + 1}", field="max_attempts")
     return settings["max_attempts"] - 1
 
 
 def _backoff_of(backoff: Backoff | float) -> Backoff:
     return backoff if isinstance(backoff, Backoff) else Backoff(base=backoff)
-
-
-def refuse_unknown(given: Iterable[str], known: Mapping[str, object], complaint: str) -> None:
-    """Raise `TypeError` for a word that is not known, with the nearest one that is."""
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{complaint} {name!r}{suggestion(name, known)}")
-
-
-def _check_time(run_at: object) -> None:
-    if not isinstance(run_at, datetime | None):
-        raise TypeError("run_at must be a datetime; for a time from now give delay")

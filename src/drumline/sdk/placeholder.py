@@ -14,6 +14,7 @@ import msgspec
 from drumline.core.errors import Invalid
 from drumline.core.references import LITERAL, RESULT, SECRET
 from drumline.sdk.arguments import argument_hook
+from drumline.sdk.finite import refuse_not_finite
 from drumline.sdk.secret import TOKEN, looks_like_secret
 
 _STEP: Final = re.compile(r"[^.\[\]]+")
@@ -88,6 +89,7 @@ class ReferenceEncoder:
     def encode(self, value: Any) -> bytes:
         """Return a value as JSON; data that happens to look like a reference is marked as none."""
         written = self._encoder.encode(value)
+        refuse_not_finite(written, value, self._write, field="payload")
         if any(word in written for word in _SPECIAL):
             written = msgspec.json.encode(self._escaped(msgspec.json.decode(written)))
         return written.replace(self._mark.encode(), RESULT.encode()).replace(TOKEN.encode(), SECRET.encode())

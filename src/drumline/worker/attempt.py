@@ -17,7 +17,7 @@ from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import ClaimedTask
 from drumline.core.task_log import COMPLETED, TASK_LOG
 from drumline.ports.tracing import Kind, Tracer, messaging
-from drumline.sdk.arguments import ENCODER
+from drumline.sdk.arguments import encode_result
 from drumline.worker.attempt_lines import facts_of, log_processing
 from drumline.worker.desk import Desk
 from drumline.worker.executors.executor import Call
@@ -218,7 +218,7 @@ class Attempt(Call, eq=False, kw_only=True):
     def _succeeded(self, value: Any) -> Outcome:
         limits = self._desk.limits
         try:
-            raw = ENCODER.encode(value)
+            raw = encode_result(value)
             if len(raw) > limits.result or raw.count(b"[") + raw.count(b"{") > limits.nesting:
                 check_json(raw, field="result", largest=limits.result, deepest=limits.nesting)
         except Invalid as error:

@@ -1,0 +1,61 @@
+"""Types that msgspec does not know by itself: paths, models that dump and validate themselves, and `object`."""
+
+from functools import reduce
+from operator import or_
+from pathlib import PurePath
+from types import GenericAlias, NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+
+def encode_hook(value: Any) -> Any:
+    """Write a path as its text, and models that can dump themselves, as pydantic's do."""
+    if isinstance(value, PurePath):
+        return str(value)
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"a {type(value).__qualname__} cannot be written as JSON")
+    return dump(mode="json")
+
+
+def decode_hook(type_: Any, value: Any) -> Any:
+    """Read a path from its text, and models that can validate themselves, as pydantic's do."""
+    if type_ is object:
+        return value
+    if is_path(type_):
+        if not isinstance(value, str):
+            raise TypeError("must be a text, the path")
+        return type_(value)
+    validate = getattr(type_, "model_validate", None)
+    if validate is None:
+        raise TypeError(f"{getattr(type_, '__qualname__', type_)} cannot be read from JSON")
+    return validate(value)
+
+
+def schema_hook(type_: Any) -> dict[str, Any]:
+    """Describe paths, and models that can describe themselves."""
+    if type_ is object:
+        return {"description": "Anything."}
+    if is_path(type_):
+        return {"type": "string", "format": "path"}
+    describe = getattr(type_, "model_json_schema", None)
+    if describe is None:
+        raise NotImplementedError
+    return dict(describe())
+
+
+def is_path(type_: Any) -> bool:
+    """Tell whether a type is one of the paths of `pathlib`."""
+    return isinstance(type_, type) and issubclass(type_, PurePath)
+
+
+def readable_hint(hint: Any) -> Any:
+    """Return an annotation as msgspec can read it: in `str | Path` a text stays a text."""
+    args = get_args(hint)
+    if get_origin(hint) in {Union, UnionType}:
+        kept = [readable_hint(each) for each in args]
+        if str in kept:
+            kept = [each for each in kept if not is_path(each)]
+        return reduce(or_, kept, NoneType if NoneType in kept else kept[0])
+    if isinstance(hint, GenericAlias):
+        return GenericAlias(get_origin(hint), tuple(readable_hint(each) for each in args))
+    return hint
