@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from drumline.cli.moments import between, relative, since_epoch, size, span
+from drumline.cli.safe_text import safe
 from drumline.cli.tables import Column, print_fitted, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 
@@ -111,7 +112,7 @@ def shown_moment(moment: str | None) -> str:
 def print_line(label: str, text: str | None) -> None:
     """Print a line with its label, if there is anything to print."""
     if text:
-        typer.echo(f"{label:<{LABEL}} {text}")
+        typer.echo(f"{label:<{LABEL}} {safe(text, colours=True)}")
 
 
 def _print_block(label: str, text: str) -> None:

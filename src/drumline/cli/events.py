@@ -10,7 +10,7 @@ import typer
 from drumline.cli.moments import span
 from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_json_line, print_list, say
-from drumline.cli.tables import Column
+from drumline.cli.tables import Column, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def _messages(pieces: Iterable[str]) -> Iterator[dict[str, str]]:
 
 def _print(event: dict[str, Any]) -> None:
     kind = event["type"].removeprefix("drumline.")
-    typer.echo(f"{event['time'][11:23]}  {kind:<{TYPE_WIDTH}}  {event['subject']}{_details(event['data'])}")
+    text = f"{kind:<{TYPE_WIDTH}}  {event['subject']}{_details(event['data'])}"
+    typer.echo(f"{event['time'][11:23]}  {tidy(text)}")
 
 
 def _details(data: dict[str, Any]) -> str:

@@ -58,10 +58,12 @@ def _follow(client: "Client", id: str, *, is_full: bool) -> Any:
             client.get(f"/jobs/{id}", wait=LOOK_SECONDS * 10)
             found = client.get(f"/jobs/{id}/graph")
         return found
+    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     from drumline.cli.picture import picture_of, remarks_on
+    from drumline.cli.streams import bare_output
     from drumline.cli.tables import terminal_width
 
     def drawn() -> Text:
@@ -69,7 +71,8 @@ def _follow(client: "Client", id: str, *, is_full: bool) -> Any:
         return Text.from_ansi("\n".join([*lines, *remarks_on(found)]), no_wrap=True)
 
     # The last picture is printed by the caller: a live one is cut at the height of the terminal.
-    with Live(drawn(), transient=True, auto_refresh=False, vertical_overflow="crop") as live:
+    console = Console(file=bare_output())
+    with Live(drawn(), console=console, transient=True, auto_refresh=False, vertical_overflow="crop") as live:
         while found["status"] not in ENDED:
             time.sleep(LOOK_SECONDS)
             found = client.get(f"/jobs/{id}/graph")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import typer
 
 from drumline.cli.exits import ExitCode
+from drumline.cli.safe_text import safe
 from drumline.cli.streams import is_utf8, stdin_is_terminal
 from drumline.cli.tables import Column, print_table, terminal_width
 from drumline.cli.terminal import is_terminal
@@ -35,7 +36,7 @@ class Form(NamedTuple):
 
 def say(text: str) -> None:
     """Tell the person something that is not data."""
-    typer.echo(text, err=True)
+    typer.echo(safe(text), err=True)
 
 
 def print_json(value: object) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
+from drumline.cli.safe_text import safe
 from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.streams import LenientStream
 
@@ -37,13 +38,18 @@ class OutputFailed(DrumlineError):
 
 
 class CheckedOutput(io.TextIOBase):
-    """Standard output; when it cannot be written to, the command ends with an error that says so."""
+    """Standard output; when it cannot be written to, the command ends with an error that says so.
+
+    A terminal is sent colours, and no other command that a text of others may hold.
+    """
 
     def __init__(self, stream: TextIO | None) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
         """Write a text, or raise `OutputFailed`; a reader that has seen enough is no failure."""
+        if self.isatty():
+            text = safe(text, colours=True)
         with _told():
             return int(self._open().write(text))
 
@@ -112,6 +118,12 @@ def checked_streams() -> Iterator[None]:
     finally:
         sys.stdout, sys.stderr = out, err
         _finish(out)
+
+
+def bare_output() -> TextIO:
+    """Return standard output itself, for what moves the cursor to draw."""
+    out: TextIO = getattr(sys.stdout, "stream", None) or sys.stdout
+    return out
 
 
 def read_stdin(what: str) -> str:

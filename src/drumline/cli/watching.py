@@ -13,6 +13,9 @@ from drumline.cli.exits import ExitCode, exit_code_for
 from drumline.cli.moments import relative
 from drumline.cli.options import Json, Jsonl, Key, TaskId, Url
 from drumline.cli.output import print_json, print_json_line, say
+from drumline.cli.safe_text import SafePieces
+from drumline.cli.tables import tidy
+from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Invalid, Overloaded, Unavailable
 
 if TYPE_CHECKING:
@@ -66,15 +69,18 @@ def logs(
     id: TaskId,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="As it was written, control characters included.")] = False,
     as_json: Json = False,
     url: Url = None,
     api_key: Key = None,
 ) -> None:
-    """Print what a task has logged."""
+    """Print what a task has logged. What could command the terminal is taken out; colours stay on a terminal."""
     from drumline.cli.client import connect
 
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
+    if raw and is_terminal():
+        raise Invalid("--raw is for files and pipes: a task's log could command this terminal anything")
     client = connect(url, api_key)
     path = f"/tasks/{id}/log"
     if follow and attempt is None:
@@ -84,9 +90,11 @@ def logs(
     if as_json:
         print_json({"id": id, "log": "".join(pieces)})
         return
+    text = SafePieces(colours=is_terminal())
     for piece in pieces:
-        sys.stdout.write(piece)
+        sys.stdout.write(piece if raw else text.add(piece))
         sys.stdout.flush()
+    sys.stdout.write(text.close())
 
 
 def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
@@ -178,7 +186,7 @@ def _display(*, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
         from rich.markup import escape
 
         with Console(stderr=True).status("") as line:
-            yield lambda task: line.update(escape(_summary(task)))
+            yield lambda task: line.update(escape(tidy(_summary(task))))
 
 
 def _summary(task: dict[str, Any]) -> str:
