@@ -141,6 +141,20 @@ def test_the_figures_are_not_for_everybody(gateway: Gateway) -> None:
 
 
 @pytest.mark.services
+def test_an_address_that_asks_too_often_without_a_key_is_stopped_at_the_gateway(gateway: Gateway) -> None:
+    pool = urllib3.PoolManager()
+    statuses = [pool.request("GET", f"{gateway.url}/api/v1/tasks", retries=False).status for _ in range(310)]
+    stopped = pool.request("GET", f"{gateway.url}/api/v1/tasks", retries=False)
+
+    assert set(statuses[:250]) == {401}, "from the server, as long as it may ask"
+    assert stopped.status == 429
+    assert stopped.headers["retry-after"] == "10"
+    assert stopped.json()["code"] == "rate_limited"
+    assert pool.request("GET", f"{gateway.url}/readyz", retries=False).status == 200, "probes are not counted"
+    assert submit(gateway.url) == 201, "and neither is who has a key"
+
+
+@pytest.mark.services
 @pytest.mark.parametrize("is_repeatable", [True, False], ids=["repeatable", "not repeatable"])
 def test_nothing_fails_when_a_server_is_stopped(gateway: Gateway, is_repeatable: bool) -> None:
     statuses: list[int] = []

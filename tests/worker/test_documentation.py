@@ -8,6 +8,7 @@ import pytest
 
 from drumline.core.session import TaskType
 from drumline.core.state import State
+from drumline.outbound.sms import SmsSettings
 from drumline.outbound.smtp import SmtpSettings
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.settings import WorkerSettings
@@ -16,7 +17,7 @@ from tests.worker.house import House, Shift, result_of
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/executors.md").read_text(encoding="utf-8")
 
-ALL = BuiltIn(shell=True, smtp=SmtpSettings(host="localhost"))
+ALL = BuiltIn(shell=True, smtp=SmtpSettings(host="localhost"), sms=SmsSettings(provider="twilio"))
 TYPES = assemble(WorkerSettings(), built_in=ALL).types
 
 

@@ -13,6 +13,7 @@ import msgspec
 from starlette.types import Scope
 
 from drumline.api.addresses import Addresses
+from drumline.api.anonymous import AnonymousTurns
 from drumline.api.guard import Guard
 from drumline.api.keys import FIRST, KeyRing, presented
 from drumline.api.origins import Origins
@@ -53,6 +54,7 @@ class Door:
         self._clock = clock
         self._first = msgspec.structs.replace(FIRST, rate=access.policy.first_rate)
         self._guard = Guard(clock)
+        self._anonymous = AnonymousTurns(access.policy.anonymous_rate, clock)
         self.addresses = Addresses(access.policy.proxies)
         origins = Origins(self.addresses, access.sign_ins.policy.public_url)
         self.reception = Reception(access.sign_ins, origins, clock=clock)
@@ -97,6 +99,10 @@ class Door:
         known.uses[0] += 1
         await self._take_turn(known.caller, scope)
         return known.caller, digest_of(shown), known.digest is None
+
+    def take_anonymous_turn(self, scope: Scope) -> None:
+        """Count a request that came with nothing good to its address, or raise `RateLimited`."""
+        self._anonymous.take(self.addresses.of(scope))
 
     def check_guesser(self, scope: Scope) -> None:
         """Raise `RateLimited` for an address that has come with much that was wrong."""

@@ -13,8 +13,9 @@ from drumline.api.endpoint import CALLER, REQUEST_ID, ROUTE, STARTED, STATUS, se
 from drumline.api.operation import Reply
 from drumline.api.problems import Refused, headers_of, to_problem
 from drumline.api.reading import ClientGone
+from drumline.core.access import Caller
 from drumline.core.codec import encode
-from drumline.core.errors import DrumlineError
+from drumline.core.errors import DrumlineError, Unauthorized
 from drumline.core.meters import OTHER
 from drumline.core.metrics import Metrics
 
@@ -22,6 +23,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 CLASSES = ("", "1xx", "2xx", "3xx", "4xx", "5xx")
 PROBLEM = b"application/problem+json"
+PROBES = frozenset({"/livez", "/readyz"})
+"""What load balancers and orchestrators ask all day, of all servers."""
 
 
 class Front:
@@ -48,7 +51,7 @@ class Front:
         scope[REQUEST_ID] = b"%b-%x" % (self._prefix, next(self._numbers))
         began = monotonic()
         try:
-            scope[CALLER] = await (self._door.visitor if scope["path"] in self._open else self._door.admit)(scope)
+            scope[CALLER] = await self._caller(scope)
             await self._inner(scope, receive, send)
         except ClientGone:
             return
@@ -61,6 +64,19 @@ class Front:
             if (status := scope.get(STATUS)) is not None:  # streams take as long as their readers like
                 labels = (scope["method"] if ROUTE in scope else OTHER, scope.get(ROUTE, OTHER), CLASSES[status // 100])
                 self._observe(monotonic() - began, labels)
+
+    async def _caller(self, scope: Scope) -> Caller | None:
+        """Return who asks. An address that asks without anything that is good may do so only so often."""
+        if scope["path"] not in self._open:
+            try:
+                return await self._door.admit(scope)
+            except Unauthorized:
+                self._door.take_anonymous_turn(scope)
+                raise
+        caller = await self._door.visitor(scope)
+        if caller is None and scope["path"] not in PROBES:
+            self._door.take_anonymous_turn(scope)
+        return caller
 
 
 async def no_such_path(scope: Scope, _receive: Receive, _send: Send) -> None:

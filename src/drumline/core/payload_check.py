@@ -1,9 +1,9 @@
 """Checking payloads by the JSON Schema that workers publish.
 
 A schema is compiled into a msgspec type, so that a check is one pass in C and costs no more than reading the payload.
-Workers of others publish what they like: only keywords that cannot take long are looked at (no `pattern`, no `format`),
-a schema is compiled down to `DEEPEST` levels and `MOST_NODES` parts, and whatever is beyond that or not understood
-accepts everything.
+Workers of others publish what they like: only keywords that cannot take long are looked at (no `format`, no `pattern`
+but those of built-in tasks), a schema is compiled down to `DEEPEST` levels and `MOST_NODES` parts, and whatever is
+beyond that or not understood accepts everything.
 """
 
 from functools import reduce
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from drumline.core.codec import explain
+from drumline.core.phone import PHONE, SENDER
 from drumline.core.references import MARK
 
 DEEPEST: Final = 24
@@ -32,6 +33,8 @@ _LIMITS: Final = {
     "object": {"minProperties": "min_length", "maxProperties": "max_length"},
 }
 """Keywords of a schema as msgspec knows them, by the type that they limit."""
+PATTERNS: Final = frozenset({PHONE, SENDER})
+"""Those of the built-in tasks: of others nobody knows how long they take."""
 _SIMPLE: Final[dict[str, Any]] = {"null": None, "boolean": bool, "integer": int, "number": float, "string": str}
 
 Node = dict[str, Any]
@@ -216,6 +219,8 @@ def _limited(type_: Any, node: Node) -> Any:
         for word, value in node.items()
         if word in known and isinstance(value, int | float) and abs(value) <= LARGEST_LIMIT
     }
+    if node.get("pattern") in PATTERNS and type_ is str:
+        limits["pattern"] = node["pattern"]
     if not limits or type_ is None:
         return type_
     return Annotated[type_, Meta(**limits)]

@@ -28,6 +28,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """How often the keys of each role may ask that have no rate of their own; None means as often as they like."""
     first_rate: Rate | None = None
     """The same for the key that the server was started with."""
+    anonymous_rate: Rate | None = Rate(1000, 60.0)
+    """How often an address may ask an API server without anything that is good; None means as often as it likes."""
     tenant_keys: int = 10
     """The keys that a tenant made itself may together ask as often as so many keys of their role."""
     proxies: tuple[str, ...] = ()

@@ -1,5 +1,7 @@
-"""The mail server that the settings name."""
+"""The mail server and the gateway for text messages that the settings name."""
 
+from drumline.core.errors import Invalid
+from drumline.outbound.sms import SmsSettings
 from drumline.outbound.smtp import SmtpSettings
 from drumline.settings import Settings
 
@@ -18,4 +20,21 @@ def mail_server(settings: Settings, *, is_embedded: bool) -> SmtpSettings | None
         password=smtp.password,
         tls=smtp.tls,
         sender=smtp.sender,
+    )
+
+
+def sms_gateway(settings: Settings) -> SmsSettings | None:
+    """Return the gateway for text messages, if there is one, or raise `Invalid` for one without credentials."""
+    sms = settings.sms
+    if sms.provider == "none":
+        return None
+    if (not sms.account) != (sms.token is None):
+        raise Invalid("must be given with sms.account, or neither where each task names its own", field="sms.token")
+    return SmsSettings(
+        provider=sms.provider,
+        url=sms.url,
+        account=sms.account,
+        token=sms.token or "",
+        sender=sms.sender,
+        timeout=sms.timeout.total_seconds(),
     )

@@ -7,7 +7,7 @@ from typing import Final
 from drumline.core.errors import Invalid
 from drumline.core.metrics import Metrics
 from drumline.lifecycle.apps import App
-from drumline.lifecycle.mailing import mail_server
+from drumline.lifecycle.mailing import mail_server, sms_gateway
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import Tracer
@@ -77,6 +77,8 @@ def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
         walls=_walls(settings.shell),
         guard=_http_guard(settings, is_embedded=is_embedded),
         smtp=mail_server(settings, is_embedded=is_embedded),
+        sms=sms_gateway(settings),
+        sms_guard=Guard(parse_allowed(settings.sms.allow, field="sms.allow"), setting="sms.allow"),
     )
 
 

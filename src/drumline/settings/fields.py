@@ -138,6 +138,26 @@ class SmtpSettings(Struct, frozen=True, kw_only=True):
     """The sender of mails that name none."""
 
 
+class SmsSettings(Struct, frozen=True, kw_only=True):
+    """The gateway of the `send-sms` task: an HTTP service that takes messages in the way of one of two providers."""
+
+    provider: Literal["none", "twilio", "vonage"] = "none"
+    """How requests are written: `twilio` posts a form under the account, `vonage` posts JSON. With `none` no worker
+    offers `send-sms`."""
+    url: str | None = None
+    """Where the gateway is, such as `https://sms.example.org`; the provider's own address when not set."""
+    account: str = ""
+    """The account at the provider: Twilio's account SID, Vonage's API key."""
+    token: Secret | None = None
+    """The secret of that account: Twilio's auth token, Vonage's API secret."""
+    sender: str = ""
+    """The number or name that messages come from unless they say otherwise."""
+    timeout: timedelta = timedelta(seconds=15)
+    """How long the gateway may take to answer."""
+    allow: tuple[str, ...] = ()
+    """Where the gateway may be besides the public Internet: networks, hosts, `*` for everything."""
+
+
 class EventSettings(Struct, frozen=True, kw_only=True):
     """The log of everything that changes, which the stream of events is read from."""
 
@@ -219,6 +239,9 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     tenant_keys: Count = 10
     """The keys that a tenant's own keys made may be used together as often as so many keys of their role, however many
     they are."""
+    anonymous_rate: str = "1000/60s"
+    """How often an address may ask an API server without a key or sign-in that is good, `/livez` and `/readyz` apart.
+    Of IPv6 all of a /64 is one address. Behind a proxy, set `trusted_proxies`: else all clients are one."""
     trusted_proxies: tuple[str, ...] = ()
     """Networks such as `10.0.0.0/8` whose `X-Forwarded-…` headers are believed: where a request came from, and where
     people think they are."""
@@ -357,6 +380,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     watch: WatchSettings = field(default_factory=WatchSettings)
     shell: ShellSettings = field(default_factory=ShellSettings)
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
+    sms: SmsSettings = field(default_factory=SmsSettings)
     events: EventSettings = field(default_factory=EventSettings)
     bus: BusSettings = field(default_factory=BusSettings)
     notify: NotifySettings = field(default_factory=NotifySettings)

@@ -54,6 +54,7 @@ _SCHEMES: Final = {
     "bus_url": ("kafka://",),
     "url": ("http://", "https://"),
     "public_url": ("http://", "https://"),
+    "sms.url": ("http://", "https://"),
     "trace.endpoint": ("http://", "https://"),
 }
 _WORDS: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
@@ -245,6 +246,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = types.MappingProxyType(
         "pauses.names": _are_names,
         "tune.poll": _is_some_time,
         "queue_prefix": _is_key_prefix,
+        "access.anonymous_rate": _is_rate,
         **{path: _is_rate for path in LIVE if path.endswith("_rate")},
     }
 )

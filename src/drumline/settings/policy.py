@@ -18,6 +18,7 @@ def policy_of(access: AccessSettings) -> Policy:
         environment=access.environment,
         rates={role: parse_rate(getattr(access, f"{role}_rate"), field=f"access.{role}_rate") for role in Role},
         first_rate=parse_rate(access.first_key_rate, field="access.first_key_rate"),
+        anonymous_rate=parse_rate(access.anonymous_rate, field="access.anonymous_rate"),
         tenant_keys=access.tenant_keys,
         proxies=access.trusted_proxies,
     )

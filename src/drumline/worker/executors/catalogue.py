@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from drumline.outbound.guard import Guard
+from drumline.outbound.sms import SmsSettings
 from drumline.outbound.smtp import SmtpSettings
 from drumline.sdk.definition import Mode, TaskDefinition
 from drumline.sdk.registry import Registry
@@ -20,6 +21,7 @@ from drumline.worker.executors.pdf import PdfExecutor, is_installed
 from drumline.worker.executors.processes import Processes
 from drumline.worker.executors.registry import Executors
 from drumline.worker.executors.shell import ShellExecutor
+from drumline.worker.executors.sms import SmsExecutor
 from drumline.worker.executors.threads import Threads
 from drumline.worker.guardian import Guardian
 from drumline.worker.settings import WorkerSettings
@@ -53,6 +55,10 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     """Where `http` tasks may go; without it, wherever the worker's machine reaches."""
     smtp: SmtpSettings | None = None
     """Without it, the worker does not offer `send-email`."""
+    sms: SmsSettings | None = None
+    """Without it, the worker does not offer `send-sms`."""
+    sms_guard: Guard = Guard(setting="sms.allow")
+    """Where the gateway for text messages may be."""
     pdf: bool = True
     """Only with the extra `pdf`; without it, the worker does not offer `generate-pdf`."""
 
@@ -138,6 +144,10 @@ def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) ->
         kinds.append(http)
     if built_in.smtp is not None:
         kinds.append(EmailExecutor(built_in.smtp))
+    if built_in.sms is not None:
+        sms = SmsExecutor(built_in.sms, built_in.sms_guard)
+        executors.keep(sms)
+        kinds.append(sms)
     if built_in.pdf and is_installed():
         kinds.append(PdfExecutor(guardian))
     for kind in kinds:
