@@ -34,10 +34,10 @@ SETTINGS_INTRODUCTION = """\
 
 <!-- Made by `make reference` from src/drumline/settings/fields.py: change it there. -->
 
-Nothing has to be set. The settings file is read first, over it the environment, over both the flags. The file is
+Every setting has a default. The environment overrides the settings file, and flags override both. The file is
 `drumline.yaml` in the working directory, or what `--config` or `DRUMLINE_CONFIG` names: a file, `ssm:/path/` in the
-Parameter Store of AWS, or several separated by commas, of which the later wins. What is marked *live* changes in
-running processes, and can also be set for the whole fleet, over everything else:
+Parameter Store of AWS, or several separated by commas, of which the later wins. Settings marked *live* can be
+changed in running processes, and for the whole fleet:
 [Configuration](../how-to/configuration.md).
 
 ```yaml
@@ -59,7 +59,7 @@ CLI_INTRODUCTION = """\
 
 <!-- Made by `make reference` from src/drumline/cli: change it there. -->
 
-Data goes to standard output and everything else to standard error. `--json` prints one valid JSON document, `--jsonl`
+Data is written to standard output and messages to standard error. `--json` prints one valid JSON document, `--jsonl`
 one object per line; both have the shapes of the HTTP API. On a terminal lists are fitted to its width; in a pipe they
 are whole. Whatever takes something away asks first; `--yes` is the only way around the question, and without a terminal
 it is required. Commands find the server by `--url` or `DRUMLINE_URL`, or else through the data folder of a server on

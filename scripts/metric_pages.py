@@ -1,28 +1,28 @@
-"""The reference of figures, made from the page in the code that has them all."""
+"""The reference of metrics, made from `core/metrics.py`."""
 
 from drumline.core.meters import Family
 from drumline.core.metrics import Metrics
 
-INTRODUCTION = """# Figures
+INTRODUCTION = """# Metrics
 
-Made from `core/metrics.py`. Every process shows them at `/metrics` of its [monitor port](settings.md), and an API
-server besides at its own port to keys that may read figures. How to watch them: [Observe](../how-to/observe.md).
+Made from `core/metrics.py`. Every process serves them at `/metrics` of its [monitor port](settings.md), and an API
+server also on its own port, to keys with `system:read`. [Observe](../how-to/observe.md) explains how to use them.
 
-Labels that users choose are bounded: of queues and tasks the first few hundred have their names, the rest is counted as
-`other`. Tasks are counted from the log of changes, once, by whichever scheduler reads it: sum them over all processes.
-Gauges of queues, workers and the outbox are told by every scheduler: take the largest. Whatever else there is belongs
-to the process that shows it.
+Labels that users choose are bounded: the first few hundred queues and tasks have their names, the rest is counted as
+`other`. Tasks are counted once, by the scheduler that reads the event log: sum them over all processes. Gauges of
+queues, workers and the event log are reported by every scheduler: use the maximum. All others belong to the process
+that reports them.
 
 | name | kind | labels | meaning |
 |---|---|---|---|
 """
 BESIDES = """
-Besides those there are `process_*` (memory, processor time, open files) and `python_gc_*`.
+There are also `process_*` (memory, processor time, open files) and `python_gc_*`.
 """
 
 
 def metrics_page() -> str:
-    """Return the reference of all figures."""
+    """Return the reference of all metrics."""
     return INTRODUCTION + "".join(_row(family) for family in Metrics().families()) + BESIDES
 
 

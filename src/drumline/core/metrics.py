@@ -154,7 +154,7 @@ class Metrics:
         )
         self.sessions = Gauge("drumline_sessions", "Workers that have a session.")
         self.session_slots = Gauge("drumline_session_slots", "Tasks that all workers can run at once.")
-        self.dead_letters = Gauge("drumline_dead_letters", "Dead letters that nobody has resolved, up to 10,000.")
+        self.dead_letters = Gauge("drumline_dead_letters", "Unresolved dead letters, up to 10,000.")
         self.outbox_rows = Gauge(
             "drumline_outbox_rows", "Rows of the log of changes that a consumer has not passed on.", ("consumer",)
         )
@@ -185,7 +185,7 @@ class Metrics:
             "drumline_worker_unanswered_total", "Calls of this worker that the engine did not answer."
         )
         self.deliveries = Counter(
-            "drumline_deliveries_total", "Tries to tell somebody, by what became of them.", ("kind", "outcome")
+            "drumline_deliveries_total", "Attempts to deliver notifications, by their outcome.", ("kind", "outcome")
         )
         self.deliveries.begin(
             *((kind, outcome) for kind in ("webhook", "mail") for outcome in ("delivered", "put_off", "failed"))

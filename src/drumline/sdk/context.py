@@ -73,11 +73,11 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody asked that the task stop."""
+        """Whether the task should stop: its cancellation was requested."""
         return self.on_look()
 
     def raise_if_cancelled(self) -> None:
-        """Stop the attempt here if somebody asked for it; async tasks are interrupted at their awaits anyway."""
+        """Stop the attempt here if its cancellation was requested; async tasks are interrupted at their awaits."""
         if self.on_look():
             raise Cancelled(f"task {self.id} was cancelled")
 

@@ -59,7 +59,7 @@ class Node(Generic[R]):
 
 
 class NodeOptions(TypedDict, total=False):
-    """What `dag.options(…)` takes: how a task stands in its job."""
+    """What `dag.options(…)` takes: the place of a task in its job."""
 
     key: str
     """Its name in the job; made from the task's name otherwise. The tasks of a map get a number behind it."""

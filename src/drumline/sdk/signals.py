@@ -43,7 +43,7 @@ class Snooze(Signal):
 
 
 class Cancelled(BaseException):
-    """Somebody asked that the task stop, and the task looked (`Context.raise_if_cancelled`).
+    """The cancellation of the task was requested, and the task checked for it (`Context.raise_if_cancelled`).
 
     Like `asyncio.CancelledError` it is no `Exception`, so that a task's own `except Exception` lets it through.
     """
