@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "./client";
+import { isAmong } from "./patterns";
 import type { MeBody, Permission } from "./types";
 
 function useAsked() {
@@ -7,6 +8,9 @@ function useAsked() {
     queryKey: ["me"],
     queryFn: ({ signal }) => call("GET /api/v1/me", { signal }),
     staleTime: 60_000,
+    // Every part of a page asks: one that comes later must not make the others wait again.
+    retry: false,
+    retryOnMount: false,
   });
 }
 
@@ -17,7 +21,8 @@ export function useMe(): MeBody | undefined {
 
 /** Whether it is still being asked whose key it is: until then nobody knows what may be read. */
 export function useIsAsking(): boolean {
-  return useAsked().isPending;
+  const { isPending, errorUpdateCount } = useAsked();
+  return isPending && errorUpdateCount === 0;
 }
 
 /** Whether something may be done; where that cannot be found out, yes: the server has the last word anyway. */
@@ -33,24 +38,4 @@ export function useMayOn(permission: Permission, { name, queue }: { name?: strin
   return (
     (name === undefined || isAmong(name, me?.names ?? [])) && (queue === undefined || isAmong(queue, me?.queues ?? []))
   );
-}
-
-/** Whether a text matches one of some patterns, in which `*` stands for anything; no patterns at all mean everything. */
-export function isAmong(text: string, patterns: readonly string[]): boolean {
-  return patterns.length === 0 || patterns.some((pattern) => matches(text, pattern));
-}
-
-function matches(text: string, pattern: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return text === pattern;
-  const end = text.length - last.length;
-  let place = first.length;
-  if (place > end || !text.startsWith(first) || !text.endsWith(last)) return false;
-  for (const part of rest) {
-    const found = text.indexOf(part, place);
-    if (found < 0 || found + part.length > end) return false;
-    place = found + part.length;
-  }
-  return true;
 }

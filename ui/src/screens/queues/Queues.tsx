@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
-import { isAmong, useMay, useMe } from "@/api/me";
+import { useMay, useMe } from "@/api/me";
+import { isAmong } from "@/api/patterns";
 import { Problem } from "@/api/problem";
 import { every, ofTypes, useRefreshOn } from "@/api/queries";
 import type { QueueBody } from "@/api/types";
@@ -37,7 +38,7 @@ export function Queues() {
       {queues.data === undefined ? (
         <Unloaded of={queues} />
       ) : queues.data.items.length === 0 ? (
-        <Empty title="No queue has tasks">
+        <Empty title="No queues yet">
           <p>A queue is there as long as something waits in it, runs, or it is paused.</p>
         </Empty>
       ) : (
@@ -113,7 +114,7 @@ function useResume() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (name: string) => call("POST /api/v1/queues/{name}/resume", { params: { name } }),
-    onSuccess: (queue) => say(`${queue.name} goes on`),
+    onSuccess: (queue) => say(`${queue.name} is resumed`),
     onError: (error) => say(error instanceof Problem ? sentence(error.message) : String(error), "problem"),
     onSettled: () => client.invalidateQueries({ queryKey: ["queues"] }),
   });

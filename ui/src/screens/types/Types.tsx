@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
 import { call } from "@/api/client";
-import { isAmong, useMay, useMe } from "@/api/me";
+import { useMay, useMe } from "@/api/me";
+import { isAmong } from "@/api/patterns";
 import { every } from "@/api/queries";
 import type { TypeBody } from "@/api/types";
 import { Button } from "@/parts/Button";
@@ -51,7 +52,7 @@ export function Types() {
                 }
               >
                 <p className={css.doc} title={type.doc}>
-                  {type.doc.split(/\n\s*\n/)[0] || "Its workers say nothing more about it."}
+                  {type.doc.split(/\n\s*\n/)[0] || "No description."}
                 </p>
                 <p className={css.line}>
                   {type.workers} worker{type.workers === 1 ? "" : "s"}

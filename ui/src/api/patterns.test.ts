@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAmong } from "./me";
+import { isAmong } from "./patterns";
 
 describe("the patterns of a key", () => {
   it("mean everything where there are none", () => {
