@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from drumline.sdk.context import Context, current, inject
     from drumline.sdk.dag import Dag
     from drumline.sdk.definition import Mode
-    from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout
+    from drumline.sdk.errors import JobCancelled, JobFailed, NoServer, TaskCancelled, TaskFailed, WaitTimeout
     from drumline.sdk.handle import TaskHandle
     from drumline.sdk.job_handle import JobHandle
     from drumline.sdk.jobs import AttemptInfo, JobInfo, NodeInfo
@@ -70,6 +70,7 @@ __all__ = [
     "JobStatus",
     "KeyReused",
     "Mode",
+    "NoServer",
     "Node",
     "NodeInfo",
     "NotFound",
@@ -108,7 +109,7 @@ _HOMES: Final = {
     "drumline.sdk.context": ("Context", "current", "inject"),
     "drumline.sdk.dag": ("Dag",),
     "drumline.sdk.definition": ("Mode",),
-    "drumline.sdk.errors": ("JobCancelled", "JobFailed", "TaskCancelled", "TaskFailed", "WaitTimeout"),
+    "drumline.sdk.errors": ("JobCancelled", "JobFailed", "NoServer", "TaskCancelled", "TaskFailed", "WaitTimeout"),
     "drumline.sdk.handle": ("TaskHandle",),
     "drumline.sdk.job_handle": ("JobHandle",),
     "drumline.sdk.jobs": ("AttemptInfo", "JobInfo", "NodeInfo"),

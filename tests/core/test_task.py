@@ -24,10 +24,11 @@ def test_default_options_cost_nothing() -> None:
     assert decode_options(None) == DEFAULT_OPTIONS
 
 
-def test_a_time_without_a_zone_is_utc() -> None:
-    moment = datetime(2030, 1, 2, 3, 4, 5)  # noqa: DTZ001 - that is the point
+def test_a_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(Invalid, match="must have a time zone") as caught:
+        to_instant(datetime(2030, 1, 2, 3, 4, 5), field="x")  # noqa: DTZ001 - that is the point
 
-    assert to_instant(moment, field="x") == to_instant(moment.replace(tzinfo=UTC), field="x")
+    assert caught.value.field == "x"
 
 
 def test_a_time_with_an_offset_is_the_same_instant() -> None:

@@ -64,10 +64,11 @@ class ManualClock:
 
 
 def to_instant(moment: datetime, *, field: str) -> Instant:
-    """Return an aware datetime as an instant; a naive one is taken as UTC."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """Return a datetime as an instant, or raise `Invalid`: for one without a zone too, which could be any hour."""
+    if moment.utcoffset() is None:
+        raise Invalid("must have a time zone, such as 2026-01-02T03:04:05Z or 2026-01-02T03:04:05+01:00", field=field)
     try:
-        millis = round(aware.timestamp() * 1000)
+        millis = round(moment.timestamp() * 1000)
     except (OverflowError, OSError, ValueError) as error:
         raise Invalid("is outside the years 1970 to 9999", field=field) from error
     if not 0 <= millis <= LATEST:

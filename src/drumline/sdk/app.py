@@ -25,7 +25,7 @@ from drumline.sdk.embedded import open_embedded, opened_here, worker_running
 from drumline.sdk.forks import Forks
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
-from drumline.sdk.locate import Direct, locate
+from drumline.sdk.locate import Direct, check_asked, locate
 from drumline.sdk.options import Options, TaskSettings, apply, defaults_of, mode_of
 from drumline.sdk.registry import Registry
 from drumline.sdk.task import AsyncTask, Call, Task
@@ -72,8 +72,9 @@ class Decorator:
 class Drumline(Generic[StateT]):
     """Tasks of one program, and the way to Drumline.
 
-    Without a `url` (nor DRUMLINE_URL) it looks for a server that runs on the data folder (DRUMLINE_DATA, or
-    `./.drumline`), and without one opens the data folder itself. With `direct` (or DRUMLINE_STORE_URL) it uses the
+    Without a `url` (nor DRUMLINE_URL) it looks for a server that runs on the data folder (`data`, DRUMLINE_DATA, or
+    `./.drumline`), and without one opens the data folder itself; one that nobody named must be there already, or
+    `NoServer` is raised. With `direct` (or DRUMLINE_STORE_URL) it uses the
     database and the queue itself, without a server between. Nothing is opened before it is needed.
     """
 
@@ -245,6 +246,7 @@ class Drumline(Generic[StateT]):
             await self.aclient()
             yield
             return
+        check_asked(place)
         async with opened_here(place) as transport:
             self.use(transport)
             try:
@@ -289,6 +291,7 @@ class Drumline(Generic[StateT]):
                 f"a task cannot submit from here: no server is named and there is no data folder {place.data}; "
                 "set DRUMLINE_URL, or DRUMLINE_DATA to the worker's data folder"
             )
+        check_asked(place)
         return open_embedded(place)
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from drumline.core.duration import Duration, parse_duration
 from drumline.core.recurring import Misfire, Overlap
 from drumline.core.registration import AppSchedule, RegisterRequest
 from drumline.core.schedule import ScheduleRequest
+from drumline.core.zone import Zone, zone_of
 from drumline.sdk.checking import DURATION, TEXT, check_kind, check_options, one_of
 from drumline.sdk.definition import TaskDefinition, define, module_of
 from drumline.sdk.options import request_of
@@ -38,9 +39,9 @@ class CronOptions(TypedDict, total=False):
     catch_up: Literal["skip", "once", "all"]
     """What becomes of firings that were due while no scheduler was there."""
     start: datetime
-    """No fire time before this."""
+    """No fire time before this. A time without a zone is by `tz`."""
     end: datetime
-    """No fire time after this."""
+    """No fire time after this. A time without a zone is by `tz`."""
     jitter: Duration
     """Spread the firings over this much time."""
     max_runs: int
@@ -124,6 +125,7 @@ def rule_for(options: CronOptions, *, cron: str | None = None, interval: Duratio
         check_kind("the expression", cron, TEXT, of=of)
     else:
         check_kind("the interval", interval, DURATION, of=of)
+    zone = zone_of(options.get("tz", "UTC"))
     request = ScheduleRequest(
         name="",
         cron=cron,
@@ -131,14 +133,21 @@ def rule_for(options: CronOptions, *, cron: str | None = None, interval: Duratio
         timezone=options.get("tz", "UTC"),
         misfire=Misfire(options.get("catch_up", Misfire.ONCE)),
         overlap=Overlap(options.get("overlap", Overlap.ALLOW)),
-        start=options.get("start"),
-        end=options.get("end"),
+        start=_zoned(options.get("start"), zone),
+        end=_zoned(options.get("end"), zone),
         jitter=_seconds(options.get("jitter"), "jitter") or 0.0,
         max_runs=options.get("max_runs"),
     )
     rule_of(request, now=Instant(0))
     policy_of(request)
     return request
+
+
+def _zoned(moment: datetime | None, zone: Zone) -> datetime | None:
+    """Return a time with its zone; one without is by the schedule's, so that every worker registers the same."""
+    if moment is None or moment.utcoffset() is not None:
+        return moment
+    return moment.replace(tzinfo=zone.info)
 
 
 def _seconds(value: Duration | None, field: str) -> float | str | None:

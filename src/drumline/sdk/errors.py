@@ -5,7 +5,8 @@ DrumlineError
 ├── TaskCancelled    the task was cancelled or skipped, so there will be no result
 ├── JobFailed        a task of the job failed for good, or a job that it depends on did not complete
 ├── JobCancelled     the job was cancelled
-└── WaitTimeout      only the waiting ended; the task or job lives on                (a `TimeoutError` too)
+├── WaitTimeout      only the waiting ended; the task or job lives on                (a `TimeoutError` too)
+└── NoServer         nothing says where tasks go, so none was submitted
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,12 @@ from drumline.core.state import Status
 
 if TYPE_CHECKING:
     from drumline.core.job import JobStatus
+
+
+class NoServer(DrumlineError):
+    """Nothing says where tasks go: no server, no database, and no data folder here. Nothing was submitted."""
+
+    code = "no_server"
 
 
 class TaskFailed(DrumlineError):

@@ -4,12 +4,17 @@ The only place in the SDK that reads the environment or the data folder.
 """
 
 import os
+import warnings
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from drumline.core.errors import Invalid
+from drumline.sdk.errors import NoServer
+
+SQLITE_FILE = "drumline.db"
+"""The file of a data folder in which tasks are."""
 
 
 class Direct(Struct, frozen=True, kw_only=True):
@@ -30,6 +35,8 @@ class Place(Struct, frozen=True, kw_only=True):
     """Whether somebody named the URL; one that was found in the data folder may be stale."""
     api_key: str | None = None
     direct: Direct | None = None
+    is_asked: bool = False
+    """Whether somebody named the data folder; `./.drumline` may be anywhere."""
 
 
 class _Server(Struct):
@@ -53,6 +60,7 @@ def locate(
     if named is not None and not named.startswith(("http://", "https://")):
         raise Invalid(f"must start with http:// or https://, not {named!r}", field="url")
     return Place(
+        is_asked=data is not None or bool(os.environ.get("DRUMLINE_DATA")),
         data=folder,
         url=named or (None if direct else _running_server(folder)),
         is_sure=named is not None,
@@ -89,3 +97,24 @@ def _is_running(pid: int) -> bool:
     except PermissionError:  # it runs, for another user
         return True
     return True
+
+
+def check_asked(place: Place) -> None:
+    """Raise `NoServer` rather than make a data folder that nobody asked for; warn of one that no server works on.
+
+    A program that has lost its DRUMLINE_URL would leave its tasks in a folder that no worker reads.
+    """
+    if place.direct is not None or place.is_asked:
+        return
+    if not (place.data / SQLITE_FILE).exists():
+        raise NoServer(
+            f"nothing says where tasks go: no server is named, none runs on {place.data}, and there is no data there. "
+            "Start one with `drumline dev`, set DRUMLINE_URL, or ask for embedded use with "
+            'DRUMLINE_DATA or Drumline(…, data=".drumline")'
+        )
+    warnings.warn(
+        f"no Drumline server runs here: tasks are written into {place.data} and wait there until a server works on "
+        "it; set DRUMLINE_URL, or name the folder with DRUMLINE_DATA if that is meant",
+        RuntimeWarning,
+        stacklevel=2,
+    )

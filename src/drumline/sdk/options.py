@@ -1,6 +1,6 @@
 """What can be said about a task when it is defined, and about one submission of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
@@ -61,7 +61,7 @@ class Options(TypedDict, total=False):
     delay: Duration
     """How long to wait before the task is due."""
     run_at: datetime
-    """When the task is due; give this or `delay`."""
+    """When the task is due; give this or `delay`. A time without a zone is by the clock of this machine."""
     queue: str
     """The queue in which it waits."""
     priority: int | str
@@ -141,18 +141,33 @@ def apply(request: TaskRequest, options: Options, *, of: str = "options") -> Tas
     check_options(changes, Options.__annotations__, of=of)
     if "key" in changes:
         changes["idempotency_key"] = changes.pop("key")
-    for name in ("delay", "timeout"):
-        if isinstance(changes.get(name), timedelta):
-            changes[name] = parse_duration(options[name], field=name).total_seconds()
-    for name in ("tags", "notify"):
-        if name in changes:
-            changes[name] = tuple(options[name])  # type: ignore[literal-required]
+    for name in changes.keys() & _WRITTEN.keys():
+        changes[name] = _WRITTEN[name](changes[name])
     # One of the two says when; the later word counts.
     if "delay" in changes:
         changes.setdefault("run_at", None)
     elif "run_at" in changes:
         changes["delay"] = None
     return msgspec.structs.replace(request, **changes)
+
+
+def local_time(moment: datetime) -> datetime:
+    """Return a time with its zone; one without is by the clock of this machine, as everywhere in Python."""
+    return moment if moment.utcoffset() is not None else moment.replace(tzinfo=None).astimezone()
+
+
+def _seconds(value: Duration) -> float | str:
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+_WRITTEN: Final[dict[str, Callable[[Any], Any]]] = {
+    "run_at": local_time,
+    "delay": _seconds,
+    "timeout": _seconds,
+    "tags": tuple,
+    "notify": tuple,
+}
+"""How options are written in a request."""
 
 
 def _retries_of(settings: TaskSettings) -> int | None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
@@ -170,7 +171,7 @@ def _pattern(target: str, tenant: str, retry: RetryDefaults, declared: TypeDefau
 
 
 def _audible_job(job: JobRequest) -> JobRequest:
-    tasks = {key: _audible(task) for key, task in job.tasks.items()}
+    tasks = {key: _zoned(_audible(task)) for key, task in job.tasks.items()}
     return _audible(job) if tasks == job.tasks else replace(_audible(job), tasks=tasks)
 
 
@@ -179,6 +180,13 @@ def _audible(request: Request) -> Request:
     if all(target.on for target in request.notify or ()):
         return request
     return replace(request, notify=tuple(target for target in request.notify or () if target.on))
+
+
+def _zoned(task: JobTaskRequest) -> JobTaskRequest:
+    """Return a task whose time has a zone: such without were accepted once, and taken for UTC."""
+    if task.run_at is None or task.run_at.tzinfo is not None:
+        return task
+    return replace(task, run_at=task.run_at.replace(tzinfo=UTC))
 
 
 def names_in(target: str) -> tuple[str, ...]:
