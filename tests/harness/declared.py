@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,22 +19,41 @@ from scripts.programs import ROOT, TABLE, declared
 MISSING_FAILS = "DRUMLINE_TEST_MISSING_FAILS"
 """Set where everything can be installed: there a test that lacks a program fails instead of being skipped."""
 _undeclared: list[str] = []
+_phases: list[str] = []
 
 
-class Undeclared(Exception):
-    """A program was about to be started that the table does not name."""
+class Undeclared(FileNotFoundError):
+    """A program was about to be started that the table does not name: as if it were missing, which it may be."""
 
 
 def pytest_configure() -> None:
-    """Look at every program that this process starts from now on."""
+    """Look at every program that tests and their fixtures start in this process."""
     sys.addaudithook(_look)
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Watch what fixtures start."""
+    with _watched("setup"):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Iterator[None]:
+    """Watch what the test starts."""
+    with _watched("call"):
+        yield
+
+
+@contextmanager
+def _watched(phase: str) -> Iterator[None]:
     """Fail the test though something else may have caught what `_look` raised."""
     _undeclared.clear()
-    yield
+    _phases.append(phase)
+    try:
+        yield
+    finally:
+        _phases.pop()
     if _undeclared:
         raise Undeclared(_undeclared.pop())
 
@@ -58,7 +78,7 @@ def is_declared(program: str) -> bool:
 
 
 def _look(event: str, arguments: tuple[object, ...]) -> None:
-    if event not in {"subprocess.Popen", "os.exec", "os.posix_spawn"}:
+    if event not in {"subprocess.Popen", "os.exec", "os.posix_spawn"} or not _phases:
         return
     program = arguments[0]
     if isinstance(program, str | bytes | os.PathLike) and not is_declared(os.fsdecode(program)):
