@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from drumline.cli.main import main
+from drumline.cli.streams import CheckedOutput
 from tests.black_box.server import Server
 
 READING = (
@@ -174,3 +175,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(server: Server) -> None:
     process = ran("--help", redirect="| head -n 1", data=server.data)
 
     assert process.stderr == ""
+
+
+def test_the_end_of_a_command_neither_closes_nor_uses_the_stream_of_the_process() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+    CheckedOutput(stream).close()
+    assert not stream.closed
+
+    stream.close()
+    CheckedOutput(stream).close()  # as happens when the object goes, and Python 3.13 tells of errors then

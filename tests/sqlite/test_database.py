@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from drumline.backends.sqlite import SqliteStore
@@ -83,6 +84,8 @@ async def test_a_file_that_is_no_database_is_told_plainly(tmp_path: Path) -> Non
 
     with pytest.raises(Unavailable, match="not a database"):
         await SqliteStore.open(tmp_path / "d.db")
+
+    assert str(tmp_path / "d.db") not in {file.path for file in psutil.Process().open_files()}
 
 
 async def test_data_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:

@@ -56,7 +56,12 @@ def test_a_child_does_not_find_the_key_where_the_kernel_shows_the_environment() 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
 @pytest.mark.parametrize("what", ["environ", "mem", "fd/0", "maps"])
 def test_a_child_of_the_same_user_cannot_look_into_the_process(what: str) -> None:
-    inherits, seen, errors, *_ = look(what, user="nobody")
+    try:
+        inherits, seen, errors, *_ = look(what, user="nobody")
+    except PermissionError:
+        pytest.skip(
+            "other users may not run this Python: make the tests' environment with one outside of a home folder"
+        )
 
     assert (inherits, seen) == ("True", "False False")
     assert "Permission denied" in errors

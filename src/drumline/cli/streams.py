@@ -59,6 +59,9 @@ class CheckedOutput(io.TextIOBase):
             with _told():
                 self.stream.flush()
 
+    def close(self) -> None:
+        """Leave the stream as it is: it belongs to the process, and may be closed when this object goes."""
+
     def fileno(self) -> int:
         """Return the stream's own descriptor."""
         return int(self._open().fileno())

@@ -184,10 +184,14 @@ class Database:
         connection = sqlite3.connect(
             self._path or ":memory:", isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
         )
-        for pragma in _PRAGMAS:
-            connection.execute(pragma)
-        for name, (count, function) in SQLITE_FUNCTIONS.items():
-            connection.create_function(name, count, function, deterministic=True)
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+            for name, (count, function) in SQLITE_FUNCTIONS.items():
+                connection.create_function(name, count, function, deterministic=True)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _look(self, look: Act[T]) -> T:
