@@ -27,6 +27,7 @@ from tests.api.test_matrix import KEY, path_of
 
 ALL = bool(os.environ.get("DRUMLINE_TEST_EXPLORE"))
 AT_ONCE = 20
+PARTS = 4
 HEADERS = (b"content-security-policy", b"x-content-type-options", b"x-frame-options", b"referrer-policy")
 EVERYWHERE = (
     "/nothing",
@@ -69,7 +70,9 @@ class Target:
     async def _one(self, request: Request, key: str | None) -> str:
         answer = await hostile.answer(self.app, request, key=key)
         missing = [name for name in HEADERS if name not in answer.headers]
-        if answer.status >= 500 or missing:
+        # What only the store refuses should have been refused by its field; others may have been in the same batch.
+        is_late = b"the store cannot keep" in answer.body
+        if answer.status >= 500 or missing or is_late:
             return f"{request} -> {answer.status} {missing} {answer.body[:300]!r}"
         return ""
 
@@ -99,10 +102,11 @@ async def target(store_url: str | None, tmp_path: Path) -> AsyncIterator[Target]
     await engine.close()
 
 
-async def test_no_field_of_any_body_makes_a_500(target: Target) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_no_field_of_any_body_makes_a_500(target: Target, part: int) -> None:
     texts, raws = (hostile.TEXTS, hostile.RAW) if ALL else (hostile.FEW_TEXTS, hostile.FEW_RAW)
     wrong = []
-    for operation in OPERATIONS:
+    for operation in OPERATIONS[part::PARTS]:
         path = target.path(operation)
         wrong += await target.send(
             Request(operation.method, path, body=body, headers=((b"content-type", b"application/json"),))
@@ -146,7 +150,7 @@ async def test_no_header_makes_a_500(target: Target) -> None:
 async def test_rows_of_the_audit_log_that_have_nul_in_them_can_be_read(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit, "_NUL", b"never in any text \xff")  # as earlier versions wrote them
+    monkeypatch.setattr(audit, "NUL", b"never in any text \xff")  # as earlier versions wrote them
     refused = await hostile.answer(target.app, Request("POST", "/api/v1/queues/a%00b/pause"), key=KEY)
     monkeypatch.undo()
 
@@ -159,3 +163,21 @@ async def test_rows_of_the_audit_log_that_have_nul_in_them_can_be_read(
     assert [each.status for each in lists] == [200] * 6
     assert b"a\\u0000b" in lists[1].body
     assert b"a\\\\u0000b" in (await hostile.answer(target.app, Request("GET", "/api/v1/audit/export"), key=KEY)).body
+
+
+async def test_what_a_worker_says_of_its_tasks_breaks_nobodys_lists(target: Target) -> None:
+    types = rb'[{"name": "work", "doc": "a\u0000b", "schema": {"a\u0000": {"title": "\u0000", "\\u0000": 1}}}]'
+    opened = await hostile.answer(
+        target.app, Request("POST", "/api/v1/worker/sessions", body=b'{"capacity": 1, "types": %b}' % types), key=KEY
+    )
+
+    own = target.tenancy.keys["beta operator"]
+    looks = [
+        await hostile.answer(target.app, Request("GET", f"/api/v1/{noun}"), key=own)
+        for noun in ("workers", "queues", "types", "tasks", "me")
+    ]
+    submitted = await hostile.answer(target.app, Request("POST", "/api/v1/tasks", body=b'{"name": "work"}'), key=own)
+
+    assert opened.status == 201
+    assert [each.status for each in looks] == [200] * 5
+    assert submitted.status == 201

@@ -122,7 +122,12 @@ def _values(client: Any) -> Iterator[bytes]:
 
 @pytest.fixture(params=["embedded", pytest.param("distributed", marks=pytest.mark.services)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    allowed = {"notify_allow": "127.0.0.1", "allow_http": "127.0.0.1", "log_level": "debug"}
+    allowed = {
+        "notify_allow": "127.0.0.1",
+        "allow_http": "127.0.0.1",
+        "log_level": "debug",
+        "tasks_payload_check": "warn",
+    }
     if request.param == "embedded":
         with Server(tmp_path / "data", app=APP, **allowed) as server:
             yield Place(server)

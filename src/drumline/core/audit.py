@@ -18,7 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from drumline.core.clock import Instant
-from drumline.core.codec import decode, encode_canonical
+from drumline.core.codec import NUL, decode, encode_canonical, without_nul
 from drumline.core.errors import Invalid
 
 BEGINNING: Final = bytes(32)
@@ -27,7 +27,6 @@ LARGEST_SIDE: Final = 16 * 1024
 """Bytes of JSON that are kept of what was before, and of what was after."""
 LONGEST_REASON: Final = 500
 
-_NUL: Final = b"\\u0000"
 _HEAD: Final = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 
@@ -118,7 +117,7 @@ def link(head: AuditHead, entry: AuditEntry, at: Instant) -> tuple[AuditRow, Aud
     seq = head.count + 1
     fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
     text = encode_canonical(AuditContent(**fields, seq=seq, at=at))
-    if _NUL in text:
+    if NUL in text:
         text = encode_canonical(without_nul(decode(text, object)))
     digest = _hash(head.hash, text)
     row = AuditRow(tenant=head.tenant, seq=seq, id=entry.id, asks=entry.asks, text=text.decode(), hash=digest)
@@ -178,15 +177,6 @@ def side(value: Any) -> Any:
         return None
     size = len(encode_canonical(value))
     return value if size <= LARGEST_SIDE else {"too_large": True, "bytes": size}
-
-
-def without_nul(value: Any) -> Any:
-    """Return a value whose texts every store can keep and look into: NUL becomes the replacement character."""
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd")
-    if isinstance(value, dict):
-        return {without_nul(name): without_nul(inner) for name, inner in value.items()}
-    return [without_nul(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _hash(before: bytes, text: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """JSON in and out, with limits. Decoding is validating: errors name the field by its path."""
 
 import re
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -9,6 +9,9 @@ from drumline.core.errors import Invalid
 from drumline.core.wording import choices_at, fields_at, reword, suggestion
 
 T = TypeVar("T")
+
+NUL: Final = b"\\u0000"
+"""NUL as JSON writes it; behind a backslash it is something else, and harmless."""
 
 _ENCODER = msgspec.json.Encoder()
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
@@ -33,6 +36,15 @@ def encode(value: Any) -> bytes:
 def encode_canonical(value: Any) -> bytes:
     """Return `value` as JSON with sorted keys, so that equal values give equal bytes."""
     return _CANONICAL.encode(value)
+
+
+def without_nul(value: Any) -> Any:
+    """Return a value whose texts every store can keep and look into: NUL becomes the replacement character."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, dict):
+        return {without_nul(name): without_nul(inner) for name, inner in value.items()}
+    return [without_nul(inner) for inner in value] if isinstance(value, list) else value
 
 
 def decode(data: bytes | str, type: type[T], *, field: str | None = None) -> T:
