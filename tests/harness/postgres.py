@@ -36,12 +36,18 @@ def missing() -> str | None:
 class PostgresServer:
     """A server in a folder of its own, on a port of its own."""
 
-    def __init__(self, *, durable: bool, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *, durable: bool, settings: dict[str, str] | None = None, copy_of: "PostgresServer | None" = None
+    ) -> None:
         user = run_as("postgres")
         self._folder = private_folder("postgres", user)
         self._data = self._folder / "data"
+        self._user = user
         port = free_port()
-        _initialise(self._data, user)
+        if copy_of is None:
+            _initialise(self._data, user)
+        else:
+            _follow(copy_of, self._data, user)
         chosen = SETTINGS | ({} if durable else FORGETFUL) | (settings or {})
         options = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
         command = [path_of("postgres"), "-D", str(self._data), "-p", str(port), *options]
@@ -69,6 +75,11 @@ class PostgresServer:
         """Stop at once, without a checkpoint, as `pg_ctl stop -m immediate` does."""
         self._program.stop(signal.SIGQUIT)
 
+    def promote(self) -> None:
+        """Make a server that follows another one take writes."""
+        command = [path_of("pg_ctl"), "promote", "-D", str(self._data), "-w", "-t", "60"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._user, cwd=self._folder)
+
     def freeze(self) -> None:
         """Let no process of the server do anything, with its connections open."""
         self._program.signal_all(signal.SIGSTOP)
@@ -86,6 +97,13 @@ class PostgresServer:
     def _takes_queries(self) -> bool:
         command = [path_of("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         return self._program.accepts() and subprocess.run(command, check=False).returncode == 0
+
+
+def _follow(primary: "PostgresServer", data: Path, user: str | None) -> None:
+    """Copy a server that runs, so that the copy follows it."""
+    command = [path_of("pg_basebackup"), "-D", str(data), "-R", "-X", "stream", "-c", "fast", "--no-sync"]
+    address = ["-h", "127.0.0.1", "-p", str(primary.port), "-U", USER]
+    subprocess.run([*command, *address], check=True, user=user, cwd=data.parent)
 
 
 def _initialise(data: Path, user: str | None) -> None:
