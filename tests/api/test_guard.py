@@ -1,6 +1,7 @@
 """Whoever tries keys is slowed down; whoever has one is not."""
 
 import asyncio
+from pathlib import Path
 
 import httpx
 import pytest
@@ -157,13 +158,16 @@ async def test_whoever_was_in_with_the_first_key_is_not_locked_out_by_a_neighbou
 
 
 @pytest.mark.parametrize(
-    "key", ["", "abc", "1234567", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababab", "clé-du-serveur", " x y z 1 2 3 "]
+    "key", ["", "abc", "1234567", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababab", "clé-du-serveur", "x\ty z 1 2 3"]
 )
-def test_a_server_does_not_start_with_a_key_that_is_guessed_in_no_time(key: str) -> None:
+def test_a_server_does_not_start_with_a_key_that_is_guessed_in_no_time(key: str, tmp_path: Path) -> None:
     with pytest.raises(Invalid):
         check_first_key(key)
     with pytest.raises(Invalid):
         _server_key(Settings(api_key=Secret(key)))
+    (tmp_path / "api-key").write_text(key, encoding="utf-8")
+    with pytest.raises(Invalid):
+        _server_key(Settings(data=tmp_path))
 
 
 def test_a_key_that_was_made_by_chance_is_strong() -> None:

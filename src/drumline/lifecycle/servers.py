@@ -132,7 +132,7 @@ def _server_key(settings: Settings) -> str:
             log.warning("first_key.weak", help="it is short: take the output of `openssl rand -hex 32`")
         return key
     make_data_folder(settings.data)
-    return first_key(settings.data, settings.access.environment)
+    return check_first_key(first_key(settings.data, settings.access.environment))  # somebody may have written it
 
 
 class Doors(NamedTuple):
