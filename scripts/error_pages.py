@@ -74,11 +74,13 @@ def _error(code: str) -> DrumlineError:
 def _example(code: str, help_: Help) -> str:
     status, title = PROBLEMS[code]
     reply = f"""```json
-{{"type": "/errors/{code}", "title": "{title}", "status": {status}, "code": "{code}", "detail": "…"}}
+{{"type": "/errors/{code}", "title": "{title}",
+ "status": {status}, "code": "{code}", "detail": "…", "field": null}}
 ```
 """
     if not help_.example:
         return f"No single request brings it about. The reply:\n\n{reply}"
     prepare = f"<!-- prepare: {help_.prepare} -->\n" if help_.prepare else ""
     notes = f'{prepare}<!-- exits: 22 -->\n<!-- prints: "code":"{code}" -->\n'
-    return f"{notes}```sh\n{help_.example}\n```\n\nThe reply:\n\n{reply}"
+    given = f"`$URL` is the address of the server, `$KEY` a key that may do everything. {help_.given}".rstrip()
+    return f"{given}\n\n{notes}```sh\n{help_.example}\n```\n\nThe reply:\n\n{reply}"

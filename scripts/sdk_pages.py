@@ -56,6 +56,8 @@ HIDDEN = {
     "NodeInfo": {"vertex"},
 }
 """Methods without an underscore that are for other parts of the SDK."""
+LONG = 80
+"""Characters of parameters that still go on one line."""
 FIRST_LINES = {"__call__", "__await__", "__iter__"}
 
 
@@ -148,7 +150,13 @@ def _signature(tree: Any, *, skip_self: bool = True, result: bool = True) -> str
     for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
         one.annotation = ast.Name(_unquoted(one.annotation)) if one.annotation is not None else None
     text = re.sub(r"(?<=[\w\]])=(?=\S)", " = ", ast.unparse(given).removeprefix("/, ").removeprefix("/"))
-    return f"({text}){returns}"
+    return f"({text}){returns}" if len(text) < LONG else f"(\n{_in_lines(given)}\n){returns}"
+
+
+def _in_lines(given: ast.arguments) -> str:
+    """Return parameters one below the other."""
+    parts = re.split(r", (?=[\w*/]+(?::|,|$))", ast.unparse(given).removeprefix("/, ").removeprefix("/"))
+    return "\n".join("    " + re.sub(r"(?<=[\w\]])=(?=\S)", " = ", part) + "," for part in parts)
 
 
 def _unquoted(annotation: ast.expr) -> str:

@@ -20,6 +20,8 @@ class Help(Struct, frozen=True, kw_only=True):
     """Whether sending the same request again can help."""
     example: str = ""
     """A command that gets this answer, or nothing where none can."""
+    given: str = ""
+    """What the example assumes, for readers."""
     prepare: str = ""
     """What has to be there before the example: commands that only the tests run."""
 
@@ -67,6 +69,7 @@ HELP: Final[Mapping[str, Help]] = MappingProxyType(
             ),
             repeat=NO,
             example='curl $URL/api/v1/tasks -H "X-API-Key: $VIEWER_KEY" -d \'{"name": "shell"}\'',
+            given="`$VIEWER_KEY` is a key with the role `viewer`, which may not submit.",
             prepare="VIEWER_KEY=$(drumline keys create viewer --role viewer --json | "
             "python -c 'import json, sys; print(json.load(sys.stdin)[\"key\"])')",
         ),
@@ -114,6 +117,7 @@ HELP: Final[Mapping[str, Help]] = MappingProxyType(
             ),
             repeat=NO,
             example='curl -X POST $URL/api/v1/tasks/$ID/retry -H "X-API-Key: $KEY"',
+            given="`$ID` is a task that has not ended, so there is nothing to retry.",
             prepare="ID=$(drumline submit shell --arg shell='exit 0' --delay 1h)",
         ),
         "fenced": Help(
@@ -217,6 +221,7 @@ HELP: Final[Mapping[str, Help]] = MappingProxyType(
             repeat=NO,
             example='curl $URL/api/v1/tasks -H "X-API-Key: $KEY" -d \''
             '{"name": "shell", "payload": {"shell": "exit 1"}, "idempotency_key": "order 9"}\'',
+            given="The key `order 9` was used before, for a task with another payload.",
             prepare="drumline submit shell --arg shell='exit 0' --key 'order 9' >/dev/null",
         ),
         "headers_too_large": Help(
@@ -239,6 +244,7 @@ HELP: Final[Mapping[str, Help]] = MappingProxyType(
             ),
             repeat=LATER,
             example='curl $URL/api/v1/me -H "X-API-Key: $SLOW_KEY"',
+            given="`$SLOW_KEY` is a key with the rate `1/60s` that was used a moment ago.",
             prepare="SLOW_KEY=$(drumline keys create slow --role viewer --rate-limit 1/60s --json | "
             "python -c 'import json, sys; print(json.load(sys.stdin)[\"key\"])'); "
             'curl $URL/api/v1/me -H "X-API-Key: $SLOW_KEY" >/dev/null',
@@ -252,6 +258,7 @@ HELP: Final[Mapping[str, Help]] = MappingProxyType(
             ),
             repeat=LATER,
             example='curl $URL/api/v1/tasks -H "X-API-Key: $KEY" -H "X-Tenant: small" -d \'{"name": "shell", "delay": "1h"}\'',
+            given="The tenant `small` has a quota of one waiting task, and has that one.",
             prepare="drumline tenants create small --queued 1 >/dev/null; curl $URL/api/v1/tasks "
             '-H "X-API-Key: $KEY" -H "X-Tenant: small" -d \'{"name": "shell", "delay": "1h"}\' >/dev/null',
         ),

@@ -1,0 +1,71 @@
+"""Commands that stand in a sentence exist, with the options and arguments that they are given there."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from drumline.cli.main import app
+from tests.docs.pages import ROOT, pages
+
+PAGES = pages("*.md", "docs/*.md", "docs/*/*.md", "docs/how-to/runbooks/*.md")
+LEFT_OUT = {"CHANGELOG.md", "cli.md"}
+"""What tells of the past, and what is made from the commands themselves."""
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""What the parser raises; it is not exported by itself."""
+PROGRAM: Any = typer.main.get_command(app)
+
+
+def inline_commands() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        if page.name in LEFT_OUT or page.parent.name == "adr":
+            continue
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for words in re.findall(r"`(drumline [^`]+)`", " ".join(text.split())):
+            yield str(page.relative_to(ROOT)), words
+
+
+COMMANDS = sorted(set(inline_commands()))
+
+
+def fault_of(words: list[str]) -> str | None:
+    """Return what is wrong with a command line, if anything is; its values may be placeholders."""
+    command, context = PROGRAM, PROGRAM.context_class(PROGRAM, info_name="drumline")
+    while words and hasattr(command, "commands"):
+        found = command.commands.get(words[0])
+        if found is None:
+            return f"there is no command {words[0]}"
+        command, words = found, words[1:]
+        context = command.context_class(command, info_name=command.name, parent=context)
+    if hasattr(command, "commands"):
+        return None  # a group is named as a whole
+    try:
+        given, rest, _ = command.make_parser(context).parse_args(args=list(words))
+    except UsageError as error:
+        return str(error.format_message())
+    missing = [
+        one.name
+        for one in command.params
+        if one.param_type_name == "argument" and one.required and not given.get(one.name)
+    ]
+    is_example = any(word.startswith("-") for word in words)
+    return f"needs {missing}" if missing and is_example else f"takes no {rest}" if rest else None
+
+
+@pytest.mark.parametrize(("page", "text"), COMMANDS)
+def test_a_command_in_a_sentence_exists(page: str, text: str) -> None:
+    words = shlex.split(text.replace("'s", "s"))
+
+    fault = fault_of(words[1:])
+
+    assert fault is None, f"{page}: {text}: {fault}"
+
+
+def test_the_check_would_find_mistakes() -> None:
+    assert fault_of(["keys", "create", "--role", "worker"]) == "needs ['name']"
+    assert "No such option" in str(fault_of(["tasks", "list", "--stauts", "queued"]))
+    assert fault_of(["task", "list"]) == "there is no command task"
+    assert len(COMMANDS) > 100
