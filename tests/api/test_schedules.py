@@ -83,7 +83,7 @@ async def test_a_job_submitted_with_a_schedule_is_made_at_each_firing(http: http
     assert reply.status_code == 201, reply.text
     answer = reply.json()
     made = answer["schedule"]
-    assert (answer["id"], answer["tasks"]) == (made["id"], {})
+    assert (answer["id"], answer["status"], answer["tasks"]) == (None, None, {})
     assert reply.headers["location"] == f"/api/v1/schedules/{made['id']}"
     assert (made["name"], made["cron"], made["overlap"]) == ("report", "@daily", "skip")
     assert made["job"]["tasks"].keys() == {"extract", "load"}

@@ -241,3 +241,19 @@ async def test_a_status_can_be_asked_for_alone(http: httpx.AsyncClient) -> None:
     assert (await http.get(f"/api/v1/tasks/{task}/status")).json() == {"id": task, "status": "PENDING"}
     await http.post(f"/api/v1/tasks/{task}/cancel")
     assert (await http.get(f"/api/v1/tasks/{task}/status")).json() == {"id": task, "status": "CANCELLED"}
+
+
+async def test_a_task_that_never_ran_has_no_executions(http: httpx.AsyncClient, ada: Ada) -> None:
+    never = await submitted(http, delay=3600)
+    await http.post(f"/api/v1/tasks/{never}/cancel")
+    once = await submitted(http)
+    await ada.settle(await ada.claim(), Failed(ErrorInfo("ValueError", "oops")))
+    await http.post(f"/api/v1/tasks/{once}/cancel")
+    job = (await http.post("/api/v1/jobs", json={"name": "j", "tasks": {"a": {"name": "never"}}})).json()["id"]
+    await http.post(f"/api/v1/jobs/{job}/cancel")
+
+    executions = [(await http.get(f"/api/v1/tasks/{task}/attempts")).json()["items"] for task in (never, once)]
+
+    assert executions[0] == []
+    assert [(each["attempt"], each["outcome"]) for each in executions[1]] == [(1, "retried")]
+    assert (await http.get(f"/api/v1/jobs/{job}/attempts")).json()["items"] == []

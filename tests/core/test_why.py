@@ -89,6 +89,17 @@ def test_leaving_and_busy_workers_are_told_apart() -> None:
     assert causes(sessions=(replace(WORKER, held=2),)) == [Cause.WORKERS_BUSY]
 
 
+def test_a_name_that_the_workers_own_configuration_pauses_is_told_as_that() -> None:
+    paused = replace(WORKER, spec=replace(WORKER.spec, paused=("send",)))
+    (reason,) = explain(TASK, Surroundings(now=NOW, sessions=(paused, replace(paused, held=2))))
+
+    assert reason.cause is Cause.NAME_PAUSED
+    assert "all 2 workers that can run it pauses tasks named send" in reason.text
+    assert causes(sessions=(paused,), is_name_paused=True) == [Cause.NAME_PAUSED]
+    assert causes(sessions=(paused, WORKER)) == [Cause.NEXT]
+    assert causes(sessions=(paused, replace(WORKER, held=2))) == [Cause.WORKERS_BUSY]
+
+
 def test_those_ahead_are_counted_up_to_a_bound() -> None:
     assert causes(ahead=3) == [Cause.BEHIND]
     assert causes(ahead=0) == [Cause.NEXT]

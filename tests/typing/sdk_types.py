@@ -4,13 +4,15 @@ Each planted mistake carries the error that it must cause; one that goes unnotic
 error too.
 """
 
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, assert_type
+from typing import Any, TypeVar, assert_type
 
 from drumline import Backoff, Call, Context, Drumline, DrumlineError, Mode, Status, TaskHandle, inject
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -64,6 +66,44 @@ assert_type(app.submit_task("shell", {"command": ["true"]}, retries=0), TaskHand
 assert_type(add.handle("id").status(), Status)
 
 
+@app.task
+def first(items: list[T]) -> T:
+    return items[0]
+
+
+@app.task(queue="billing")
+def last(items: Sequence[T], default: T) -> T:
+    return items[-1] if items else default
+
+
+@app.task
+async def newest(items: list[T]) -> T:
+    return items[0]
+
+
+# Calls of tasks with different results go together; what each gives back is then not known by its place.
+mixed = [add.call(1), charge.call(2), crunch.call([3])]
+assert_type(app.submit_many([add.call(1), charge.call(2)]), list[TaskHandle[object] | DrumlineError])
+assert_type(app.submit_many(mixed), list[TaskHandle[object] | DrumlineError])
+for each in app.submit_many(mixed):
+    if not isinstance(each, DrumlineError):
+        assert_type(each.status(), Status)
+
+# Generic functions can be tasks; their arguments are not checked, and their results are Any.
+first([1])
+first.submit([1])
+last.submit([1], 2)
+first.options(delay=5).submit(["x"])
+assert_type(first.submit([1]).result(), Any)
+app.submit_many([first.call([1]), add.call(1)])
+
+
+async def mixed_async() -> None:
+    assert_type(await app.asubmit_many([add.call(1), charge.call(2)]), list[TaskHandle[object] | DrumlineError])
+    handle = await newest.asubmit([1])
+    assert_type(await handle, int)
+
+
 async def awaited() -> None:
     assert_type(await charge(1), Invoice)
     handle = await charge.asubmit(1)
@@ -96,7 +136,7 @@ def mistakes() -> None:
     text: str = add.submit(1).result()  # type: ignore[assignment]
     cents: int = charge.submit(1).result()  # type: ignore[assignment]
     add.submit(1).result().cents  # type: ignore[attr-defined]  # noqa: B018
-    app.submit_many([add])  # type: ignore[arg-type]
+    app.submit_many([add])  # type: ignore[list-item]
     app.submit_many([add.call(1)])[0].result()  # type: ignore[union-attr]
     print(text, cents)  # noqa: T201
 

@@ -51,6 +51,13 @@ async def test_shell_is_off_unless_it_is_enabled(house: House) -> None:
     assert session.spec.names == ()
 
 
+async def test_a_text_as_command_is_for_the_shell_as_it_is_in_a_job(house: House) -> None:
+    view = await run(house, {"command": "echo a | tr a b; echo $((1 + 1))"})
+
+    assert view.state is State.COMPLETED
+    assert result_of(view)["stdout"] == "b\n2\n"
+
+
 async def test_a_command_is_a_program_and_its_arguments_that_no_shell_touches(house: House) -> None:
     view = await run(house, {"command": ["echo", "$HOME;", "a  b"]})
 
@@ -69,7 +76,10 @@ async def test_a_shell_text_is_run_by_the_shell(house: House) -> None:
     ("payload", "field"),
     [
         ({}, "payload.command"),
-        ({"command": "echo hello"}, "payload.command"),
+        ({"command": ""}, "payload.command"),
+        ({"command": "echo a\x00b"}, "payload.command"),
+        ({"command": "echo", "shell": "echo"}, "payload.command"),
+        ({"command": 5}, "payload.command"),
         ({"command": []}, "payload.command"),
         ({"command": ["echo"], "shell": "echo"}, "payload.command"),
         ({"command": ["no-such-program"]}, "payload.command"),

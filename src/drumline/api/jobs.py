@@ -53,11 +53,11 @@ class SubmittedJobBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job that is stored durably, and the ids of its tasks by key.
 
     `created` is false if its idempotency key brought back an earlier one. If it was submitted with a schedule, there is
-    no job yet: `id` is that of the `schedule`, which will make jobs.
+    no job yet: `id` and `status` are null, and `schedule` is what will make jobs.
     """
 
-    id: TaskIdText
-    status: JobStatus
+    id: TaskIdText | None
+    status: JobStatus | None
     created: bool
     tasks: dict[str, TaskIdText]
     schedule: ScheduleBody | UnsetType = UNSET
@@ -132,7 +132,7 @@ async def _scheduled(call: Call[JobSubmission, NoQuery], request: JobRequest) ->
         of_job = field.removeprefix("job.")
         where = of_job if of_job != field else f"schedule.{field}"
         raise Invalid(error.message, field=where, code=error.code) from error
-    body = SubmittedJobBody(id=schedule.id, status=JobStatus.PENDING, created=True, tasks={}, schedule=schedule)
+    body = SubmittedJobBody(id=None, status=None, created=True, tasks={}, schedule=schedule)
     return Reply(encode(body), 201, headers=location_of(schedule.id))
 
 

@@ -43,6 +43,9 @@ def submit(
         return
     client = connect(url, api_key)
     answer = client.post("/jobs", job)
+    if answer["id"] is None:
+        _print_scheduled(answer, as_json=as_json)
+        return
     if wait:
         from drumline.cli.job_watching import wait_for_end
 
@@ -55,6 +58,15 @@ def submit(
         typer.echo(answer["id"])
         if not answer.get("created", True):
             say("This idempotency key was used before: it is the same job.")
+
+
+def _print_scheduled(answer: dict[str, Any], *, as_json: bool) -> None:
+    """Print the schedule that a job was submitted with: there is no job yet."""
+    if as_json:
+        print_json(answer)
+        return
+    typer.echo(answer["schedule"]["id"])
+    say("This is a schedule, which will make jobs: see `drumline schedules get`.")
 
 
 def _show(job: dict[str, Any], *, as_json: bool) -> None:

@@ -75,7 +75,8 @@ class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: TaskId
     """The task."""
     status: Status
-    """Where it stood right after the change: `PENDING`, `QUEUED`, `PROCESSING` or how it ended."""
+    """Where it stood right after the change: `PENDING`, `QUEUED`, `PROCESSING` or how it ended. A task that is due
+    later becomes `QUEUED` by time alone: nothing is written then, so there is no event."""
     name: str = ""
     """What kind of task it is. Left out, like all that follows, if the task was pruned before its event was read."""
     queue: str = ""

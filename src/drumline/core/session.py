@@ -38,6 +38,8 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: str = ""
     key: str = ""
     """The id of the key that opened it, where it was opened over HTTP."""
+    paused: tuple[str, ...] = ()
+    """Task names that the configuration of its process pauses (`pauses.names`): it is handed none of them."""
 
     @property
     def names(self) -> tuple[str, ...]:

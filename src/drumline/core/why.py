@@ -137,7 +137,19 @@ def _workers(task: TaskView, around: Surroundings) -> list[Reason]:
         (serving, f"no live worker with the task {lane.name} serves the queue {lane.queue}"),
         (staying, f"every worker with the task {lane.name} is leaving"),
     )
-    return next((_none(text) for found, text in steps if not found), _busy(staying))
+    lacking = next((_none(text) for found, text in steps if not found), None)
+    if lacking is not None:
+        return lacking
+    willing = [view for view in staying if lane.name not in view.spec.paused]
+    if willing:
+        return _busy(willing)
+    return [] if around.is_name_paused else [_paused_by_workers(lane.name, len(staying))]
+
+
+def _paused_by_workers(name: str, count: int) -> Reason:
+    whose = "the worker that can run it" if count == 1 else f"all {count} workers that can run it"
+    text = f"the configuration of {whose} pauses tasks named {name} (pauses.names)"
+    return Reason(cause=Cause.NAME_PAUSED, text=text, count=count, names=(name,))
 
 
 def _none(text: str) -> list[Reason]:

@@ -197,7 +197,7 @@ class Engine:
         self.jobs.tune(tuning)
         self.firings.tune(tuning)
         self.types.tune(tuning)
-        self.whys.paused_names = tuning.paused_names
+        self.whys.paused_names = self.sessions.paused_names = tuning.paused_names
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""

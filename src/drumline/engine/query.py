@@ -89,7 +89,7 @@ class Queries:
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first."""
         await self.get(task, tenant=tenant)
-        return await self._store.attempts(task, tenant=tenant)
+        return [view for view in await self._store.attempts(task, tenant=tenant) if view.started_at is not None]
 
     async def read_log(self, task: TaskId, *, epoch: int | None = None, tenant: str | None = None) -> LogPage:
         """Return what a task has logged so far: all of it, unless its attempts are very many and talkative."""

@@ -2,11 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from drumline.core.codec import NUL, decode, encode, without_nul
-from drumline.core.errors import Forbidden, NotFound
+from drumline.core.errors import Forbidden, NotFound, Unavailable
 from drumline.core.ids import SessionId, session_text
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.engine.task_types import TypeRegistry
@@ -24,6 +25,10 @@ class SessionDesk:
         self._types = types
         self._new_id = new_id
         self._specs: OrderedDict[SessionId, SessionSpec] = OrderedDict()
+        self.paused_names: frozenset[str] = frozenset()
+        """Task names that the configuration pauses in this process."""
+        self._noted_pauses: dict[SessionId, frozenset[str]] = {}
+        """What of that is noted in the sessions that were opened here."""
         self._batcher: Batcher[Beat, BeatReply] = Batcher(store.beat, name="beats", largest=500)
         # When a server starts, every worker of another one may come at once.
         self._questions: Batcher[SessionId, SessionSpec | None] = Batcher(
@@ -33,10 +38,14 @@ class SessionDesk:
     async def open(self, spec: SessionSpec) -> SessionId:
         """Register a worker."""
         session = self._new_id()
+        paused = self.paused_names
+        if paused:
+            spec = msgspec.structs.replace(spec, paused=tuple(sorted(paused)))
         text = encode(spec)
         if NUL in text:  # in what a task says of itself; no store could look into the spec any more, nor past it
             spec = decode(encode(without_nul(decode(text, object))), SessionSpec)
         await self._store.open_session(session, spec)
+        self._noted_pauses[session] = paused
         self._types.published(spec)
         self._remember(session, spec)
         return session
@@ -57,7 +66,18 @@ class SessionDesk:
         reply = await self._batcher.join(beat)
         if not reply.is_open:
             self._specs.pop(beat.session, None)
+            self._noted_pauses.pop(beat.session, None)
+        elif self._noted_pauses.get(beat.session, self.paused_names) != self.paused_names:
+            with suppress(Unavailable):  # then at the next beat
+                await self._note_pauses(beat.session)
         return reply
+
+    async def _note_pauses(self, session: SessionId) -> None:
+        """Note in a session that was opened here what the configuration pauses by now."""
+        paused = self.paused_names
+        await self._store.pause_in_session(session, names=sorted(paused))
+        self._noted_pauses[session] = paused
+        self._specs.pop(session, None)
 
     async def change(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
         """Note what a worker serves from now on; other servers go by what its claims say."""
@@ -67,6 +87,7 @@ class SessionDesk:
     async def close(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
         self._specs.pop(session, None)
+        self._noted_pauses.pop(session, None)
         await self._store.close_session(session)
 
     async def drain(self, session: SessionId, *, tenant: str | None = None) -> None:

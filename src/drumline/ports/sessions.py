@@ -35,6 +35,10 @@ class Sessions(Protocol):
         """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
         ...
 
+    async def pause_in_session(self, session: SessionId, *, names: Sequence[str]) -> None:
+        """Note which task names a worker is not handed; one that is not open is left as it is."""
+        ...
+
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
         ...

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import Raw
 
@@ -37,7 +37,13 @@ if TYPE_CHECKING:
     from drumline.sdk.job_handle import JobHandle
 
 P = ParamSpec("P")
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    # What an async generic function returns is not known before it is called: Any, not Never.
+    R = TypeVarWithDefault("R", default=Any)
+else:
+    R = TypeVar("R")
 StateT = TypeVar("StateT")
 
 Lifespan = Callable[[], AbstractAsyncContextManager[StateT]]
@@ -51,7 +57,10 @@ class Decorator:
         self._app = app
         self._settings = settings
 
-    # An async function is a plain one that returns a coroutine, so the second form takes in the first; the first wins.
+    # A generic function fits the first form, since its result may be anything; type checkers cannot carry it on.
+    # An async function is a plain one that returns a coroutine, so the last form takes in the one before; that wins.
+    @overload
+    def __call__(self, function: Callable[..., Never]) -> Task[..., Any]: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, function: Callable[P, Coroutine[Any, Any, R]]) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
@@ -122,6 +131,8 @@ class Drumline(Generic[StateT]):
 
     # -- define
 
+    @overload
+    def task(self, function: Callable[..., Never], /) -> Task[..., Any]: ...  # type: ignore[overload-overlap]
     @overload
     def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload

@@ -27,6 +27,8 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
+R_co = TypeVar("R_co", covariant=True)
+"""Calls of tasks with different results may stand in one list."""
 
 
 class HasClient(Protocol):
@@ -47,20 +49,20 @@ class HasClient(Protocol):
         ...
 
 
-class Call(Struct, Generic[R], frozen=True):
+class Call(Struct, Generic[R_co], frozen=True):
     """A call that is not submitted yet, for `submit_many` or as the first of a chain."""
 
     request: TaskRequest
     definition: TaskDefinition
     app: HasClient
 
-    def then(self, task: "Submittable[Concatenate[R, Q], S]", /, *args: Q.args, **kwargs: Q.kwargs) -> "Chain[S]":
+    def then(self, task: "Submittable[Concatenate[R_co, Q], S]", /, *args: Q.args, **kwargs: Q.kwargs) -> "Chain[S]":
         """Return a chain: the task gets this call's result as its first argument, and these as the others."""
         from drumline.sdk.chain import Chain  # noqa: PLC0415 - only those who use jobs pay for them
 
         return Chain(self.app, self, ((task, args, kwargs),))
 
-    def handle(self, id: TaskId, client: Client) -> TaskHandle[R]:
+    def handle(self, id: TaskId, client: Client) -> TaskHandle[R_co]:
         """Return the handle of the task that the call became."""
         return TaskHandle(id, client, self.definition.decode_result)
 

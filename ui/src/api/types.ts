@@ -1440,8 +1440,8 @@ export type SubmittedBody = {
 };
 
 export type SubmittedJobBody = {
-  id: string;
-  status: JobStatus;
+  id: string | null;
+  status: JobStatus | null;
   created: boolean;
   tasks: Record<string, string>;
   schedule?: ScheduleBody | undefined;

@@ -92,6 +92,11 @@ class Sessions(JobFollowing):
         given: dict[str, Any] = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
         await self._database.fetch(Line.DESK, "change_session", repeat=True, **given)
 
+    async def pause_in_session(self, session: SessionId, *, names: Sequence[str]) -> None:
+        """Note which task names a worker is not handed; one that is not open is left as it is."""
+        text = encode(list(names)).decode()
+        await self._database.fetch(Line.DESK, "pause_in_session", repeat=True, session=session, names=text)
+
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
 

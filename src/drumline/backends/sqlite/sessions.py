@@ -48,6 +48,10 @@ class Sessions(JobFollowing):
         given = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
         await self._change("change_session", given)
 
+    async def pause_in_session(self, session: SessionId, *, names: Sequence[str]) -> None:
+        """Note which task names a worker is not handed; one that is not open is left as it is."""
+        await self._change("pause_in_session", {"session": session, "names": encode(list(names)).decode()})
+
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
         if not await self._database.write(lambda connection: self._drain(connection, session)):

@@ -1,4 +1,4 @@
-"""Commands: `shell`. A program with its arguments, or, said explicitly, a text for the shell."""
+"""Commands: `shell`. A program with its arguments, or a text for the shell."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,8 @@ from drumline.worker.guardian import Guardian
 NAME: Final = "shell"
 DOC: Final = """Run a program in a process group of its own.
 
-Give `command`, a list of the program and its arguments, which no shell touches; or `shell`, a text for `/bin/sh`.
+Give `command`: a list of the program and its arguments, which no shell touches, or a text for `/bin/sh`, as in a job;
+`shell` is such a text too.
 Output goes to the task's log; the result has the exit code and the end of the standard output. An exit code other than
 0 is a failure and is retried.
 """
@@ -37,7 +38,7 @@ KEPT_LINES: Final = 20
 class ShellPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a `shell` task is given."""
 
-    command: tuple[str, ...] | None = None
+    command: str | tuple[str, ...] | None = None
     shell: str | None = None
     cwd: str | None = None
     env: dict[str, str] = {}
@@ -96,8 +97,9 @@ def argv_of(payload: ShellPayload) -> tuple[str, ...]:
     if (payload.command is None) == (payload.shell is None):
         reason = "must be a list of the program and its arguments; or give shell, a text for /bin/sh, instead"
         raise Invalid(reason, field="payload.command")
-    argv = payload.command if payload.command is not None else ("/bin/sh", "-c", payload.shell or "")
-    if not argv or not argv[0]:
+    text = payload.command if isinstance(payload.command, str) else payload.shell
+    argv = payload.command if isinstance(payload.command, tuple) else ("/bin/sh", "-c", text or "")
+    if not argv or not argv[0] or payload.command == "":
         raise Invalid("must name a program", field="payload.command")
     if any("\x00" in part for part in argv):
         raise Invalid("must not contain NUL", field="payload.command" if payload.command else "payload.shell")

@@ -8,7 +8,7 @@ FROM (
 CROSS JOIN LATERAL (
     SELECT a.epoch, a.attempt, a.outcome, a.session, a.started_at, a.finished_at, a.error
     FROM drumline.attempt AS a
-    WHERE a.task_id = member.task_id
+    WHERE a.task_id = member.task_id AND a.started_at IS NOT NULL
     UNION ALL
     SELECT l.epoch, l.attempt, l.state, l.session, l.started_at, NULL, NULL
     FROM drumline.task_live AS l

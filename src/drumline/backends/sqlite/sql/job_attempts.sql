@@ -4,7 +4,7 @@ SELECT
     ran.error
 FROM job_task AS member
 CROSS JOIN attempt AS ran ON member.task_id = ran.task_id
-WHERE member.job_id = :job
+WHERE member.job_id = :job AND ran.started_at IS NOT NULL
 UNION ALL
 SELECT member.key, member.task_id, live.epoch, live.attempt, live.state, live.session, live.started_at, NULL, NULL
 FROM job_task AS member
