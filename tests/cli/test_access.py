@@ -72,7 +72,7 @@ def test_a_tenant_is_made_given_quotas_and_a_key(online: Drumline) -> None:
 
 
 def test_the_audit_log_is_listed_exported_and_verified(online: Drumline, tmp_path: Path) -> None:
-    online("queues", "pause", "audited", "--reason", "w\u00e4hrend der Wartung")
+    online("queues", "pause", "audited", "--create", "--reason", "w\u00e4hrend der Wartung")
     online("queues", "resume", "audited", "--reason", "done \u2713")
     resumed, paused = online("audit", "list", "--limit", "2", "--json").json
     exported = online("audit", "export", "--file", str(tmp_path / "log.jsonl"))
@@ -93,7 +93,7 @@ def test_the_audit_log_is_listed_exported_and_verified(online: Drumline, tmp_pat
 
 
 def test_an_exported_log_that_was_touched_is_found_out(online: Drumline, tmp_path: Path) -> None:
-    online("queues", "pause", "touched")
+    online("queues", "pause", "touched", "--create")
     online("queues", "resume", "touched")
     file = tmp_path / "log.jsonl"
     online("audit", "export", "--file", str(file))
@@ -116,7 +116,7 @@ def test_an_exported_log_that_was_touched_is_found_out(online: Drumline, tmp_pat
 def test_verify_finds_what_was_changed_in_the_database(online: Drumline, server: Server) -> None:
     online("tenants", "create", "victim")
     key = online("keys", "create", "victim's", "--tenant", "victim", "--role", "admin").out.strip()
-    online("queues", "pause", "q", "--api-key", key)
+    online("queues", "pause", "q", "--create", "--api-key", key)
     before = online("audit", "verify", "--api-key", key)
     taken = tamper(server, "SELECT * FROM audit WHERE tenant = 'victim' AND seq = 2")
     tamper(server, "DELETE FROM audit WHERE tenant = 'victim' AND seq = 2")
@@ -145,7 +145,7 @@ def test_verify_finds_rows_that_the_head_was_made_to_leave_out(
     tenant = f"headless-{len(statement)}"
     online("tenants", "create", tenant)
     key = online("keys", "create", "theirs", "--tenant", tenant, "--role", "admin").out.strip()
-    online("queues", "pause", "q", "--api-key", key)
+    online("queues", "pause", "q", "--create", "--api-key", key)
     (kept,) = tamper(server, f"SELECT * FROM audit_head WHERE tenant = '{tenant}'")
     tamper(server, statement.replace(":tenant", f"'{tenant}'"))
 

@@ -264,7 +264,7 @@ def test_retry_and_reschedule(online: Drumline, server: Server) -> None:
 
 
 def test_queues_are_paused_and_resumed(online: Drumline) -> None:
-    paused = online("queues", "pause", "side", "--reason", "repairs", "--json")
+    paused = online("queues", "pause", "side", "--create", "--reason", "repairs", "--json")
     listed = online("queues", "list")
     resumed = online("queues", "resume", "side")
 
@@ -297,8 +297,8 @@ def test_workers_are_listed(online: Drumline, server: Server) -> None:
         (("submit",), ExitCode.USAGE, "give the task's name"),
         (("submit", "x", "--payload", "{"), ExitCode.USAGE, "--payload: is not JSON"),
         (("submit", "x", "--arg", "y"), ExitCode.USAGE, "NAME=VALUE"),
-        (("submit", "x", "--delay", "-3"), ExitCode.USAGE, "delay"),
-        (("submit", "x", "--at", "tomorrow"), ExitCode.USAGE, "run_at: must be a time such as 2026-"),
+        (("submit", "x", "--delay", "-3"), ExitCode.USAGE, "--delay: '-3' lies in the past"),
+        (("submit", "x", "--at", "tomorow"), ExitCode.USAGE, "--at: 'tomorow' is not a time; write 1h"),
         (("tasks", "download", NOWHERE), ExitCode.NOT_FOUND, "there is no task"),
         (("submit", "x", "--payload", "@nowhere"), ExitCode.USAGE, "nowhere cannot be read"),
         (("dev", "nowhere.py"), ExitCode.USAGE, "there is no file nowhere.py"),

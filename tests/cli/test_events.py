@@ -37,7 +37,7 @@ def test_what_happens_to_a_task_is_printed_line_by_line(online: Drumline, server
 
 def test_events_are_json_for_programs(online: Drumline, server: Server) -> None:
     began = mark(server)
-    online("queues", "pause", "unused", "--reason", "why not")
+    online("queues", "pause", "unused", "--create", "--reason", "why not")
     online("queues", "resume", "unused")
 
     by_line = online("events", "--after", began, "--type", "queue", "--count", "2", "--jsonl")
@@ -52,12 +52,12 @@ def test_a_mistake_is_told_with_its_field(online: Drumline) -> None:
     ran = online("events", "--type", "Task")
 
     assert ran.code == 2
-    assert ran.err.startswith("Error: type: must be a kind of event")
+    assert ran.err.startswith("Error: --type: must be a kind of event")
 
 
 def test_missed_events_are_said_to_be_missed(online: Drumline, server: Server) -> None:
     began = mark(server)
-    online("queues", "pause", "unused")
+    online("queues", "pause", "unused", "--create")
     online("queues", "resume", "unused")
     # Of this log, but of a position that never was: nothing can be gone on from.
     future = re.sub(r"-\d+-\d+$", "-999999999-0", began)

@@ -130,7 +130,7 @@ def test_a_dry_run_checks_and_draws_without_a_server(drumline: Drumline, tmp_pat
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("not json", "standard input is not JSON"),
+        ("not json", "standard input: is not JSON"),
         ("[]", "must hold one object"),
         ('{"name": "x", "tasks": {"a": {"needs": ["a"]}}}', "is the task itself"),
         ('{"name": "x", "tasks": {"a": {"needs": ["b"]}, "b": {"needs": ["a"]}}}', "form a cycle: a → b → a"),

@@ -59,5 +59,5 @@ def test_an_unknown_secret_is_named_with_its_field(online: Drumline, payload: st
     ran = online("submit", "work.echo", "--payload", payload)
 
     assert ran.code == ExitCode.USAGE
-    assert "payload.t" in ran.err
+    assert "--payload: t: names the secret" in ran.err
     assert "nope" in ran.err

@@ -11,6 +11,7 @@ from drumline.cli.exits import ExitCode
 from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide
 from drumline.cli.output import Form, print_json, print_list, say
 from drumline.cli.tables import Column
+from drumline.cli.times import Toward, optional_moment
 
 app = typer.Typer(help="Who did what, when and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -32,8 +33,10 @@ def list_audit(
     act: Annotated[str | None, typer.Option("--act", help="Only this act, such as queue.pause.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only what was done with this key, by its id.")] = None,
     target: Annotated[str | None, typer.Option("--target", help="Only what was about this path.")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="Only from this time on.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Only before this time.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only from this time on: 1h, 2026-10-01.", metavar="TIME")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only before this time: today.", metavar="TIME")] = None,
     every: Annotated[bool, typer.Option("--all", help="What was asked, too, where its answer is listed.")] = False,
     limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100,
     as_json: Json = False,
@@ -52,8 +55,8 @@ def list_audit(
         act=act,
         key=key,
         target=target,
-        since=since,
-        until=until,
+        since=optional_moment(since, flag="--since", toward=Toward.PAST),
+        until=optional_moment(until, flag="--until", toward=Toward.PAST),
         all="true" if every else None,
     )
     print_list(rows, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="Nobody has done anything yet.")

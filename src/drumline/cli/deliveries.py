@@ -15,13 +15,13 @@ app = typer.Typer(help="Look at what was told to whom, and send it again.", no_a
 COLUMNS = (
     Column("ID", lambda delivery: delivery["id"], rank=9),
     Column("STATE", lambda delivery: delivery["state"], rank=8),
-    Column("EVENT", lambda delivery: delivery["event_type"].removeprefix("drumline."), rank=6, least=12),
-    Column("TARGET", lambda delivery: delivery["target"], rank=7, least=16),
-    Column("TRIES", lambda delivery: delivery["attempts"], rank=4),
-    Column("STATUS", lambda delivery: delivery["status"], rank=5),
-    Column("NEXT", lambda delivery: delivery["next_at"], rank=2, is_time=True),
-    Column("CREATED", lambda delivery: delivery["created_at"], rank=3, is_time=True),
-    Column("ERROR", lambda delivery: delivery["error"], rank=1, least=16),
+    Column("EVENT", lambda delivery: delivery["event_type"].removeprefix("drumline."), rank=5, least=10),
+    Column("TARGET", lambda delivery: delivery["target"], rank=6, least=10),
+    Column("TRIES", lambda delivery: delivery["attempts"], rank=2),
+    Column("STATUS", lambda delivery: delivery["status"], rank=3),
+    Column("NEXT", lambda delivery: delivery["next_at"], rank=1, is_time=True),
+    Column("CREATED", lambda delivery: delivery["created_at"], rank=4, is_time=True),
+    Column("ERROR", lambda delivery: delivery["error"], rank=7, least=14, is_news=True),
 )
 
 Id = Annotated[str, typer.Argument(help="The delivery's id.", metavar="ID", show_default=False)]

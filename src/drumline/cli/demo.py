@@ -47,7 +47,7 @@ def demo(
     from drumline.core.duration import parse_duration
     from drumline.demo.run import Story, run_demo, run_demo_server
 
-    seconds = None if for_ is None else parse_duration(for_, field="for").total_seconds()
+    seconds = None if for_ is None else parse_duration(for_, field="--for").total_seconds()
     story = Story(seed=seed, rate=rate, seconds=seconds)
     settings = _load(url=url, api_key=api_key, host=host, port=port, data=data, log_level=log_level)
     with ExitStack() as stack:

@@ -28,7 +28,7 @@ EXECUTION = (
 )
 ATTEMPTS = (
     *EXECUTION,
-    Column("ERROR", lambda attempt: first_line(attempt["error"]), rank=7, least=16),
+    Column("ERROR", lambda attempt: first_line(attempt["error"]), rank=9, least=16, is_news=True),
 )
 
 

@@ -1,11 +1,14 @@
 """Which failures are meant: flags that several commands share, and what they are in a request."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.times import Toward, moment
 from drumline.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
 
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False)]
 Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only of this queue.", metavar="NAME")]
@@ -16,8 +19,8 @@ Why = Annotated[
     str | None,
     typer.Option("--why", help="Only retries_exhausted, permanent, poison or unresolved_input.", metavar="REASON"),
 ]
-Since = Annotated[str | None, typer.Option("--since", help="Failed then or later: 2h ago is 2h.", metavar="TIME")]
-Until = Annotated[str | None, typer.Option("--until", help="Failed before that.", metavar="TIME")]
+Since = Annotated[str | None, typer.Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")]
+Until = Annotated[str | None, typer.Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")]
 Job = Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")]
 All = Annotated[bool, typer.Option("--all", help="All failures there are.")]
@@ -25,6 +28,14 @@ Rate = Annotated[float | None, typer.Option("--rate", help="How many a second, a
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.", metavar="TEXT")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Print the operation's id, and do not wait for its end.")]
 Limit = Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")]
+
+
+def check_group(client: "Client", fingerprint: str | None) -> None:
+    """Raise `NotFound` for a group that does not exist: a typing error is no empty list."""
+    if fingerprint is not None:
+        from urllib.parse import quote
+
+        client.get(f"/failures/groups/{quote(fingerprint, safe='')}")
 
 
 def choice(ids: list[str] | None, wanted: dict[str, Any], *, everything: bool) -> dict[str, Any]:
@@ -41,16 +52,5 @@ def wanted_of(**words: str | None) -> dict[str, Any]:
     wanted: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
     for name in ("since", "until"):
         if name in wanted:
-            wanted[name] = _moment(wanted[name])
+            wanted[name] = moment(wanted[name], flag=f"--{name}", toward=Toward.PAST)
     return wanted
-
-
-def _moment(text: str) -> str:
-    """Return a time as the API takes it; `2h` is two hours ago."""
-    from drumline.core.duration import parse_duration
-
-    try:
-        ago = parse_duration(text, field="time")
-    except Invalid:
-        return text
-    return (datetime.now(UTC) - ago).isoformat()

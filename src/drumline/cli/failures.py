@@ -16,6 +16,7 @@ from drumline.cli.failure_filters import (
     Tag,
     Until,
     Why,
+    check_group,
     wanted_of,
 )
 from drumline.cli.options import Fields, Json, Jsonl, Key, TaskId, Url, Wide
@@ -33,13 +34,13 @@ def _error(failure: dict[str, Any]) -> str:
 
 COLUMNS = (
     Column("ID", lambda failure: failure["id"], rank=9),
-    Column("FAILED", lambda failure: failure["failed_at"], rank=7, is_time=True),
-    Column("NAME", lambda failure: failure["name"], rank=8, least=12),
+    Column("FAILED", lambda failure: failure["failed_at"], rank=6, is_time=True),
+    Column("NAME", lambda failure: failure["name"], rank=7, least=8),
     Column("QUEUE", lambda failure: failure["queue"], rank=3, least=8),
     Column("REASON", lambda failure: failure["reason"], rank=2),
     Column("ATTEMPTS", lambda failure: failure["attempts"], rank=1),
     Column("FINGERPRINT", lambda failure: failure["fingerprint"], rank=4),
-    Column("ERROR", _error, rank=6, least=20),
+    Column("ERROR", _error, rank=8, least=20),
 )
 GROUPS = (
     Column("FINGERPRINT", lambda group: group["fingerprint"], rank=9),
@@ -78,7 +79,9 @@ def list_failures(
         queue=queue, name=name, fingerprint=fingerprint, kind=kind, reason=why, since=since, until=until, tag=tag,
         job=job,
     )  # fmt: skip
-    found = connect(url, api_key).pages("/failures", limit=limit, **wanted)
+    client = connect(url, api_key)
+    check_group(client, fingerprint)
+    found = client.pages("/failures", limit=limit, **wanted)
     nothing = "No failure is like that." if wanted else "Nothing has failed for good."
     count = print_list(found, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing=nothing)
     if count == limit and is_terminal():

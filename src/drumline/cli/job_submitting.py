@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.doubts import tell_warnings
 from drumline.cli.options import DryRun, Json, Key, Url
 from drumline.cli.output import print_json, say
+from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
     from drumline.core.job import NewJob
@@ -33,16 +35,19 @@ def submit(
 ) -> None:
     """Submit a job and print its id."""
     from drumline.cli.client import connect
-    from drumline.cli.job_files import read_job
+    from drumline.cli.job_files import naming, read_job
 
     job = read_job(file)
     asked = {"name": name, "owner": owner, "idempotency_key": key, "depends_on": after}
     job |= {field: value for field, value in asked.items() if value is not None}
     if dry_run:
-        _show(job, as_json=as_json)
+        with naming(file):
+            _show(job, as_json=as_json)
         return
     client = connect(url, api_key)
-    answer = client.post("/jobs", job)
+    with naming(file):
+        answer = client.post("/jobs", job)
+    tell_warnings(client, answer.get("warnings", ()), names=_names(job))
     if answer["id"] is None:
         _print_scheduled(answer, as_json=as_json)
         return
@@ -69,6 +74,14 @@ def _print_scheduled(answer: dict[str, Any], *, as_json: bool) -> None:
     say("This is a schedule, which will make jobs: see `drumline schedules get`.")
 
 
+def _names(job: dict[str, Any]) -> list[str]:
+    """Return the names of a job's tasks."""
+    tasks = job["tasks"]
+    return [
+        str(task.get("name", key)) for key, task in tasks.items() if isinstance(task, dict) and "command" not in task
+    ]
+
+
 def _show(job: dict[str, Any], *, as_json: bool) -> None:
     """Check a job as the server would, and draw it; what only the server knows is not checked."""
     accepted = _accepted(job)
@@ -87,10 +100,23 @@ def _accepted(job: dict[str, Any]) -> "NewJob":
     from drumline.core.accept_job import accept_job
     from drumline.core.codec import decode
     from drumline.core.ids import JobId, TaskId
-    from drumline.core.job import JobRequest
+    from drumline.core.job import JobRequest, JobTaskRequest
 
+    _check_fields(job, JobRequest.__struct_fields__, "")
+    for key, task in job["tasks"].items() if isinstance(job.get("tasks"), dict) else ():
+        if isinstance(task, dict):
+            _check_fields(task, JobTaskRequest.__struct_fields__, f"tasks.{key}.")
     request = decode(json.dumps(job).encode(), JobRequest)
     return accept_job(request, id=JobId(""), new_id=_Numbers(TaskId).next)
+
+
+def _check_fields(given: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Raise `Invalid` for a field that there is not, with the nearest one that there is."""
+    from drumline.core.wording import suggestion
+
+    for name in given:
+        if name not in known:
+            raise Invalid(f"is not a known field{suggestion(name, known)}", field=f"{where}{name}")
 
 
 class _Numbers:

@@ -7,6 +7,7 @@ import typer
 from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_list, say
 from drumline.cli.tables import Column
+from drumline.cli.times import Toward, span_of
 
 app = typer.Typer(help="Make, look at, and take back API keys.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -51,7 +52,9 @@ def create(
         list[str] | None, typer.Option("--queue", help="Queues it is meant for, such as 'mail*'.")
     ] = None,
     rate_limit: Annotated[str | None, typer.Option("--rate-limit", help="How often it may ask: 100/60s.")] = None,
-    expires_in: Annotated[str | None, typer.Option("--expires-in", help="When it ends: 90d.")] = None,
+    expires_in: Annotated[
+        str | None, typer.Option("--expires-in", help="When it ends: 90d, 2027-01-01.", metavar="TIME")
+    ] = None,
     reason: Reason = None,
     as_json: Json = False,
     url: Url = None,
@@ -68,7 +71,7 @@ def create(
         "names": names or [],
         "queues": queues or [],
         "rate_limit": rate_limit,
-        "expires_in": expires_in,
+        "expires_in": None if expires_in is None else span_of(expires_in, flag="--expires-in", toward=Toward.FUTURE),
     }
     _print_made(connect(url, api_key, reason=reason).post("/keys", body), as_json=as_json)
 

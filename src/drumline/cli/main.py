@@ -34,6 +34,7 @@ from drumline.cli.demo import demo
 from drumline.cli.docs import docs
 from drumline.cli.doctor import doctor
 from drumline.cli.exits import ExitCode, exit_code_of
+from drumline.cli.flags import message_of
 from drumline.cli.options import chosen
 from drumline.cli.output import print_json, say
 from drumline.cli.streams import OutputFailed, checked_streams
@@ -155,10 +156,7 @@ def _run() -> ExitCode:
     try:
         command()(prog_name="drumline")
     except DrumlineError as error:
-        message = f"{error.field}: {error.message}" if _needs_field(error) else error.message
-        say(f"Error: {message}")
-        if sys.stderr.isatty() and (page := _page_of(error)):
-            say(f"Cause and cure: drumline docs {page}")
+        say(f"Error: {message_of(error, sys.argv[1:])}")
         return exit_code_of(error)
     except ModuleNotFoundError as error:
         if error.name not in DEPENDENCIES:
@@ -170,20 +168,6 @@ def _run() -> ExitCode:
         say(f"Error: {what}{error.strerror or error}")
         return ExitCode.FAILED
     return ExitCode.OK
-
-
-def _needs_field(error: DrumlineError) -> bool:
-    # A reason such as "must be zero or more" says nothing without its subject; a sentence names it already.
-    return bool(error.field) and error.message.startswith(
-        ("must ", "is ", "has ", "cannot ", "differs ", "belongs ", "form ", "names ")
-    )
-
-
-def _page_of(error: DrumlineError) -> str | None:
-    """Return the page of the documentation about an error of the server; a mistyped option needs none."""
-    from drumline.api.problem_help import HELP  # only where something went wrong
-
-    return f"errors/{error.code}" if error.code in HELP and error.code != "invalid" else None
 
 
 def _interrupted(_number: int, _frame: object) -> NoReturn:

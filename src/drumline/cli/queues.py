@@ -1,12 +1,16 @@
 """Commands about queues."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide
 from drumline.cli.output import Form, print_json, print_list
 from drumline.cli.tables import Column
+from drumline.core.errors import Forbidden, NotFound
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
 
 app = typer.Typer(help="Look at, pause and resume queues.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,6 +47,9 @@ def list_queues(
 @app.command()
 def pause(
     name: Name,
+    create: Annotated[
+        bool, typer.Option("--create", help="Also a queue that has never had a task: those to come will wait.")
+    ] = False,
     reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")] = None,
     as_json: Json = False,
     url: Url = None,
@@ -51,7 +58,10 @@ def pause(
     """Hand out no more tasks of a queue; running ones go on."""
     from drumline.cli.client import connect
 
-    _print(connect(url, api_key).post(f"/queues/{_path(name)}/pause", {"reason": reason}), as_json=as_json)
+    client = connect(url, api_key)
+    if not create:
+        _check_known(client, name, "pause it before its first task with --create")
+    _print(client.post(f"/queues/{_path(name)}/pause", {"reason": reason}), as_json=as_json)
 
 
 @app.command()
@@ -59,7 +69,25 @@ def resume(name: Name, reason: Reason = None, as_json: Json = False, url: Url = 
     """Hand out a paused queue's tasks again."""
     from drumline.cli.client import connect
 
-    _print(connect(url, api_key, reason=reason).post(f"/queues/{_path(name)}/resume"), as_json=as_json)
+    client = connect(url, api_key, reason=reason)
+    _check_known(client, name, "it is not paused")
+    _print(client.post(f"/queues/{_path(name)}/resume"), as_json=as_json)
+
+
+def _check_known(client: "Client", name: str, hint: str) -> None:
+    """Raise `NotFound` for a queue that has, and had, no task, is not paused, and that no worker names."""
+    from drumline.core.wording import suggestion
+
+    try:
+        queues = {queue["name"] for queue in client.get("/queues")["items"]}
+        if name in queues or client.get("/tasks", queue=name, limit=1)["items"]:
+            return
+        queues |= {queue for type_ in client.get("/types")["items"] for queue in type_["queues"]}
+    except Forbidden:
+        return  # a key that may not look around: the server decides
+    if name not in queues:
+        near = suggestion(name, sorted(queues | {"default"}))
+        raise NotFound(f"there has never been a task in a queue {name}{near or '; ' + hint}", field="name")
 
 
 def _print(queue: dict[str, Any], *, as_json: bool) -> None:

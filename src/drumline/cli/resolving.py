@@ -21,6 +21,7 @@ from drumline.cli.failure_filters import (
     Tag,
     Until,
     Why,
+    check_group,
     choice,
     wanted_of,
 )
@@ -28,6 +29,7 @@ from drumline.cli.moments import relative, span
 from drumline.cli.options import DryRun, Json, Key, Url, Yes
 from drumline.cli.output import confirm, print_json, say
 from drumline.cli.tables import tidy
+from drumline.cli.times import Toward, span_of
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ def retry(
     )  # fmt: skip
     chosen = choice(ids, wanted, everything=everything)
     client = connect(url, api_key)
+    check_group(client, fingerprint)
     if payload is not None and (not ids or len(ids) != 1):
         raise Invalid("--payload is for one task: give its id")
     if ids and len(ids) == 1 and not dry_run:
@@ -113,12 +116,15 @@ def discard(
         job=job,
     )  # fmt: skip
     chosen = choice(ids, wanted, everything=everything)
-    _do_many(connect(url, api_key), "discard", {**chosen, "reason": reason}, Manner(yes, dry_run, no_wait, as_json))
+    client = connect(url, api_key)
+    check_group(client, fingerprint)
+    _do_many(client, "discard", {**chosen, "reason": reason}, Manner(yes, dry_run, no_wait, as_json))
 
 
 def purge(
     older_than: Annotated[
-        str, typer.Option("--older-than", help="How old they must be: 30d.", metavar="TIME", show_default=False)
+        str,
+        typer.Option("--older-than", help="How old they must be: 30d, 2026-10-01.", metavar="TIME", show_default=False),
     ],
     reason: Reason = None,
     yes: Yes = False,
@@ -131,7 +137,7 @@ def purge(
     """Take old failures off the list; their tasks stay failed until they are pruned."""
     from drumline.cli.client import connect
 
-    asked = {"older_than": older_than, "reason": reason}
+    asked = {"older_than": span_of(older_than, flag="--older-than", toward=Toward.PAST), "reason": reason}
     _do_many(connect(url, api_key), "purge", asked, Manner(yes, dry_run, no_wait, as_json))
 
 

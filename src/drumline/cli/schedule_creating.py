@@ -4,15 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
+from drumline.cli.doubts import warn_of_unknown
 from drumline.cli.options import DryRun, Json, Key, Url
 from drumline.cli.output import print_json, say
+from drumline.cli.times import Toward, duration, optional_moment
 from drumline.core.errors import Invalid
 
 Cron = Annotated[
     str | None, typer.Option("--cron", help="Five fields, six with seconds first, or @daily.", metavar="CRON")
 ]
 Every = Annotated[str | None, typer.Option("--every", help="Every so often: 90, 1h30m.", metavar="TIME")]
-At = Annotated[str | None, typer.Option("--at", help="Once: 2026-01-02T03:04:05Z.", metavar="TIME")]
+At = Annotated[str | None, typer.Option("--at", help="Once: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")]
 Zone = Annotated[str | None, typer.Option("--tz", help="The time zone. [default: UTC]", metavar="ZONE")]
 TaskName = Annotated[str | None, typer.Option("--task", help="The name of the task to make.", metavar="NAME")]
 Payload = Annotated[
@@ -32,8 +34,8 @@ Overlap = Annotated[
     str | None,
     typer.Option("--overlap", help="allow, skip, queue or cancel_previous.", metavar="POLICY"),
 ]
-Start = Annotated[str | None, typer.Option("--start", help="Not before this time.", metavar="TIME")]
-End = Annotated[str | None, typer.Option("--end", help="Not after this time.", metavar="TIME")]
+Start = Annotated[str | None, typer.Option("--start", help="Not before this time: 2026-01-02.", metavar="TIME")]
+End = Annotated[str | None, typer.Option("--end", help="Not after this time: 30d.", metavar="TIME")]
 Jitter = Annotated[str | None, typer.Option("--jitter", help="Spread firings over so much time.", metavar="TIME")]
 MaxRuns = Annotated[int | None, typer.Option("--max-runs", help="Finish after so many runs.", min=1, metavar="N")]
 
@@ -65,8 +67,8 @@ def create(
     from drumline.cli.client import connect
 
     fields = {
-        "cron": cron, "interval": every, "run_at": at, "timezone": timezone, "misfire": misfire, "overlap": overlap,
-        "start": start, "end": end, "jitter": jitter, "max_runs": max_runs, "paused": paused or None,
+        "cron": cron, "timezone": timezone, "misfire": misfire, "overlap": overlap, "max_runs": max_runs,
+        "paused": paused or None, **_times(every, at, start, end, jitter, zone=timezone),
         **_target(task, payload, arguments or [], queue, job),
     }  # fmt: skip
     request = {"name": name, **{field: value for field, value in fields.items() if value is not None}}
@@ -74,13 +76,16 @@ def create(
         print_json(request)
         say("This would be sent to POST /api/v1/schedules; nothing was created.")
         return
-    made = connect(url, api_key).post("/schedules", request)
+    client = connect(url, api_key)
+    made = client.post("/schedules", request)
     if as_json:
         print_json(made)
-        return
-    typer.echo(made["id"])
-    following = "" if made["next_fire_at"] is None else f"; next at {made['next_fire_at']}"
-    say(f"{made['name']}: {made['words']}{following}")
+    else:
+        typer.echo(made["id"])
+        following = "" if made["next_fire_at"] is None else f"; next at {made['next_fire_at']}"
+        say(f"{made['name']}: {made['words']}{following}")
+    if task is not None:
+        warn_of_unknown(client, task)
 
 
 def edit(
@@ -110,8 +115,8 @@ def edit(
     from drumline.cli.schedules import found
 
     fields = {
-        "name": name, "cron": cron, "interval": every, "run_at": at, "timezone": timezone, "misfire": misfire,
-        "overlap": overlap, "start": start, "end": end, "jitter": jitter, "max_runs": max_runs,
+        "name": name, "cron": cron, "timezone": timezone, "misfire": misfire, "overlap": overlap,
+        "max_runs": max_runs, **_times(every, at, start, end, jitter, zone=timezone),
         **_target(task, payload, arguments or [], queue, job),
     }  # fmt: skip
     changes = {field: value for field, value in fields.items() if value is not None}
@@ -123,6 +128,19 @@ def edit(
         print_json(edited)
     else:
         typer.echo(f"{edited['name']}  {edited['words']}  next {edited['next_fire_at'] or '-'}")
+
+
+def _times(
+    every: str | None, at: str | None, start: str | None, end: str | None, jitter: str | None, *, zone: str | None
+) -> dict[str, str | None]:
+    """Return the times of a schedule as the API takes them; those without a zone are in the schedule's own."""
+    return {
+        "interval": duration(every, flag="--every"),
+        "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE, zone=zone),
+        "start": optional_moment(start, flag="--start", toward=Toward.FUTURE, zone=zone),
+        "end": optional_moment(end, flag="--end", toward=Toward.FUTURE, zone=zone),
+        "jitter": duration(jitter, flag="--jitter"),
+    }
 
 
 def _target(

@@ -12,6 +12,7 @@ from drumline.cli.output import Form, confirm, picked, print_json, print_list, s
 from drumline.cli.schedule_creating import create, edit
 from drumline.cli.tables import Column, tidy
 from drumline.cli.terminal import is_terminal, painted
+from drumline.cli.times import Toward, duration, moment, optional_moment
 from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -133,7 +134,10 @@ def preview(
     """Show when a rule would fire, in both zones; nothing is stored."""
     from drumline.cli.client import connect
 
-    rule = {"cron": cron, "interval": every, "timezone": timezone, "after": after, "count": count}
+    rule = {
+        "cron": cron, "interval": duration(every, flag="--every"), "timezone": timezone, "count": count,
+        "after": optional_moment(after, flag="--after", toward=Toward.FUTURE, zone=timezone),
+    }  # fmt: skip
     answer = connect(url, api_key).post("/schedules/preview", rule)
     if as_json:
         print_json(answer)
@@ -203,7 +207,11 @@ def backfill(
         return
     if not start or not end:
         raise Invalid("a backfill needs --from and --to, or --abort")
-    span = {"start": start, "end": end, "rate": rate}
+    span = {
+        "start": moment(start, flag="--from", toward=Toward.PAST),
+        "end": moment(end, flag="--to", toward=Toward.PAST),
+        "rate": rate,
+    }
     plan = client.post(path, {**span, "dry_run": True})
     told = f"{plan['missing']:,} of {plan['count']:,} fire times have no run"
     if dry_run or not plan["missing"]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.doubts import tell_warnings
 from drumline.cli.exits import ExitCode
 from drumline.cli.options import DryRun, Json, Jsonl, Key, Url
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.streams import read_stdin
+from drumline.cli.times import Toward, duration, optional_moment, span_of
 from drumline.core.errors import DrumlineError, Invalid
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ def submit(
         str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
     ] = None,
     delay: Annotated[str | None, typer.Option("--delay", help="How long to wait: 90, 1h30m.", metavar="TIME")] = None,
-    at: Annotated[str | None, typer.Option("--at", help="When to run: 2026-01-02T03:04:05Z.", metavar="TIME")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
+    ] = None,
     retries: Annotated[
         int | None,
         typer.Option(
@@ -83,7 +87,9 @@ def submit(
     from drumline.cli.client import connect
 
     options = {
-        "queue": queue, "priority": priority, "delay": delay, "run_at": at, "retries": retries, "timeout": timeout,
+        "queue": queue, "priority": priority, "retries": retries, "timeout": duration(timeout, flag="--timeout"),
+        "delay": None if delay is None else span_of(delay, flag="--delay", toward=Toward.FUTURE),
+        "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE),
         "idempotency_key": key, "tags": tags, "limit_key": limit_key, "backoff": backoff,
         "notify": None if notify is None else [_target(text) for text in notify],
     }  # fmt: skip
@@ -102,6 +108,7 @@ def submit(
         return
     client = connect(url, api_key)
     answer = client.post("/tasks", task)
+    tell_warnings(client, answer.get("warnings", ()), names=[name])
     if not wait:
         _print_submitted(answer, as_json=as_json or as_jsonl)
         return
@@ -164,14 +171,19 @@ def _read_file(name: str) -> str:
 def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:
     lines = (read_stdin("--file") if file == "-" else _read_file(file)).splitlines()
     answers: list[dict[str, Any]] = []
+    warnings: list[dict[str, Any]] = []
+    names: set[str] = set()
     for batch in _with_progress(_batches(_read_lines(lines), batch_size), sum(1 for line in lines if line.strip())):
         reply = _send(client, batch, done=len(answers))
         for (number, _), answer in zip(batch, reply, strict=True):
+            warnings += [{**each, "field": f"line {number}, {each['field']}"} for each in answer.get("warnings", ())]
             if "error" in answer:
                 say(f"Line {number}: {re.sub(TASK_PATH, '', answer['error']['detail'])}")
         if not as_json:
             _print_answers(reply, as_jsonl=as_jsonl)
         answers += reply
+        names |= {str(task.get("name")) for _, task in batch if isinstance(task, dict)}
+    tell_warnings(client, warnings, names=sorted(names))
     if as_json:
         print_json(answers)
     refused = sum(1 for answer in answers if "error" in answer)

@@ -8,6 +8,7 @@ from drumline.cli.deliveries import print_delivery
 from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_list, say
 from drumline.cli.tables import Column, tidy
+from drumline.cli.times import duration
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
@@ -211,7 +212,7 @@ def rotate(
         raise Invalid("name a subscription, or say --for-tasks", field="ID")
     client = connect(url, api_key, reason=reason)
     path = "/notify/rotate" if id is None else f"/subscriptions/{_id_of(client, id)}/rotate"
-    made = client.post(path, {"overlap": overlap})
+    made = client.post(path, {"overlap": duration(overlap, flag="--overlap")})
     if as_json:
         print_json(made)
     else:

@@ -12,6 +12,7 @@ from drumline.cli.moments import relative
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 
 GAP = "  "
+EMPTY = "-"
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BREAKS = re.compile(r"(?<! ) *+[\r\n\t][ \r\n\t]*")
 
@@ -26,6 +27,8 @@ class Column(NamedTuple):
     least: int | None = None
     """How narrow it may be cut; None if it is whole or not at all."""
     is_time: bool = False
+    is_news: bool = False
+    """Whether it is empty as a rule: then it goes first, and otherwise by its rank."""
 
 
 def print_table(
@@ -35,10 +38,24 @@ def print_table(
     rows = [[_cell(column, item, is_relative=is_relative) for column in columns] for item in items]
     widths = [max(map(width_of, cells)) for cells in zip([column.title for column in columns], *rows, strict=True)]
     if width is not None:
-        widths = fit(widths, columns, width)
+        widths = fit(
+            widths,
+            [_ranked(column, cells) for column, cells in zip(columns, _turned(rows, columns), strict=True)],
+            width,
+        )
     typer.echo(_line([column.title for column in columns], widths, bold=True))
     for row in rows:
         typer.echo(_line(row, widths))
+
+
+def _turned(rows: Sequence[Sequence[str]], columns: Sequence[Column]) -> list[list[str]]:
+    """Return the cells of each column."""
+    return [[row[number] for row in rows] for number in range(len(columns))]
+
+
+def _ranked(column: Column, cells: Sequence[str]) -> Column:
+    """Return a column with the rank that it deserves by what is in it."""
+    return column._replace(rank=-1) if column.is_news and all(cell == EMPTY for cell in cells) else column
 
 
 def print_fitted(items: Iterable[dict[str, Any]], columns: Sequence[Column]) -> None:
@@ -84,7 +101,7 @@ def _cell(column: Column, item: dict[str, Any], *, is_relative: bool) -> str:
     value = column.show(item)
     if column.is_time and is_relative and isinstance(value, str):
         value = relative(value)
-    return "-" if value is None or value == "" else tidy(str(value))
+    return EMPTY if value is None or value == "" else tidy(str(value))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], *, bold: bool = False) -> str:

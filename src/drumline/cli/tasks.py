@@ -13,6 +13,7 @@ from drumline.cli.output import Form, confirm, picked, print_json, print_list, s
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column
 from drumline.cli.terminal import STATUSES, is_terminal
+from drumline.cli.times import Toward, optional_moment, span_of
 from drumline.cli.watching import logs, watch
 from drumline.cli.whys import why
 from drumline.core.errors import Conflict, Invalid, NotFound
@@ -31,13 +32,13 @@ app.command("why")(why)
 COLUMNS = (
     Column("ID", lambda task: task["id"], rank=9),
     Column("STATUS", lambda task: task["status"], rank=9),
-    Column("NAME", lambda task: task["name"], rank=8, least=12),
+    Column("NAME", lambda task: task["name"], rank=8, least=8),
     Column("QUEUE", lambda task: task["queue"], rank=4, least=8),
     Column("PRIORITY", lambda task: task["priority"], rank=1),
     Column("ATTEMPT", lambda task: f"{task['attempt']}/{task['retries'] + 1}", rank=3),
-    Column("CREATED", lambda task: task["created_at"], rank=7, is_time=True),
+    Column("CREATED", lambda task: task["created_at"], rank=6, is_time=True),
     Column("DUE", lambda task: task["due_at"], rank=2, is_time=True),
-    Column("ERROR", lambda task: first_line(task["error"]), rank=5, least=20),
+    Column("ERROR", lambda task: first_line(task["error"]), rank=7, least=16, is_news=True),
 )
 
 
@@ -164,7 +165,9 @@ def retry(
 @app.command()
 def reschedule(
     ids: TaskIds,
-    at: Annotated[str | None, typer.Option("--at", help="When to run: 2026-01-02T03:04:05Z.", metavar="TIME")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
+    ] = None,
     delay: Annotated[str | None, typer.Option("--delay", help="How far from now: 90, 1h30m.", metavar="TIME")] = None,
     priority: Annotated[
         str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
@@ -177,7 +180,11 @@ def reschedule(
     """Change when waiting tasks run, or their priority."""
     from drumline.cli.client import connect
 
-    asked = {"run_at": at, "delay": delay, "priority": priority}
+    asked = {
+        "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE),
+        "delay": None if delay is None else span_of(delay, flag="--delay", toward=Toward.FUTURE),
+        "priority": priority,
+    }
     change = {name: value for name, value in asked.items() if value is not None}
     if not change:
         raise Invalid("give --at, --delay or --priority")

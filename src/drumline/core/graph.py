@@ -5,11 +5,16 @@ the number of keys and needs.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from itertools import islice
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from drumline.core.errors import Invalid
+from drumline.core.wording import suggestion
+
+MOST_COMPARED: Final = 200
+"""Keys among which one is looked for that is nearly the same as one that is missing."""
 
 K = TypeVar("K", bound=str)
 Needs = Mapping[K, Sequence[K]]
@@ -137,7 +142,8 @@ def _check_parents(key: str, parents: Sequence[str], known: Needs[str], field: s
         if parent == key:
             raise Invalid("is the task itself", field=where)
         if parent not in known:
-            raise Invalid(f"there is no task {parent!r} in this job", field=where)
+            near = suggestion(parent, islice(known, MOST_COMPARED))
+            raise Invalid(f"there is no task {parent!r} in this job{near}", field=where)
         if parent in seen:
             raise Invalid(f"names {parent!r} twice", field=where)
         seen.add(parent)
