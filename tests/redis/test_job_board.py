@@ -89,7 +89,9 @@ async def test_a_new_job_has_the_fields_that_were_asked_for(engine: Engine, clie
     assert set(found) == JOB_FIELDS
     assert (found["jobId"], found["jobName"], found["userId"], found["schedule"]) == (job.id, "etl", "ada", "null")
     assert datetime.fromisoformat(found["createdAt"]).tzinfo is not None
-    assert decode(found["retryPolicy"], dict[str, Any])["retries"] == 5
+    assert decode(found["retryPolicy"], dict[str, Any]) == {
+        "retries": 5, "backoff": {"base": 2.0, "factor": 2.0, "cap": 3600.0, "jitter": 0.0},
+    }  # fmt: skip
     assert await client.pttl(f"drumline:job:{job.id}") > 0
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec.structs import asdict
+
 from drumline.backends.redis.keys import BoardKeys
 from drumline.backends.redis.line import Call
 from drumline.backends.redis.notes import time_text
@@ -43,7 +45,7 @@ def _calls_of_facts(keys: BoardKeys, job: JobId, facts: JobFacts) -> Iterator[Ca
         "jobName": facts.name,
         "userId": facts.owner or "",
         "createdAt": time_text(facts.created_at),
-        "retryPolicy": encode({"retries": facts.options.retries, "backoff": facts.options.backoff}),
+        "retryPolicy": encode({"retries": facts.options.retries, "backoff": asdict(facts.options.backoff)}),
         "schedule": encode(_schedule(facts)),
     }
     yield Call("HSET", (keys.job(job),), _flat(fields.items()), plain=True)
