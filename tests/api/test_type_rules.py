@@ -258,6 +258,21 @@ async def test_a_payload_that_does_not_fit_is_refused_by_its_field_however_it_is
     assert message in alone["detail"]
 
 
+async def test_an_edited_payload_of_a_failed_task_is_checked_as_a_new_one(http: httpx.AsyncClient) -> None:
+    await register(http)
+    session = (await http.get("/api/v1/workers")).json()["items"][0]["id"]
+    task = (await post(http, "/api/v1/tasks", name="charge", payload={"order": 1}))["id"]
+    (claimed,) = (await http.post(f"{SESSIONS}/{session}/claim", json={})).json()["tasks"]
+    report = {"lease": claimed["lease"], "outcome": "failed", "error": {"kind": "E", "message": "no"}}
+    await http.post(f"{SESSIONS}/{session}/settle", json={"reports": [report]})
+
+    unfit = await http.post(f"/api/v1/failures/{task}/retry", json={"payload": {"order": "seven"}})
+    fit = await http.post(f"/api/v1/failures/{task}/retry", json={"payload": {"order": 7}})
+
+    assert refused(unfit)["field"] == "payload.order"
+    assert fit.status_code == 200, fit.text
+
+
 async def test_payloads_that_fit_or_cannot_be_judged_yet_are_accepted(http: httpx.AsyncClient) -> None:
     await register(http)
     await http.put("/api/v1/secrets/token", json={"value": "s"})

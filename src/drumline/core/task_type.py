@@ -106,8 +106,10 @@ def stored_defaults(defaults: TypeDefaults | None) -> bytes | None:
 
 def read_type(defaults: str | None, schema: str | None, former_schema: str | None) -> StoredType:
     """Return a stored row as a type."""
+    declared = NO_DEFAULTS if defaults is None else decode(defaults, TypeDefaults)
     return StoredType(
-        defaults=NO_DEFAULTS if defaults is None else decode(defaults, TypeDefaults),
+        # The very same where nothing is declared: what is usual is told by a look.
+        defaults=NO_DEFAULTS if declared == NO_DEFAULTS else declared,
         schema=None if schema is None else schema.encode(),
         former_schema=None if former_schema is None else former_schema.encode(),
     )

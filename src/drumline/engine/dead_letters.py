@@ -17,6 +17,7 @@ from drumline.engine.control import Control
 from drumline.engine.noting import Noting
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.task_types import TypeRegistry
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
     DeadLetter,
@@ -58,6 +59,8 @@ class DeadLetterDesk:
 
     secrets: SecretDesk
     """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
+    types: TypeRegistry
+    """What is known of types of tasks; the engine sets it."""
     redaction: Redaction = DEFAULT_REDACTION
 
     def __init__(self, store: Store, noting: Noting, control: Control, *, limits: Limits, quotas: QuotaDesk) -> None:
@@ -107,7 +110,7 @@ class DeadLetterDesk:
         (view,) = await self._store.get([task], tenant=tenant)
         if letter is None or view is None:
             raise await self._absence(task, tenant)
-        attempts = await self._store.attempts(task, tenant=tenant)
+        attempts = [ran for ran in await self._store.attempts(task, tenant=tenant) if ran.started_at is not None]
         edits = await self._store.payload_edits(task, tenant=tenant)
         return LetterFile(letter=letter, task=view, attempts=tuple(attempts), edits=tuple(edits))
 
@@ -160,6 +163,9 @@ class DeadLetterDesk:
             find_references(decode(bytes(payload), object), view.options.takes)
         if has_secrets(bytes(payload)):
             await self.secrets.check([Wanted(bytes(payload))], tenant=view.lane.tenant)
+        rules = await self.types.rules(view.lane.name, tenant=view.lane.tenant)
+        if rules.check is not None:
+            rules.check.check(bytes(payload))
         return payload
 
     async def _absence(self, task: TaskId, tenant: str | None) -> NotFound:

@@ -147,7 +147,7 @@ class Engine:
         # Whatever brings payloads in asks whether the secrets are there that they refer to.
         self.submissions.secrets = job_submissions.secrets = self.schedules.secrets = self.secrets
         self.dead_letters.secrets = self.secrets
-        self.submissions.types = job_submissions.types = self.types
+        self.submissions.types = job_submissions.types = self.dead_letters.types = self.types
         self.measure(Metrics(clock))
 
     @cached_property

@@ -46,6 +46,8 @@ class SessionDesk:
             spec = decode(encode(without_nul(decode(text, object))), SessionSpec)
         await self._store.open_session(session, spec)
         self._noted_pauses[session] = paused
+        if len(self._noted_pauses) > MOST_CACHED:  # of workers that died without a word
+            self._noted_pauses.pop(next(iter(self._noted_pauses)))
         self._types.published(spec)
         self._remember(session, spec)
         return session
