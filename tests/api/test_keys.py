@@ -326,3 +326,17 @@ async def test_a_narrowed_admin_changes_only_keys_within_its_own_authority(http:
         assert (await http.post(f"/api/v1/keys/{key['id']}/{act}", headers=by)).status_code == 403
         assert (await ask(http, key["key"])).status_code == 200
     assert (await http.post(f"/api/v1/keys/{within['id']}/{act}", headers=by)).status_code in {200, 201}
+
+
+async def test_keys_for_every_tenant_that_such_a_key_made_share_a_rate_too(
+    http: httpx.AsyncClient, engine: Engine
+) -> None:
+    engine.access.attach(policy=Policy(rates=dict.fromkeys(Role, Rate(5, 3600.0)), tenant_keys=2))
+    admin = (await made(http, tenant="*", role="admin", rate_limit="unlimited"))["key"]
+    own = [(await made(http, admin, tenant="*", role="viewer"))["key"] for _ in range(4)]
+    given = [(await made(http, admin, tenant="default", role="viewer"))["key"] for _ in range(4)]
+
+    shared = [(await ask(http, key)).status_code for _ in range(5) for key in own]
+    apart = [(await ask(http, key)).status_code for _ in range(5) for key in given]
+
+    assert (shared.count(200), apart.count(200)) == (10, 20)

@@ -309,3 +309,23 @@ async def test_another_payload_needs_the_right_to_submit(house: House) -> None:
 
     problem(await house.ask("POST", path, {"payload": {"command": "y"}}, key=controls), 403, "forbidden")
     assert (await house.ask("POST", path, {}, key=controls)).status_code == 200
+
+
+async def test_an_edited_schedule_is_given_nothing_that_its_author_was_not_shown(house: House) -> None:
+    payload = {"command": "x", "password": "hunter2"}
+    body = {"name": "s", "cron": "0 3 * * *", "task": {**IN, "payload": payload}}
+    path = f"/api/v1/schedules/{(await house.made('/schedules', body))['id']}"
+    shown = {"command": "send it to me", "password": "[redacted]"}
+
+    narrow = await house.ask("PATCH", path, {"task": {**IN, "payload": shown}}, key=house.narrow)
+    other = await house.ask("PATCH", path, {"task": {**IN, "name": "shell", "payload": shown}})
+    wide = await house.ask("PATCH", path, {"task": {**IN, "payload": shown}})
+    untouched = await house.ask("PATCH", path, {"cron": "0 5 * * *"}, key=house.narrow)
+
+    problem(narrow, 403, "forbidden", "task.payload")
+    problem(other, 422, "invalid", "task.payload.password")
+    assert (wide.status_code, untouched.status_code) == (200, 200)
+    triggered = (await house.ask("POST", f"{path}/trigger")).json()
+    (kept,) = await house.engine.store.get([triggered["task_id"]])
+    assert kept is not None
+    assert b"hunter2" in bytes(kept.payload or b"")

@@ -19,7 +19,7 @@ from drumline.api.keys import FIRST, KeyRing, presented
 from drumline.api.origins import Origins
 from drumline.api.problems import Headers
 from drumline.api.reception import Reception
-from drumline.core.access import Caller
+from drumline.core.access import EVERY_TENANT, Caller
 from drumline.core.api_key import digest_of, is_mistyped
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Forbidden, NotFound, RateLimited, Unauthorized
@@ -229,7 +229,7 @@ class Door:
 
     async def _take_shared_turn(self, caller: Caller, rate: Rate) -> None:
         """Take a turn of all keys together that a tenant made itself: making many keys gives nobody more turns."""
-        limiter, name = self._access.limiter, f"tenant:{caller.tenant}:{caller.role}"
+        limiter, name = self._access.limiter, f"tenant:{caller.tenant or EVERY_TENANT}:{caller.role}"
         taken = limiter.take_now(name, rate) or await limiter.take(name, rate)
         if not taken.is_allowed:
             raise _not_your_turn(rate, taken, "the keys that this tenant made may together ask")

@@ -24,10 +24,12 @@ from drumline.api.schedule_shapes import (
     schedule_body,
 )
 from drumline.core.codec import encode
+from drumline.core.errors import Forbidden
 from drumline.core.ids import ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
-from drumline.core.redaction_of_targets import redacted_target
+from drumline.core.redaction import REDACTED
+from drumline.core.redaction_of_targets import hidden_in, redacted_target
 from drumline.core.registration import RegisterRequest
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Target
 from drumline.core.task import TaskRequest
@@ -137,6 +139,7 @@ async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
     """Change what a schedule is; its next fire time is found anew if its rule has changed."""
     schedule = _schedule_of(call)
     await _check_stored(call)
+    _check_shown(call)
     await _check_target(call, call.body.task or None, call.body.job or None)
     call.note(before=_noted(await call.engine.schedules.get(schedule, tenant=call.tenant)))
     view = await call.engine.schedules.edit(schedule, call.body, tenant=call.tenant)
@@ -243,6 +246,17 @@ async def _check_stored(call: Call[Any, Any]) -> None:
     if call.by.is_narrowed:
         view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
         await _check_target(call, view.target.task, view.target.job)
+
+
+def _check_shown(call: Call[ScheduleEdit, NoQuery]) -> None:
+    """Raise `Forbidden` if a caller who is meant for some tasks only asks for values that it was not shown."""
+    field = hidden_in(Target(task=call.body.task or None, job=call.body.job or None))
+    if call.by.is_narrowed and field is not None:
+        raise Forbidden(
+            f"this key is for some tasks only, and is given nothing that it was not shown: "
+            f"give the values in the place of {REDACTED}",
+            field=f"{field}.payload",
+        )
 
 
 async def _check_registered(call: Call[RegisterRequest, NoQuery]) -> None:

@@ -57,7 +57,8 @@ class KeySpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     replaces: KeyId | None = None
     """The key that it was rotated from."""
     is_own: bool = False
-    """Whether its tenant made it itself, and not the installation."""
+    """Whether its tenant made it itself, and not the installation; or, of one for every tenant, whether another such
+    key made it, and not the first."""
 
 
 class NewKey(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from drumline.core.access import EVERY_TENANT, ROLES, Caller, Permission, Role, are_within, permissions_of
+from drumline.core.access import EVERY_TENANT, FIRST_KEY, ROLES, Caller, Permission, Role, are_within, permissions_of
 from drumline.core.api_key import ApiKey, KeyId, KeySpec, NewKey, digest_of, prefix_of
 from drumline.core.clock import Instant, moment_of, to_instant
 from drumline.core.duration import millis, parse_duration
@@ -67,7 +67,7 @@ def accept_key(request: KeyRequest, key: str, *, id: KeyId, asked: Asked) -> New
         queues=_patterns(request.queues, field="queues", longest=LONGEST_QUEUE),
         rate=_rate(request, asked),
         created_by=asked.by.id,
-        is_own=asked.by.is_of_tenant,
+        is_own=asked.by.is_of_tenant or (tenant is None and asked.by.id != FIRST_KEY),
     )
     check_grant(asked.by, spec, tenant)
     return NewKey(id=id, tenant=tenant, digest=digest_of(key.encode()), spec=spec, expires_at=_expiry(request, asked))

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from msgspec import Raw
 from msgspec.structs import replace
 
+from drumline.core.accept_job import name_of
 from drumline.core.errors import Invalid
-from drumline.core.redaction import Redaction
+from drumline.core.redaction import REDACTED, Redaction
 from drumline.core.schedule import Target
 
 NOTHING = Raw(b"{}")
@@ -18,12 +19,12 @@ def redacted_target(target: Target, redaction: Redaction) -> Target:
 
 
 def restored_target(target: Target, original: Target, redaction: Redaction) -> Target:
-    """Return what somebody has edited, with what they were not shown; `Invalid` if it was never there."""
-    tasks = (
-        {} if original.job is None else {f"job.tasks.{key}": task.payload for key, task in original.job.tasks.items()}
-    )
-    if original.task is not None:
-        tasks["task"] = original.task.payload
+    """Return what somebody has edited, with what they were not shown; `Invalid` if it was never there.
+
+    It is put back for a task of the same name only: another would do something else with it.
+    """
+    before, after = _names(original), _names(target)
+    tasks = {field: payload for field, (name, payload) in before.items() if after.get(field, ("",))[0] == name}
 
     def restore(payload: Raw, field: str) -> Raw:
         try:
@@ -32,6 +33,21 @@ def restored_target(target: Target, original: Target, redaction: Redaction) -> T
             raise Invalid(error.message, field=f"{field}.{error.field}") from error
 
     return _changed(target, restore)
+
+
+def hidden_in(target: Target) -> str | None:
+    """Return where a payload asks for what its author was not shown; None if nowhere."""
+    mark = REDACTED.encode()
+    return next((field for field, (_, payload) in _names(target).items() if mark in bytes(payload)), None)
+
+
+def _names(target: Target) -> dict[str, tuple[str, Raw]]:
+    """Return the name and payload of each task that a target makes, by its field."""
+    if target.task is not None:
+        return {"task": (target.task.name, target.task.payload)}
+    if target.job is None:
+        return {}
+    return {f"job.tasks.{key}": (name_of(key, task), task.payload) for key, task in target.job.tasks.items()}
 
 
 def _changed(target: Target, change: Callable[[Raw, str], Raw]) -> Target:

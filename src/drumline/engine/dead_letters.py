@@ -7,6 +7,7 @@ from drumline.core.clock import Instant
 from drumline.core.codec import check_json, decode
 from drumline.core.errors import Conflict, Forbidden, Invalid, NotFound
 from drumline.core.fingerprint import is_fingerprint
+from drumline.core.http_headers import HTTP, check_given_headers
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
 from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
@@ -159,6 +160,8 @@ class DeadLetterDesk:
                     field="payload",
                 )
             payload = restored
+        if view.lane.name == HTTP:
+            check_given_headers(decode(bytes(payload), object))
         if view.options.takes and MARK in bytes(payload):
             find_references(decode(bytes(payload), object), view.options.takes)
         if has_secrets(bytes(payload)):
