@@ -174,3 +174,24 @@ async def test_what_the_browser_finds_wrong_is_said_beneath_the_field(visitor: V
     await expect(dialog.get_by_label("Name", exact=True)).to_be_focused()
     assert await dialog.locator("[aria-invalid=true]").count() == 2
     assert await dialog.locator("p[id$=-notes]").filter(has_text="URL").count() == 1
+
+
+async def test_escape_asks_before_it_drops_a_form_that_was_filled_in(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/tasks")
+    page = someone.page
+    dialog = page.get_by_role("dialog")
+    await page.get_by_role("button", name="Submit").click()
+    await someone.press("Escape")
+    await expect(dialog).to_have_count(0)  # nothing was filled in
+
+    await page.get_by_role("button", name="Submit").click()
+    await dialog.get_by_label("Name").fill("a name that took a while")
+    await someone.press("Escape")
+    await dialog.get_by_text("Discard what you entered?").wait_for()
+    await dialog.get_by_role("button", name="Keep editing").click()
+    await expect(dialog.get_by_label("Name")).to_have_value("a name that took a while")
+    await someone.press("Escape")
+    await dialog.get_by_role("button", name="Discard").click()
+
+    await expect(dialog).to_have_count(0)

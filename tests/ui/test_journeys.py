@@ -130,8 +130,8 @@ async def test_a_search_is_kept_under_a_name_and_found_again(visitor: Visit, bus
     page = someone.page
     await someone.open("/tasks?status=failed&queue=search")
     await page.get_by_role("button", name="Views").click()
-    await page.get_by_label("Keep this search as").fill("search trouble")
-    await page.get_by_role("button", name="Keep", exact=True).click()
+    await page.get_by_label("Save this search as").fill("search trouble")
+    await page.get_by_role("button", name="Save", exact=True).click()
     await someone.open("/tasks")
     await page.get_by_role("button", name="Views").click()
     await page.get_by_role("link", name="search trouble").click()

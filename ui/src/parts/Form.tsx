@@ -36,6 +36,7 @@ export function Form({ error, fields, onSubmit, id, children }: Props) {
       id={id}
       className={css.form}
       noValidate
+      data-form
       onSubmit={submit}
       onInput={(event) => {
         const { id: changed } = event.target as HTMLElement;

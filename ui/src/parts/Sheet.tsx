@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
-import { type ReactNode, useRef } from "react";
-import { IconButton } from "./Button";
+import { type ReactNode, useRef, useState } from "react";
+import { Button, IconButton } from "./Button";
 import { useModal } from "./modal";
 import css from "./Sheet.module.css";
 
@@ -11,10 +11,18 @@ interface Props {
   footer?: ReactNode;
 }
 
-/** A dialog over the page; Escape closes it. */
+/** A dialog over the page. Escape closes it; a form that was filled in is dropped only after a question. */
 export function Sheet({ title, onClose, children, footer }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
+  const isFilled = useRef(false);
+  const [isAsking, setAsking] = useState(false);
   useModal(ref);
+
+  function leave() {
+    if (isFilled.current && !isAsking) setAsking(true);
+    else onClose();
+  }
+
   return (
     <dialog
       ref={ref}
@@ -22,15 +30,30 @@ export function Sheet({ title, onClose, children, footer }: Props) {
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
+      }}
+      // Browsers let nobody keep a dialog open who presses Escape twice.
+      onClose={onClose}
+      onInput={(event) => {
+        if ((event.target as HTMLElement).closest("form[data-form]")) isFilled.current = true;
       }}
     >
       <header className={css.head}>
         <h2>{title}</h2>
-        <IconButton icon={X} label="Close" onClick={onClose} />
+        <IconButton icon={X} label="Close" onClick={leave} />
       </header>
       <div className={css.body}>{children}</div>
-      {footer && <footer className={css.foot}>{footer}</footer>}
+      {isAsking ? (
+        <footer className={css.foot} role="alert">
+          <span>Discard what you entered?</span>
+          <Button onClick={() => setAsking(false)}>Keep editing</Button>
+          <Button tone="danger" onClick={onClose}>
+            Discard
+          </Button>
+        </footer>
+      ) : (
+        footer && <footer className={css.foot}>{footer}</footer>
+      )}
     </dialog>
   );
 }

@@ -9,6 +9,8 @@ export function Table({ head, children }: { head: string[]; children: ReactNode 
       for (const [place, cell] of [...row.cells].entries()) {
         cell.dataset.label = head[place] ?? "";
         if (head[place] === "") cell.dataset.acts = "";
+        // What is cut is whole under the pointer.
+        else if (cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent ?? "";
       }
     }
   });

@@ -4,7 +4,7 @@ import { readAgain, useLiveness, useStale } from "@/api/queries";
 import { problemText } from "@/parts/act";
 import { Button } from "@/parts/Button";
 import { Time } from "@/parts/Time";
-import { between } from "@/parts/time";
+import { span } from "@/parts/time";
 import css from "./Outage.module.css";
 
 /** Says that what is shown is not what is: since when, how old it is by now, and why. */
@@ -20,19 +20,19 @@ export function Outage() {
   }
   if (stale === null) return null;
   return (
-    <Strip at={stale.since}>
+    <Strip at={stale.since} onRetry={readAgain}>
       {isUnreachable(stale.error) ? "" : "A part of this page could not be read again. "}
       {problemText(stale.error)} What you see was read at <At time={stale.since} />, <Age from={stale.since} /> ago.
-      <Button onClick={readAgain}>Try again</Button>
     </Strip>
   );
 }
 
-function Strip({ at, children }: { at: number; children: React.ReactNode }) {
+function Strip({ at, onRetry, children }: { at: number; onRetry?: () => void; children: React.ReactNode }) {
   return (
     <section className={css.outage} aria-label="Out of date" data-since={at}>
       <CloudOff size={16} aria-hidden="true" />
       <p>{children}</p>
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </section>
   );
 }
@@ -44,5 +44,5 @@ function At({ time }: { time: number }) {
 /** How long ago something was, counting. */
 function Age({ from }: { from: number }) {
   const at = new Date(from).toISOString();
-  return <Time at={at} as={() => between(at, null)} />;
+  return <Time at={at} as={() => span(Math.max(1, Math.round((Date.now() - from) / 1000)))} />;
 }

@@ -28,7 +28,7 @@ export function Rail() {
       <IconButton
         className={css.fold ?? ""}
         icon={isNarrow ? PanelLeftOpen : PanelLeftClose}
-        label={isNarrow ? "Widen the menu" : "Narrow the menu"}
+        label={isNarrow ? "Expand menu" : "Collapse menu"}
         onClick={() => prefer({ rail: isNarrow ? "wide" : "narrow" })}
       />
     </nav>

@@ -9,7 +9,7 @@ import css from "./TopBar.module.css";
 import { UserMenu } from "./UserMenu";
 
 const THEMES: Record<Theme, [typeof Sun, Theme, string]> = {
-  system: [Monitor, "light", "Theme: as the system"],
+  system: [Monitor, "light", "Theme: system"],
   light: [Sun, "dark", "Theme: light"],
   dark: [Moon, "system", "Theme: dark"],
 };

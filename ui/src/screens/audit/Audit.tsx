@@ -46,12 +46,12 @@ export function Audit() {
       {audit.data === undefined ? (
         <Unloaded of={audit} />
       ) : items.length === 0 ? (
-        <Empty title={Object.keys(search).length > 0 ? "Nothing matches" : "Nobody has done anything yet"}>
-          <p>Cancelling, retrying, pausing, making keys: whatever changes something is written down here.</p>
+        <Empty title={Object.keys(search).length > 0 ? "No matches" : "No entries yet"}>
+          <p>Every change is recorded here: cancel, retry, pause, new keys and so on.</p>
         </Empty>
       ) : (
         <Panel flush label="Audit log">
-          <Table head={["When", "Who", "What", "To what", "How", "Why"]}>
+          <Table head={["Time", "Actor", "Action", "Target", "Phase", "Reason"]}>
             {items.map((row) => (
               <tr key={row.id}>
                 <td>
@@ -86,18 +86,18 @@ export function Audit() {
         <Sheet title={shown.act} onClose={() => setShown(null)}>
           <Facts
             of={[
-              ["Who", shown.key_name],
+              ["Actor", shown.key_name],
               ["From", shown.address],
-              ["When", <Time key="when" at={shown.at} />],
+              ["Time", <Time key="when" at={shown.at} />],
               ["Request", <code key="request">{shown.request_id}</code>],
             ]}
           />
           <p className={css.like}>
             <Link to="/audit" search={{ act: shown.act }} onClick={() => setShown(null)}>
-              Everything of this kind
+              All entries of this kind
             </Link>
             <Link to="/audit" search={{ key: shown.key }} onClick={() => setShown(null)}>
-              Everything by {shown.key_name}
+              All entries by {shown.key_name}
             </Link>
           </p>
           <JsonTree name="before" value={shown.before} />
@@ -109,7 +109,7 @@ export function Audit() {
 }
 
 type Search = { act?: string; key?: string; target?: string };
-const NAMES: Record<keyof Search, string> = { act: "what", key: "who", target: "to what" };
+const NAMES: Record<keyof Search, string> = { act: "action", key: "actor", target: "target" };
 
 /** What the log is narrowed by, each with a way out. */
 function Filters({ search }: { search: Search }) {

@@ -52,12 +52,12 @@ export function Bulk() {
           of={[
             ["Progress", <BulkProgress key="progress" bulk={found} />],
             ["Done", found.done.toLocaleString("en")],
-            ["Skipped, having moved on", found.skipped.toLocaleString("en")],
+            ["Skipped", found.skipped.toLocaleString("en")],
             ["Failed", found.failed.toLocaleString("en")],
-            ["Pace", found.rate ? `${found.rate} per second` : "as fast as it goes"],
-            ["Asked for", <Time key="asked" at={found.created_at} />],
+            ["Pace", found.rate ? `${found.rate} per second` : "no limit"],
+            ["Created", <Time key="asked" at={found.created_at} />],
             ["Finished", <Time key="finished" at={found.finished_at} />],
-            ["Why", found.reason ?? "–"],
+            ["Reason", found.reason ?? "–"],
           ]}
         />
       </Panel>

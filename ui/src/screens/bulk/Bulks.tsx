@@ -23,12 +23,12 @@ export function Bulks() {
       {bulks.data === undefined ? (
         <Unloaded of={bulks} />
       ) : bulks.data.items.length === 0 ? (
-        <Empty title="None yet">
+        <Empty title="No bulk operations yet">
           <p>Retrying or discarding a group of failures makes one.</p>
         </Empty>
       ) : (
         <Panel flush label="Bulk operations">
-          <Table head={["Act", "State", "Progress", "Asked for", "Why"]}>
+          <Table head={["Act", "State", "Progress", "Created", "Reason"]}>
             {bulks.data.items.map((bulk) => (
               <tr key={bulk.id}>
                 <th scope="row">

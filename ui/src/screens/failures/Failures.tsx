@@ -46,7 +46,7 @@ export function Failures() {
       {groups.data === undefined ? (
         <Unloaded of={groups} />
       ) : items.length === 0 ? (
-        <Empty title="Nothing has failed for good">
+        <Empty title="No failures">
           <p>A task that has used up its retries, or fails permanently, is kept here until somebody deals with it.</p>
         </Empty>
       ) : (

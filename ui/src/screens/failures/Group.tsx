@@ -78,12 +78,12 @@ export function Group() {
             ["Last", <Time key="last" at={found.last_at} />],
             ["Tasks", <Tags key="names" of={found.names} />],
             ["Queues", <Tags key="queues" of={found.queues} />],
-            ["In common", <code key="message">{found.message}</code>, "wide"],
+            ["Message", <code key="message">{found.message}</code>, "wide"],
           ]}
         />
       </Panel>
       {sample.data?.error && (
-        <Panel title="The latest of them">
+        <Panel title="Latest example">
           <Traceback error={sample.data.error} />
         </Panel>
       )}

@@ -149,7 +149,7 @@ function factsOf(job: JobBody, graph: GraphBody | undefined): [string, ReactNode
     ["Created", <Time key="created" at={job.created_at} />],
     ["Started", <Time key="started" at={job.started_at} />],
     ["Finished", <Time key="finished" at={job.finished_at} />],
-    ["Took", <Took key="took" from={job.started_at} to={job.finished_at} />],
+    ["Duration", <Took key="took" from={job.started_at} to={job.finished_at} />],
   ];
   if (graph && graph.critical_path.seconds > 0) {
     const { seconds, keys } = graph.critical_path;

@@ -24,8 +24,13 @@ export function NodeList({ nodes, selected, onSelect }: Props) {
       ),
     },
     { name: "Needs", width: "minmax(100px, 1fr)", wide: true, cell: (node) => node.needs.join(", ") || "–" },
-    { name: "Why", width: "minmax(0, 1fr)", wide: true, cell: (node) => node.reason ?? "" },
-    { name: "Took", width: "90px", end: true, cell: (node) => <Took from={node.started_at} to={node.finished_at} /> },
+    { name: "Reason", width: "minmax(0, 1fr)", wide: true, cell: (node) => node.reason ?? "" },
+    {
+      name: "Duration",
+      width: "90px",
+      end: true,
+      cell: (node) => <Took from={node.started_at} to={node.finished_at} />,
+    },
   ];
   return (
     <div className={css.list}>

@@ -34,7 +34,7 @@ export function NodePanel({ node, jobId }: { node: Node; jobId: string }) {
             ["Type", node.name],
             ["Attempt", node.attempt],
             ["Started", <Time key="started" at={node.started_at} />],
-            ["Took", <Took key="took" from={node.started_at} to={node.finished_at} />],
+            ["Duration", <Took key="took" from={node.started_at} to={node.finished_at} />],
             ["Slack", node.is_critical ? "none: on the critical path" : span(node.slack)],
             ["Runs if", node.run_if.replaceAll("_", " ")],
           ]}

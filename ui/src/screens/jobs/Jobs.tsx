@@ -29,7 +29,7 @@ const COLUMNS: Column<JobBody>[] = [
   { name: "Progress", width: "minmax(160px, 2fr)", wide: true, cell: (job) => <Progress counts={job.counts} /> },
   { name: "Owner", width: "minmax(80px, 1fr)", wide: true, cell: (job) => job.owner ?? "–" },
   {
-    name: "Took",
+    name: "Duration",
     width: "96px",
     wide: true,
     end: true,
@@ -98,7 +98,7 @@ export function Jobs() {
 function NoJobs({ isNarrowed }: { isNarrowed: boolean }) {
   if (isNarrowed) {
     return (
-      <Empty title="No job matches">
+      <Empty title="No jobs match">
         <Link to="/jobs">All jobs</Link>
       </Empty>
     );

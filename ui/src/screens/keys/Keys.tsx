@@ -61,7 +61,7 @@ export function Keys() {
         <Unloaded of={keys} />
       ) : keys.data.items.length === 0 ? (
         <Empty title="Only the first key">
-          <p>The key that the server was started with may do everything. Make one for each program and person.</p>
+          <p>The key that the server was started with may do everything. Create one for each program and person.</p>
         </Empty>
       ) : (
         <Panel flush label="Keys">
@@ -117,8 +117,8 @@ export function Keys() {
           onClose={() => setAsked(null)}
         >
           {asked.what === "revoke"
-            ? "Whoever uses it is turned away from now on. A revoked key never comes back."
-            : "A new key takes its place and is shown once. Give it to whoever uses the old one."}
+            ? "Requests with it are refused from now on. This cannot be undone."
+            : "A new key takes its place and is shown once. The old one stops working."}
         </Confirm>
       )}
       {made && <ShownOnce made={made} onClose={() => setMade(null)} />}

@@ -38,7 +38,7 @@ export function Notifications() {
         {subscriptions.data === undefined ? (
           <Unloaded of={subscriptions} rows={3} />
         ) : subscriptions.data.items.length === 0 ? (
-          <Empty title="Nobody is told of anything">
+          <Empty title="No subscriptions yet">
             <p>A subscription sends events to a webhook or by mail. A task can also name its own targets.</p>
           </Empty>
         ) : (
@@ -110,7 +110,7 @@ function Subscription({ subscription, mayWrite }: { subscription: SubscriptionBo
               setRemoving(false);
             }}
           >
-            {subscription.webhook ?? subscription.email} hears of nothing any more.
+            {subscription.webhook ?? subscription.email} gets no more notifications.
           </Confirm>
         )}
       </td>
@@ -133,7 +133,7 @@ function Deliveries({ mayWrite }: { mayWrite: boolean }) {
       {deliveries.data === undefined ? (
         <Unloaded of={deliveries} rows={3} />
       ) : items.length === 0 ? (
-        <Empty title="Nothing was sent yet" />
+        <Empty title="No deliveries yet" />
       ) : (
         <Table head={["When", "Event", "To", "State", "Attempts", "Answer", ""]}>
           {items.map((delivery) => (
@@ -156,7 +156,7 @@ const STATES: Record<string, Tone> = { delivered: "good", pending: "busy", faile
 
 function Delivery({ delivery, mayWrite }: { delivery: DeliveryBody; mayWrite: boolean }) {
   const resend = useAct(() => call("POST /api/v1/deliveries/{id}/resend", { params: { id: delivery.id } }), {
-    done: () => "It is sent again",
+    done: () => "Queued to be sent again",
     changes: [["deliveries"]],
   });
   const isTask = delivery.event_type.startsWith("drumline.task.");

@@ -83,7 +83,7 @@ function Figures({ stats, queue }: { stats: StatsBody; queue: string | undefined
         lines={[{ name: "due, not yet running", tone: "queued", values: stats.points.map((point) => point.depth) }]}
       />
       <Chart
-        title="Share that failed"
+        title="Failure rate"
         times={times}
         format={(value) => `${Number.isInteger(value) ? value : value.toFixed(1)} %`}
         lines={[
@@ -97,7 +97,7 @@ function Figures({ stats, queue }: { stats: StatsBody; queue: string | undefined
         ]}
       />
       <Chart
-        title="Waiting time"
+        title="Wait time"
         times={times}
         format={span}
         lines={[
@@ -106,7 +106,7 @@ function Figures({ stats, queue }: { stats: StatsBody; queue: string | undefined
         ]}
       />
       <Chart
-        title="Running time"
+        title="Run time"
         times={times}
         format={span}
         lines={[

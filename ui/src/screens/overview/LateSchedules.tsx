@@ -30,9 +30,9 @@ export function LateSchedules() {
       {schedules.data === undefined ? (
         <Unloaded of={schedules} rows={3} />
       ) : found.length === 0 ? (
-        <p className={css.none}>Nothing is due to fire.</p>
+        <p className={css.none}>No schedules.</p>
       ) : (
-        <Table head={["Schedule", "Fires", "Last run", "Standing"]}>
+        <Table head={["Schedule", "Fires", "Last run", "State"]}>
           {found.map(({ schedule, isLate }) => (
             <tr key={schedule.id}>
               <th scope="row">

@@ -146,7 +146,7 @@ function Waiting({ queues }: { queues: QueueBody[] }) {
   const busy = queues.filter((queue) => queue.queued > 0 || queue.is_paused).sort((a, b) => b.queued - a.queued);
   return (
     <Panel title="Queues with work waiting" aside={<Link to="/queues">All queues</Link>} flush>
-      {busy.length === 0 && <p className={css.none}>None: what is due is taken at once.</p>}
+      {busy.length === 0 && <p className={css.none}>No tasks are waiting.</p>}
       {busy.length > 0 && (
         <Table head={["Queue", "Waiting", "Oldest", "State"]}>
           {busy.slice(0, 6).map((queue) => (
@@ -183,7 +183,7 @@ function Fleet({ workers }: { workers: WorkerBody[] }) {
       {shown.length === 0 ? (
         <p className={css.none}>No worker is running.</p>
       ) : (
-        <Table head={["Worker", "Slots busy", "Heard from", "State"]}>
+        <Table head={["Worker", "Slots busy", "Last heartbeat", "State"]}>
           {shown.map((worker) => (
             <tr key={worker.id}>
               <th scope="row">
@@ -197,7 +197,7 @@ function Fleet({ workers }: { workers: WorkerBody[] }) {
               <td>
                 <Time at={worker.beat_at} as="relative" />
               </td>
-              <td>{worker.should_drain ? <Mark tone="warn">Draining</Mark> : <Mark tone="good">At work</Mark>}</td>
+              <td>{worker.should_drain ? <Mark tone="warn">Draining</Mark> : <Mark tone="good">Active</Mark>}</td>
             </tr>
           ))}
         </Table>

@@ -21,7 +21,7 @@ export function TopFailures() {
       {groups.data === undefined ? (
         <Unloaded of={groups} rows={3} />
       ) : groups.data.items.length === 0 ? (
-        <p className={css.none}>Nothing has failed for good.</p>
+        <p className={css.none}>No failures.</p>
       ) : (
         <ul className={css.failures}>
           {groups.data.items.map((group) => (

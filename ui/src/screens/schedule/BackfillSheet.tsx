@@ -28,7 +28,7 @@ export function BackfillSheet({ schedule, onClose }: { schedule: ScheduleBody; o
   const go = useMutation({
     mutationFn: () => call("POST /api/v1/schedules/{id}/backfill", { params: { id: schedule.id }, body: span }),
     onSuccess: (answer) => {
-      say(`${answer.missing.toLocaleString("en")} runs are made up for`);
+      say(`${answer.missing.toLocaleString("en")} runs are created`);
       onClose();
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["schedule", schedule.id] }),

@@ -13,7 +13,7 @@ export function Calendar({ fires }: { fires: FireBody[] }) {
   const most = Math.max(1, ...counts.values());
   const [first] = [...counts.keys()].sort();
   const last = [...counts.keys()].sort().at(-1);
-  if (!first || !last) return <p>Nothing is planned.</p>;
+  if (!first || !last) return <p>No planned runs.</p>;
   const start = new Date(`${first}T00:00:00Z`);
   start.setUTCDate(start.getUTCDate() - ((start.getUTCDay() + 6) % 7));
   const weeks = Math.min(

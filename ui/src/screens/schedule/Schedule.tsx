@@ -56,7 +56,7 @@ export function Schedule() {
         {runs.data === undefined ? (
           <Unloaded of={runs} rows={3} />
         ) : runs.data.items.length === 0 ? (
-          <Empty title="It has not fired yet" />
+          <Empty title="No runs yet" />
         ) : (
           <Table head={["Fire time", "Status", "Kind", "Made", "Why"]}>
             {runs.data.items.map((run) => (
@@ -155,12 +155,12 @@ function Head({ schedule }: { schedule: ScheduleBody }) {
 }
 
 const OVERLAPS: Record<string, string> = {
-  allow: "starts beside it",
-  skip: "is skipped",
-  queue: "waits for it",
-  cancel_previous: "takes its place",
+  allow: "run in parallel",
+  skip: "skipped",
+  queue: "wait for the last",
+  cancel_previous: "cancel the last",
 };
-const MISFIRES: Record<string, string> = { skip: "nothing", once: "runs once", all: "runs for each" };
+const MISFIRES: Record<string, string> = { skip: "skipped", once: "run once", all: "run each" };
 
 function factsOf(schedule: ScheduleBody): Fact[] {
   const facts: Fact[] = [
@@ -170,8 +170,8 @@ function factsOf(schedule: ScheduleBody): Fact[] {
     ["Fired", schedule.runs.toLocaleString("en")],
     ["Skipped", schedule.skipped.toLocaleString("en")],
     ["Missed", schedule.missed.toLocaleString("en")],
-    ["While the last still runs", OVERLAPS[schedule.overlap] ?? schedule.overlap],
-    ["After a missed fire", MISFIRES[schedule.misfire] ?? schedule.misfire],
+    ["Overlapping runs", OVERLAPS[schedule.overlap] ?? schedule.overlap],
+    ["Missed runs", MISFIRES[schedule.misfire] ?? schedule.misfire],
   ];
   if (schedule.cron) facts.push(["Cron", <code key="cron">{schedule.cron}</code>]);
   if (schedule.jitter > 0) facts.push(["Jitter", span(schedule.jitter)]);

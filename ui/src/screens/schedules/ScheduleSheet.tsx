@@ -15,12 +15,12 @@ import { Fires } from "./Fires";
 import css from "./Schedules.module.css";
 
 const OVERLAPS: Record<Overlap, string> = {
-  allow: "start beside it",
-  skip: "be skipped",
-  queue: "wait for its end",
-  cancel_previous: "cancel it",
+  allow: "run in parallel",
+  skip: "skip the next",
+  queue: "wait for the last",
+  cancel_previous: "cancel the last",
 };
-const MISFIRES: Record<Misfire, string> = { skip: "are left out", once: "give one run", all: "give a run each" };
+const MISFIRES: Record<Misfire, string> = { skip: "skip them", once: "run once", all: "run each" };
 
 /** A form for a schedule; what it will do is shown while it is written. */
 export function ScheduleSheet({
@@ -167,7 +167,7 @@ export function ScheduleSheet({
               </>
             )}
             <div className={css.two}>
-              <Field label="While the last run goes on, the next shall" problem={at("overlap")}>
+              <Field label="Overlapping runs" problem={at("overlap")}>
                 {(props) => (
                   <select {...props} value={overlap} onChange={(event) => setOverlap(event.target.value as Overlap)}>
                     {Object.entries(OVERLAPS).map(([value, words]) => (

@@ -45,7 +45,7 @@ export function Schedules() {
       {schedules.data === undefined ? (
         <Unloaded of={schedules} />
       ) : items.length === 0 ? (
-        <Empty title="Nothing is scheduled">
+        <Empty title="No schedules yet">
           <p>A schedule submits a task or a job at fire times, each exactly once.</p>
         </Empty>
       ) : (
@@ -139,7 +139,7 @@ export function useScheduleActs(schedule: ScheduleBody) {
     changes,
   });
   const resume = useAct(() => call("POST /api/v1/schedules/{id}/resume", { params: { id } }), {
-    done: () => `${name} goes on`,
+    done: () => `${name} is resumed`,
     changes,
   });
   const trigger = useAct(() => call("POST /api/v1/schedules/{id}/trigger", { params: { id } }), {

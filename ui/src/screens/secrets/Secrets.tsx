@@ -34,8 +34,8 @@ export function Secrets() {
       {secrets.data === undefined ? (
         <Unloaded of={secrets} />
       ) : secrets.data.items.length === 0 ? (
-        <Empty title="No secret is kept">
-          <p>Passwords and tokens that tasks need are kept here sealed, and handed to workers when a task runs.</p>
+        <Empty title="No secrets yet">
+          <p>Passwords and tokens that tasks need are stored encrypted, and given to workers when a task runs.</p>
         </Empty>
       ) : (
         <Panel flush label="Secrets">
@@ -54,7 +54,7 @@ export function Secrets() {
                 <td>
                   {mayWrite && (
                     <span>
-                      <Button onClick={() => setSetting(secret.name)}>Set anew</Button>
+                      <Button onClick={() => setSetting(secret.name)}>Replace</Button>
                       <Button tone="danger" onClick={() => setDeleting(secret)}>
                         Delete
                       </Button>

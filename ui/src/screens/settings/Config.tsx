@@ -35,7 +35,7 @@ export function Config() {
       {config.data === undefined ? (
         <Unloaded of={config} rows={2} />
       ) : settings.length === 0 ? (
-        <p className={css.note}>Nothing is set for the whole fleet: each process goes by its own settings.</p>
+        <p className={css.note}>No runtime settings: each process uses its own configuration.</p>
       ) : (
         <Table head={["Setting", "Value"]}>
           {settings.map(([key, value]) => (

@@ -31,7 +31,7 @@ export function Settings() {
           <label>
             Theme
             <select value={theme} onChange={(event) => prefer({ theme: event.target.value as Theme })}>
-              <option value="system">As the system</option>
+              <option value="system">System</option>
               <option value="light">Light</option>
               <option value="dark">Dark</option>
             </select>
@@ -58,10 +58,10 @@ export function Settings() {
           <Facts
             of={[
               ["Name", me.name],
-              ["Tenant", me.tenant === "*" ? "all of them" : me.tenant],
+              ["Tenant", me.tenant === "*" ? "all tenants" : me.tenant],
               ["Role", me.role],
               ["Rate limit", me.rate_limit ?? "none"],
-              ["May", <Tags key="may" of={me.permissions} />, "wide"],
+              ["Permissions", <Tags key="may" of={me.permissions} />, "wide"],
             ]}
           />
         </Panel>

@@ -15,7 +15,7 @@ export function Artifacts({ id }: { id: string }) {
     queryFn: ({ signal }) => call("GET /api/v1/tasks/{id}/artifacts", { params: { id }, signal }),
   });
   if (artifacts.data === undefined) return <Unloaded of={artifacts} rows={3} />;
-  if (artifacts.data.items.length === 0) return <Empty title="It made no files" />;
+  if (artifacts.data.items.length === 0) return <Empty title="No artifacts" />;
   return (
     <div className={css.after}>
       <Panel flush label="Artifacts">

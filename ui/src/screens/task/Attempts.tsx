@@ -17,7 +17,7 @@ export function Attempts({ id, isEnded }: { id: string; isEnded: boolean }) {
   });
   useRefreshOn(about(id), [["task", id, "attempts"]]);
   if (attempts.data === undefined) return <Unloaded of={attempts} rows={3} />;
-  if (attempts.data.items.length === 0) return <Empty title="It has not been started yet" />;
+  if (attempts.data.items.length === 0) return <Empty title="No attempts yet" />;
   return (
     <ol className={css.attempts}>
       {[...attempts.data.items].reverse().map((attempt) => (

@@ -8,6 +8,7 @@ import { encode } from "@/api/numbers";
 import { Problem } from "@/api/problem";
 import { about, every, useRefreshOn } from "@/api/queries";
 import type { ProgressBody, TaskBody } from "@/api/types";
+import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { JsonTree } from "@/parts/JsonTree";
@@ -174,12 +175,12 @@ function factsOf(task: TaskBody): Fact[] {
       </Link>,
     ],
     ["Priority", task.priority],
-    ["Attempt", `${task.attempt} of ${task.retries + 1}`],
+    ["Attempt", attemptWords(task.attempt, task.retries)],
     ["Created", <Time key="created" at={task.created_at} />],
     [ENDED.has(task.status) ? "Was due" : "Due", <Time key="due" at={task.due_at} />],
     ["Started", <Time key="started" at={task.started_at} />],
     ["Finished", <Time key="finished" at={task.finished_at} />],
-    ["Took", <Took key="took" from={task.started_at} to={task.finished_at} />],
+    ["Duration", <Took key="took" from={task.started_at} to={task.finished_at} />],
   ];
   if (task.worker)
     facts.push([

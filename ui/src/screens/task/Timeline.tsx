@@ -8,7 +8,7 @@ import { span } from "@/parts/time";
 import css from "./Timeline.module.css";
 import { type Stretch, stretchesOf } from "./timeline";
 
-const KINDS = { delayed: "Held back", waited: "Waited", ran: "Ran" };
+const KINDS = { delayed: "Delayed", waited: "Waited", ran: "Ran" };
 const MOST = 12;
 
 /** Where a task's time went: waiting for its turn, waiting in the queue, running. */

@@ -7,7 +7,7 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { rawJson } from "@/parts/json";
 import { Sheet } from "@/parts/Sheet";
-import { say } from "@/parts/toasts";
+import { saySubmitted } from "@/parts/submitted";
 import { useTypes } from "./types";
 
 /** A form to submit one task. */
@@ -29,7 +29,7 @@ export function SubmitSheet({ onClose }: { onClose: () => void }) {
         },
       }),
     onSuccess: (stored) => {
-      say("Submitted");
+      saySubmitted(stored);
       onClose();
       void navigate({ to: "/tasks/$id", params: { id: stored.id } });
     },

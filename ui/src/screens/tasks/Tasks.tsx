@@ -3,6 +3,7 @@ import { ArrowUp, Plus, X } from "lucide-react";
 import { useCallback, useState } from "react";
 import { useMay } from "@/api/me";
 import type { TaskBody } from "@/api/types";
+import { attemptWords } from "@/parts/attempts";
 import { Button } from "@/parts/Button";
 import { ScreenHead } from "@/parts/Panel";
 import { type Column, Rows } from "@/parts/Rows";
@@ -37,9 +38,9 @@ const COLUMNS: Column<TaskBody>[] = [
   { name: "Error", width: "minmax(0, 5fr)", wide: true, cell: (task) => <ErrorLine task={task} /> },
   { name: "Queue", width: "minmax(70px, 2fr)", wide: true, cell: (task) => task.queue },
   { name: "Tags", width: "minmax(0, 2fr)", wide: true, cell: (task) => <Tags of={task.tags} /> },
-  { name: "Attempt", width: "64px", wide: true, end: true, cell: (task) => `${task.attempt}/${task.retries + 1}` },
+  { name: "Attempt", width: "64px", wide: true, end: true, cell: (task) => attemptWords(task.attempt, task.retries) },
   {
-    name: "Took",
+    name: "Duration",
     width: "86px",
     wide: true,
     end: true,

@@ -20,7 +20,7 @@ export function Views({ search }: { search: TaskSearch }) {
     event.preventDefault();
     if (!name.trim()) return;
     keepView(name.trim(), search);
-    say(`Kept as "${name.trim()}"`);
+    say(`Saved as "${name.trim()}"`);
     setName("");
   }
 
@@ -32,17 +32,17 @@ export function Views({ search }: { search: TaskSearch }) {
       {isOpen && (
         <Sheet title="Saved views" onClose={() => setOpen(false)}>
           <form className={css.save} onSubmit={save}>
-            <Field label="Keep this search as" hint={text ? <code>{text}</code> : "All tasks"}>
+            <Field label="Save this search as" hint={text ? <code>{text}</code> : "All tasks"}>
               {(props) => (
                 <input {...props} value={name} maxLength={60} onChange={(event) => setName(event.target.value)} />
               )}
             </Field>
             <Button type="submit" tone="primary" disabled={!name.trim()}>
-              Keep
+              Save
             </Button>
           </form>
           {views.length === 0 ? (
-            <p className={css.none}>No view is kept in this browser yet.</p>
+            <p className={css.none}>No saved views in this browser yet.</p>
           ) : (
             <ul className={css.views}>
               {views.map((view) => (
@@ -51,7 +51,7 @@ export function Views({ search }: { search: TaskSearch }) {
                     {view.name}
                   </Link>
                   <code>{writeSearch(view.search) || "all"}</code>
-                  <IconButton icon={X} label={`Drop ${view.name}`} onClick={() => dropView(view.name)} />
+                  <IconButton icon={X} label={`Delete ${view.name}`} onClick={() => dropView(view.name)} />
                 </li>
               ))}
             </ul>

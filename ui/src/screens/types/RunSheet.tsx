@@ -8,7 +8,7 @@ import { Field } from "@/parts/Field";
 import { Form } from "@/parts/Form";
 import { rawJson } from "@/parts/json";
 import { Sheet } from "@/parts/Sheet";
-import { say } from "@/parts/toasts";
+import { saySubmitted } from "@/parts/submitted";
 import { type FormField, fieldsOf, nameOf, payloadOf, written } from "./form";
 import css from "./Types.module.css";
 
@@ -25,7 +25,7 @@ export function RunSheet({ type, onClose }: { type: TypeBody; onClose: () => voi
       return call("POST /api/v1/tasks", { body: { name: type.name, payload, ...(queue ? { queue } : {}) } });
     },
     onSuccess: (stored) => {
-      say("Submitted");
+      saySubmitted(stored);
       onClose();
       void navigate({ to: "/tasks/$id", params: { id: stored.id } });
     },

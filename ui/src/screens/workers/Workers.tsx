@@ -85,7 +85,7 @@ function Worker({ worker }: { worker: WorkerBody }) {
           <Link to="/tasks" search={{ worker: worker.id }}>
             {worker.held} running
           </Link>{" "}
-          · heard from <Time at={worker.beat_at} as="relative" /> · since <Time at={worker.opened_at} />
+          · heartbeat <Time at={worker.beat_at} as="relative" /> · since <Time at={worker.opened_at} />
         </p>
         <p className={css.line}>
           <code>{worker.id}</code>

@@ -1,0 +1,9 @@
+import type { SubmittedBody } from "@/api/types";
+import { sentence } from "./States";
+import { say } from "./toasts";
+
+/** Say that a task was stored, and what the server finds doubtful about it. */
+export function saySubmitted({ warnings = [] }: Pick<SubmittedBody, "warnings">): void {
+  if (warnings.length === 0) say("Submitted");
+  else say(`Submitted. ${warnings.map((warning) => sentence(warning.message)).join(" ")}`, "problem");
+}
