@@ -5,7 +5,7 @@ import gzip
 import httpx
 import pytest
 
-from drumline.api.package_files import SITE
+from drumline.api.package_files import SITE, StaticFolder
 
 BUILT = pytest.mark.skipif(not SITE.names, reason="the documentation is not built: `make docs` builds it")
 
@@ -96,3 +96,16 @@ async def test_every_reply_has_the_headers_of_a_page(stranger: httpx.AsyncClient
 async def test_only_reading_is_served(http: httpx.AsyncClient) -> None:
     assert (await http.post("/docs/")).status_code == 404
     assert (await http.head("/docs/")).content == b""
+
+
+async def test_a_server_without_the_site_says_how_to_build_it(
+    stranger: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drumline.api.site.SITE", StaticFolder("_nothing_is_built_here"))
+
+    start, other = await stranger.get("/docs/"), await stranger.get("/docs/how-to/jobs/")
+
+    assert start.status_code == 200
+    assert "make docs" in start.text
+    assert other.status_code == 404
+    assert (await stranger.get("/docs/api")).status_code == 200

@@ -9,18 +9,31 @@ import urllib.request
 
 import pytest
 
-from drumline.api.package_files import SITE
+from drumline.api.package_files import SITE, StaticFolder
 from tests.cli.conftest import Drumline
 
-pytestmark = pytest.mark.skipif(not SITE.names, reason="the documentation is not built: `make docs` builds it")
+BUILT = pytest.mark.skipif(not SITE.names, reason="the documentation is not built: `make docs` builds it")
 
 
+def test_a_package_without_the_pages_says_how_to_build_them(
+    drumline: Drumline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drumline.api.package_files.SITE", StaticFolder("_nothing_is_built_here"))
+
+    ran = drumline("docs", "--text")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert "make docs" in ran.err
+
+
+@BUILT
 def test_a_page_is_printed_as_markdown(drumline: Drumline) -> None:
     assert drumline("docs", "how-to/jobs", "--text").out.startswith("# How to run tasks in order\n")
     assert drumline("docs", "--text").out.startswith("# Drumline\n")
     assert drumline("docs", "llms.txt", "--text").out.startswith("# Drumline ")
 
 
+@BUILT
 @pytest.mark.parametrize("page", ["nowhere", "../_version", "a" * 300])
 @pytest.mark.parametrize("flags", [("--text",), ("--no-browser",)])
 def test_a_page_that_is_not_there_is_not_found(drumline: Drumline, page: str, flags: tuple[str, ...]) -> None:
@@ -30,6 +43,7 @@ def test_a_page_that_is_not_there_is_not_found(drumline: Drumline, page: str, fl
     assert "no page" in ran.err
 
 
+@BUILT
 def test_the_pages_are_served_to_this_machine_until_it_is_stopped() -> None:
     command = [sys.executable, "-m", "drumline.cli.main", "docs", "how-to/jobs", "--no-browser"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
