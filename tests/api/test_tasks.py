@@ -257,3 +257,23 @@ async def test_a_task_that_never_ran_has_no_executions(http: httpx.AsyncClient, 
     assert executions[0] == []
     assert [(each["attempt"], each["outcome"]) for each in executions[1]] == [(1, "retried")]
     assert (await http.get(f"/api/v1/jobs/{job}/attempts")).json()["items"] == []
+
+
+async def test_queues_come_in_pages(http: httpx.AsyncClient) -> None:
+    names = [f"q{number}" for number in range(7)] + ["Q", "a.b", "a-b", "a_b"]
+    for name in names:
+        await submitted(http, queue=name)
+
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = (await http.get("/api/v1/queues", params={"limit": 3, **cursor})).json()
+        assert len(page["items"]) <= 3
+        seen += [item["name"] for item in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+
+    assert sorted(seen) == sorted(names)
+    problem(await http.get("/api/v1/queues?limit=1001"), 422, "invalid", "limit")
+    problem(await http.get("/api/v1/queues?cursor=nonsense"), 422, "invalid", "cursor")

@@ -131,3 +131,13 @@ def test_what_took_no_time_belongs_to_the_critical_path_too() -> None:
     needs = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
 
     assert critical_path(needs, {"a": 1.0, "b": 1.0, "c": 2.0, "d": 0.0}).keys == ("a", "c", "d")
+
+
+def test_a_graph_that_is_too_dense_is_refused() -> None:
+    needs = {**{f"a{n}": () for n in range(20)}, **{f"b{n}": tuple(f"a{m}" for m in range(20)) for n in range(20)}}
+
+    check_graph(needs, most=100, most_edges=400)
+    with pytest.raises(Invalid, match="more than 399 needs") as refused:
+        check_graph(needs, most=100, most_edges=399)
+
+    assert (refused.value.field, refused.value.code) == ("tasks", "too_many")

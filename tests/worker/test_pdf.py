@@ -10,7 +10,7 @@ from drumline.core.state import State
 from drumline.core.task import TaskView
 from drumline.lifecycle.banner import Ready, banner
 from drumline.worker.executors.catalogue import BuiltIn, assemble
-from drumline.worker.executors.pdf import built_in
+from drumline.worker.executors.pdf import PdfLimits, built_in
 from drumline.worker.settings import WorkerSettings
 from tests.worker.house import House, result_of
 
@@ -147,3 +147,18 @@ async def test_a_worker_without_typst_does_not_offer_it_and_the_server_says_what
 
     assert names == ("http",)
     assert "  Tasks  http\n         (generate-pdf needs: pip install 'drumline[pdf]')\n" in said
+
+
+async def test_a_document_that_takes_too_long_or_too_much_memory_ends(house: House) -> None:
+    slow = "#let x = 0\n#for i in range(100000) { for j in range(100000) { x = calc.rem(x * 31 + j, 97) } }\n#x"
+    large = "#let a = range(1000)\n#for i in range(9000) { a = a + range(9000) }\n#a.len()"
+    limits = BuiltIn(http=False, pdf=True, pdf_limits=PdfLimits(cpu=2, memory=512 * 1024**2))
+
+    async with house.worker(limits):
+        first = await house.run("generate-pdf", {"template": slow}, retries=0)
+        second = await house.run("generate-pdf", {"template": large}, retries=0)
+
+    assert (first.state, second.state) == (State.FAILED, State.FAILED)
+    assert first.error is not None
+    # On a busy machine the time by the clock is over first.
+    assert "processor time" in first.error.message or "took more than" in first.error.message

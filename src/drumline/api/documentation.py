@@ -4,16 +4,16 @@ import functools
 import html
 import json
 import re
+from collections.abc import Callable
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
 from drumline.api.openapi import document, operation_id
-from drumline.api.operation import HTML, JSON, PAGE, Call, Info, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import HTML, JSON, PAGE, Call, Desk, NoQuery, Operation, Reply, Tag
 from drumline.api.problem_help import HELP
 from drumline.api.problems import PROBLEMS, Refused
 from drumline.core.codec import encode
-from drumline.core.limits import Limits
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -35,19 +35,31 @@ _EXAMPLE = """<section id="example"><h2>A first task</h2>
 
 async def openapi(call: Call[None, NoQuery]) -> Reply:
     """Return the OpenAPI 3.1 document."""
-    return Reply(encode(_described(call.desk.operations, call.desk.info, call.desk.limits)))
+    return _once(call, "openapi", lambda: Reply(encode(_described(call.desk))))
 
 
 async def docs(call: Call[None, NoQuery]) -> Reply:
     """Return the page that describes every path."""
-    described = _described(call.desk.operations, call.desk.info, call.desk.limits)
+    return _once(call, "docs", lambda: _reference(call.desk))
+
+
+def _once(call: Call[None, NoQuery], name: str, make: Callable[[], Reply]) -> Reply:
+    """Return an answer that takes long to make: it is made for the first caller, and kept."""
+    pages = call.desk.pages
+    if name not in pages:
+        pages[name] = make()
+    return pages[name]
+
+
+def _reference(desk: Desk) -> Reply:
+    described = _described(desk)
     chapters = groupby(
-        sorted((op for op in call.desk.operations if not op.is_hidden), key=lambda op: list(Tag).index(op.tag)),
+        sorted((op for op in desk.operations if not op.is_hidden), key=lambda op: list(Tag).index(op.tag)),
         key=lambda op: op.tag,
     )
     sections = "".join(_chapter(tag, list(operations), described) for tag, operations in chapters)
     body = (
-        f"<header><h1>Drumline <small>{_text(call.desk.info.version)}</small></h1>"
+        f"<header><h1>Drumline <small>{_text(desk.info.version)}</small></h1>"
         "<p>Send your key as <code>X-API-Key</code> or <code>Authorization: Bearer</code>. Bodies are JSON, times "
         'ISO 8601 in UTC, durations seconds or text such as <code>1h30m</code>. The same in <a href="/openapi.json">'
         'OpenAPI 3.1</a>. Guides, tutorial and search: <a href="/docs/">the documentation</a>.</p></header>'
@@ -83,9 +95,8 @@ def _help(code: str) -> str:
     )
 
 
-@functools.lru_cache(maxsize=4)
-def _described(operations: tuple[Operation, ...], info: Info, limits: Limits) -> dict[str, Any]:
-    return document(operations, info=info, limits=limits)
+def _described(desk: Desk) -> dict[str, Any]:
+    return document(desk.operations, info=desk.info, limits=desk.limits)
 
 
 @functools.cache

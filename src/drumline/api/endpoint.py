@@ -29,6 +29,8 @@ STATUS = "drumline.status"
 LONG_SECONDS = 1.0
 """After so long a key is checked once more before the answer goes out: it may have been revoked meanwhile."""
 
+LARGE_BODY = 1024 * 1024
+
 SECURITY: Headers = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -167,7 +169,14 @@ class _Steps:
             return body
         if not body and not self.operation.body_required:
             return self.operation.body()
-        return decode_body(self._decoder, body)
+        return decode_body(self._decoder, body) if len(body) < LARGE_BODY else await self._decoded(body)
+
+    async def _decoded(self, body: bytes) -> Any:
+        """Return a large body; before and after it other requests get their turn."""
+        await asyncio.sleep(0)
+        decoded = decode_body(self._decoder, body)
+        await asyncio.sleep(0)
+        return decoded
 
 
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from drumline.api.bulk import BulkBody, begin_reply
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.reading import read_time
-from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, shown, task_body
+from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, shown, task_body, weight_of
 from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.access import Permission
@@ -20,6 +20,7 @@ from drumline.core.dead_letter import Reason
 from drumline.core.duration import millis, parse_duration
 from drumline.core.redaction import Redaction
 from drumline.engine.bulk import letters_of
+from drumline.engine.off_loop import off_loop
 from drumline.ports.dead_letters import DeadLetter, DeadLetterGroup, GroupOrder, PayloadEdit
 
 Fingerprint = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{12}$"})]
@@ -164,13 +165,19 @@ async def get_group(call: Call[None, NoQuery]) -> Reply:
 async def get_failure(call: Call[None, NoQuery]) -> Reply:
     """Return a failure with its task, payload, history and earlier payloads."""
     file, hidden = await call.engine.dead_letters.get(task_of(call), tenant=call.tenant), call.engine.redaction
-    body = FailureFile(
-        failure=failure_body(file.letter),
-        task=task_body(shown(file.task, hidden), now=call.engine.clock.now()),
-        attempts=tuple(attempt_body(attempt) for attempt in file.attempts),
-        edits=tuple(_edit_body(edit, hidden) for edit in file.edits),
-    )
-    return Reply(encode(body))
+    now = call.engine.clock.now()
+
+    def body() -> bytes:
+        return encode(
+            FailureFile(
+                failure=failure_body(file.letter),
+                task=task_body(shown(file.task, hidden), now=now),
+                attempts=tuple(attempt_body(attempt) for attempt in file.attempts),
+                edits=tuple(_edit_body(edit, hidden) for edit in file.edits),
+            )
+        )
+
+    return Reply(await off_loop(weight_of(file.task) + sum(len(edit.payload) for edit in file.edits), body))
 
 
 async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:

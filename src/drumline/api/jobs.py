@@ -29,14 +29,23 @@ from drumline.core.accept_schedule import schedule_for
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, Invalid
+from drumline.core.graph import too_many_edges
 from drumline.core.ids import JobId, parse_job_id
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
+from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_text
 from drumline.core.warning import SubmissionWarning
+from drumline.engine.off_loop import off_loop
 from drumline.ports.jobs import JobFilter
 
-_SLICE = 500
-"""Tasks of a job decoded between two turns of the event loop."""
+_SLICE = 1024 * 1024
+"""Bytes of tasks of a job that are decoded between two turns of the event loop."""
+_TASK_BYTES = 2048
+"""What reading a task costs besides its length, as bytes."""
+
+NODE_BYTES = 500
+NEED_BYTES = 100
+"""What showing a task of a job and one of its needs costs, as bytes of JSON."""
 
 MOST_WARNINGS = 100
 
@@ -94,7 +103,7 @@ async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
 
     With a `schedule` it is the pattern of jobs: a schedule is stored, and answered with.
     """
-    request = with_header_key(await _read(call.body, most=call.desk.limits.job_tasks), call.header(b"idempotency-key"))
+    request = with_header_key(await _read(call.body, call.desk.limits), call.header(b"idempotency-key"))
     if request.schedule is not None:
         return await _scheduled(call, request)
     allow = call.by.check_submission if call.by.is_narrowed else None
@@ -167,7 +176,9 @@ async def graph(call: Call[None, NoQuery]) -> Reply:
     job = job_of(call)
     view = await call.engine.jobs.get(job, tenant=call.tenant)
     nodes = await call.engine.jobs.nodes(job, tenant=call.tenant)
-    return Reply(encode(graph_body(view, nodes, now=call.engine.clock.now())))
+    now = call.engine.clock.now()
+    weight = sum(NODE_BYTES + NEED_BYTES * len(node.needs) for node in nodes)
+    return Reply(await off_loop(weight, lambda: encode(graph_body(view, nodes, now=now))))
 
 
 async def job_attempts(call: Call[None, JobAttemptsQuery]) -> Reply:
@@ -226,15 +237,23 @@ def _standing(view: JobView) -> dict[str, Any]:
     return {"id": view.id, "name": view.name, "tenant": view.tenant, "status": view.status}
 
 
-async def _read(body: JobSubmission, *, most: int) -> JobRequest:
+async def _read(body: JobSubmission, limits: Limits) -> JobRequest:
     """Return a submission with its tasks read, or raise `Invalid` naming the task and field at fault."""
     raws = members_of(body.tasks, field="tasks")
+    await asyncio.sleep(0)
+    most = limits.job_tasks
     if len(raws) > most:  # before any of them is looked at
         raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks", code="too_many")
     tasks: dict[str, JobTaskRequest] = {}
-    for number, (key, raw) in enumerate(raws.items()):
-        tasks[key] = _read_task(key, raw)
-        if number % _SLICE == _SLICE - 1:
+    edges = size = 0
+    for key, raw in raws.items():
+        task = tasks[key] = _read_task(key, raw)
+        edges += len(task.needs)
+        if edges > limits.job_edges:
+            raise too_many_edges(limits.job_edges)
+        size += len(raw) + _TASK_BYTES
+        if size > _SLICE:
+            size = 0
             await asyncio.sleep(0)
     fields = {name: getattr(body, name) for name in JobRequest.__struct_fields__ if name != "tasks"}
     return JobRequest(**fields, tasks=tasks)

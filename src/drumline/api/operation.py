@@ -99,6 +99,8 @@ class Desk:
     """Set when the server will stop soon: it still serves, and asks for no more requests."""
     write_metrics: Callable[[str], tuple[bytes, str]] | None = None
     """Writes the figures down in the form that a header `Accept` asks for, and tells its media type."""
+    pages: "dict[str, Reply]" = field(default_factory=dict)
+    """Answers that are the same for everybody, made once."""
     issuers: "Mapping[str, Issuer]" = field(default_factory=dict)
     """Those who vouch for people, by name."""
 

@@ -5,11 +5,13 @@ What a worker anywhere needs, in any language, with nothing but an address and a
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from drumline.api.holding import is_own, lease_header, own_chunks, own_spec, own_tasks
+from drumline.api.lists import ListReader
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
 from drumline.api.problems import to_problem
@@ -18,13 +20,18 @@ from drumline.api.wire import (
     BeatBody,
     BeatRequest,
     ChangeSessionRequest,
+    ChunkBody,
     ClaimBody,
     ClaimRequestBody,
+    LeaseBody,
+    LogPieces,
     LogRequest,
     OpenBody,
+    Opening,
     OpenRequest,
     ProgressRequest,
     ReportBody,
+    Reports,
     RevealBody,
     RevealRequest,
     SettleBody,
@@ -49,6 +56,7 @@ from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_queue, check_text
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
+from drumline.engine.off_loop import off_loop
 from drumline.ports.gateway import Report
 from drumline.ports.store import Artifact
 
@@ -56,18 +64,25 @@ LONGEST_WORD = 255
 MOST_TYPES = 10_000
 MOST_CHUNKS = 1_000
 MOST_TENANTS = 1_000
+LEASE_BYTES = 100
+"""What reading a lease costs, as bytes of JSON."""
 FOR_WORKERS = ("worker.", "log.", "tune.report_batch")
 """The part of the runtime configuration that a worker goes by itself; the rest is done by the servers."""
-LARGEST_SESSION = 8 * 1024 * 1024
+LARGEST_SESSION = 4 * 1024 * 1024
+LARGEST_BEAT = 2 * 1024 * 1024
+ITEM_BYTES = 100
+MOST_REPORTS = 10_000
 _SESSIONS = "/api/v1/worker/sessions"
+_TYPES: ListReader[TaskType] = ListReader(TaskType, field="types")
+_REPORTS: ListReader[ReportBody] = ListReader(ReportBody, field="reports")
+_CHUNKS: ListReader[ChunkBody] = ListReader(ChunkBody, field="chunks")
 
 
-async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
+async def open_session(call: Call[Opening, NoQuery]) -> Reply:
     """Register a worker, and return the session to use in all that follows."""
     body = call.body
-    if len(body.types) > MOST_TYPES:
-        raise Invalid(f"must be at most {MOST_TYPES:,}", field="types")
-    for number, type_ in enumerate(body.types):
+    types = tuple(await _TYPES.read(body.types, most=MOST_TYPES))
+    for number, type_ in enumerate(types):
         check_name(type_.name, field=f"types[{number}].name")
         if type_.defaults is not None:
             type_.defaults.check(field=f"types[{number}].defaults")
@@ -79,7 +94,7 @@ async def open_session(call: Call[OpenRequest, NoQuery]) -> Reply:
         pid=body.pid,
         version=body.version,
         queues=_allowed_queues(body.queues, call.by),
-        types=_allowed_types(body.types, call.by),
+        types=await off_loop(ITEM_BYTES * len(types), lambda: _allowed_types(types, call.by)),
         capacity=body.capacity,
         tenant=call.tenant,
         label=body.label,
@@ -133,7 +148,7 @@ async def worker_config(call: Call[None, NoQuery]) -> Reply:
 
 async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
     """Note a sign of life, and tell what was lost and what should stop."""
-    held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
+    held = await _held(call.body.held)
     session = _session(call)
     if not await is_own(call, session):
         # Nobody's, or another's: there is no telling which.
@@ -151,10 +166,15 @@ async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
     return Reply(encode(body))
 
 
-async def settle(call: Call[SettleRequest, NoQuery]) -> Reply:
+async def settle(call: Call[Reports, NoQuery]) -> Reply:
     """Record how attempts ended; each report gets its own answer, in order."""
     session, limits = _session(call), call.desk.limits
-    checked = [_report_of(report, f"reports[{number}]", limits) for number, report in enumerate(call.body.reports)]
+    reports = await _REPORTS.read(call.body.reports, most=MOST_REPORTS)
+
+    def check() -> list[Report | DrumlineError]:
+        return [_report_of(report, f"reports[{number}]", limits) for number, report in enumerate(reports)]
+
+    checked = await off_loop(sum(map(_weight_of, reports)), check)
     if not await is_own(call, session):
         # It was taken for dead, perhaps, or is another's. Of its own tasks a worker may still say how they ended.
         tasks = [report.lease.task for report in checked if isinstance(report, Report)]
@@ -169,17 +189,15 @@ async def stops(call: Call[StopsRequest, NoQuery]) -> Reply:
     """Return which attempts should stop now, waiting until there may be some. Changes nothing."""
     session = _session(call)
     await own_spec(call, session)
-    held = tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(call.body.held))
+    held = await _held(call.body.held)
     waiting = call.engine.stops.wait(held, seconds=call.wait(call.body.wait))
     found = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
     return Reply(encode(StopsBody() if found is None else StopsBody(found.lost, found.cancelled)))
 
 
-async def append_log(call: Call[LogRequest, NoQuery]) -> Reply:
+async def append_log(call: Call[LogPieces, NoQuery]) -> Reply:
     """Keep pieces of logs of what the caller's own sessions run; others are passed over."""
-    session, bodies = _session(call), call.body.chunks
-    if len(bodies) > MOST_CHUNKS:
-        raise Invalid(f"must be at most {MOST_CHUNKS:,}", field="chunks")
+    session, bodies = _session(call), await _CHUNKS.read(call.body.chunks, most=MOST_CHUNKS)
     for number, chunk in enumerate(bodies):
         if len(chunk.text) > call.desk.limits.log:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
@@ -241,6 +259,19 @@ async def close_session(call: Call[None, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
+async def _held(leases: Sequence[LeaseBody]) -> tuple[Lease, ...]:
+    """Return leases that a worker says it holds, or raise `Invalid`."""
+    return await off_loop(
+        LEASE_BYTES * len(leases),
+        lambda: tuple(lease_of(lease, field=f"held[{number}]") for number, lease in enumerate(leases)),
+    )
+
+
+def _weight_of(report: ReportBody) -> int:
+    """Return what checking a report costs, as bytes of JSON."""
+    return LEASE_BYTES + (len(report.result) if isinstance(report, SucceededReport) else 0)
+
+
 def _allowed_queues(queues: tuple[str, ...], by: Caller) -> tuple[str, ...]:
     """Return queues that a worker wants to serve, or raise what is wrong with them or with its key."""
     checked = tuple(check_queue(queue, field=f"queues[{number}]") for number, queue in enumerate(queues))
@@ -298,21 +329,22 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/settle", handler=settle, tag=Tag.PROTOCOL,
-        summary="Report how attempts ended", largest=lambda limits: limits.body, body=SettleRequest, answer=SettleBody,
+        summary="Report how attempts ended", largest=lambda limits: limits.body, body=Reports, described=SettleRequest,
+        answer=SettleBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/beat", handler=beat, tag=Tag.PROTOCOL,
         summary="Give a sign of life",
-        largest=lambda _limits: LARGEST_SESSION, body=BeatRequest, body_required=False, answer=BeatBody,
+        largest=lambda _limits: LARGEST_BEAT, body=BeatRequest, body_required=False, answer=BeatBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/stops", handler=stops, tag=Tag.PROTOCOL,
-        summary="Hear which attempts should stop, waiting for the first", body=StopsRequest, body_required=False,
-        answer=StopsBody,
+        summary="Hear which attempts should stop, waiting for the first", largest=lambda _limits: LARGEST_BEAT,
+        body=StopsRequest, body_required=False, answer=StopsBody,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
-        summary="Append to logs", largest=lambda limits: limits.body, body=LogRequest, status=204,
+        summary="Append to logs", largest=lambda limits: limits.body, body=LogPieces, described=LogRequest, status=204,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/progress", handler=report_progress, tag=Tag.PROTOCOL,
@@ -324,7 +356,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",
-        body=OpenRequest, largest=lambda _limits: LARGEST_SESSION, answer=OpenBody, status=201,
+        body=Opening, described=OpenRequest, largest=lambda _limits: LARGEST_SESSION, answer=OpenBody, status=201,
     ),
     Operation(
         method="PATCH", path=_SESSIONS + "/{session}", handler=change_session, tag=Tag.PROTOCOL,

@@ -1,17 +1,25 @@
 """Queues: look, pause, resume."""
 
-from typing import Any
+from bisect import bisect_right
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from drumline.api.narrowing import check_queue_reach
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import QueueBody, QueueList, queue_body
 from drumline.core.codec import encode
 from drumline.core.names import check_queue, check_text
+from drumline.core.tenant import check_tenant
+from drumline.engine.off_loop import off_loop
 from drumline.ports.store import QueueView
 
 LONGEST_REASON = 500
+MOST_LISTED = 1000
+"""Queues in one page."""
+SORT_BYTES = 10
+WORKER_BYTES = 20
+"""What sorting a queue, and looking at a worker for one, costs, as bytes of JSON."""
 
 
 class PauseRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,11 +28,35 @@ class PauseRequest(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str | None = None
 
 
-async def list_queues(call: Call[None, NoQuery]) -> Reply:
-    """Return the queues that have tasks or are paused."""
-    views = await call.engine.queries.queues(tenant=call.tenant)
+class QueuesQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many queues to list, and after which."""
+
+    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED)] = MOST_LISTED
+    cursor: str | None = None
+
+
+async def list_queues(call: Call[None, QueuesQuery]) -> Reply:
+    """Return a page of the queues that have tasks or are paused, by tenant and name."""
+    found, limit = await call.engine.queries.queues(tenant=call.tenant), call.query.limit
+    # By the order of this program, which the pages go by, whatever the database thinks comes first.
+    views = await off_loop(SORT_BYTES * len(found), lambda: sorted(found, key=_mark))
+    start = 0
+    if call.query.cursor is not None:
+        tenant, _, queue = call.query.cursor.partition("/")
+        mark = (check_tenant(tenant, field="cursor"), check_queue(queue, field="cursor"))
+        start = bisect_right(views, mark, key=_mark)
     workers = await call.engine.sessions.list(tenant=call.tenant)
-    return Reply(encode(QueueList(tuple(queue_body(view, workers) for view in views))))
+    page = views[start : start + limit]
+    cursor = f"{page[-1].tenant}/{page[-1].name}" if len(views) > start + limit else None
+
+    def listed() -> bytes:
+        return encode(QueueList(tuple(queue_body(view, workers) for view in page), cursor))
+
+    return Reply(await off_loop(WORKER_BYTES * len(page) * len(workers), listed))
+
+
+def _mark(view: QueueView) -> tuple[str, str]:
+    return view.tenant, view.name
 
 
 async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
@@ -71,7 +103,7 @@ def _pause(view: QueueView) -> dict[str, Any]:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/queues", handler=list_queues, tag=Tag.QUEUES,
-        summary="List the queues that have tasks or are paused", answer=QueueList,
+        summary="List the queues that have tasks or are paused", query=QueuesQuery, answer=QueueList,
     ),
     Operation(
         method="POST", path="/api/v1/queues/{name}/pause", handler=pause_queue, tag=Tag.QUEUES,

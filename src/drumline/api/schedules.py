@@ -33,7 +33,9 @@ from drumline.core.redaction_of_targets import hidden_in, redacted_target
 from drumline.core.registration import RegisterRequest
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Target
 from drumline.core.task import TaskRequest
+from drumline.engine.off_loop import off_loop
 from drumline.engine.runs import BackfillRequest
+from drumline.engine.schedules import weight_of
 from drumline.ports.schedules import ScheduleFilter
 
 NEXT = 5
@@ -122,11 +124,12 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> Reply:
     statuses = await call.engine.runs.statuses(
         (view.last_task for view in page.items), (view.last_job for view in page.items), tenant=call.tenant
     )
-    return Reply(
-        encode(
-            ScheduleList(tuple(schedule_body(_shown(call, view), statuses) for view in page.items), page.next_cursor)
-        )
-    )
+
+    def listed() -> bytes:
+        items = tuple(schedule_body(_shown(call, view), statuses) for view in page.items)
+        return encode(ScheduleList(items, page.next_cursor))
+
+    return Reply(await off_loop(sum(map(_weight, page.items)), listed))
 
 
 async def get_schedule(call: Call[None, ScheduleQuery]) -> Reply:
@@ -271,13 +274,19 @@ async def _check_registered(call: Call[RegisterRequest, NoQuery]) -> None:
 
 
 async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:
-    return Reply(encode(await _body(call, view, count=count)))
+    body = await _body(call, view, count=count)
+    return Reply(await off_loop(_weight(view), lambda: encode(body)))
 
 
 async def _body(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
     statuses = await call.engine.runs.statuses([view.last_task], [view.last_job], tenant=call.tenant)
     times = await call.engine.schedules.next_times(view, count)
-    return schedule_body(_shown(call, view), statuses, next_fires=times)
+    return await off_loop(_weight(view), lambda: schedule_body(_shown(call, view), statuses, next_fires=times))
+
+
+def _weight(view: ScheduleView) -> int:
+    """Return what it costs to show a schedule, as bytes of JSON."""
+    return 300 + weight_of(view.target.task, view.target.job)
 
 
 def _shown(call: Call[Any, Any], view: ScheduleView) -> ScheduleView:

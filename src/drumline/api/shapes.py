@@ -203,6 +203,11 @@ def moment(instant: Instant | None) -> str | None:
     return None if instant is None else moment_of(instant)
 
 
+def weight_of(view: TaskView) -> int:
+    """Return what it costs to show a task, as bytes of JSON."""
+    return 100 + len(view.payload or b"") + len(view.result or b"")
+
+
 def shown(view: TaskView, hidden: Redaction) -> TaskView:
     """Return a task with what people may see of its payload."""
     return view if view.payload is None else replace(view, payload=hidden.payload(view.payload))

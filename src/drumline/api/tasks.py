@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from drumline.api.lists import raw_items
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.problems import Problem, to_problem
 from drumline.api.reading import decode_body
@@ -22,6 +23,7 @@ from drumline.api.shapes import (
     progress_body,
     shown,
     task_body,
+    weight_of,
     without_traceback,
 )
 from drumline.api.standing import note_before, standing_of
@@ -37,16 +39,21 @@ from drumline.core.limits import Limits
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import EMPTY_PAYLOAD, Submitted, TaskRequest, TaskView
 from drumline.core.warning import SubmissionWarning
+from drumline.engine.off_loop import off_loop
 from drumline.engine.submit import Allow
 
 SLACK = 64 * 1024
 """Bytes that a task's request may have besides its payload."""
-_SLICE = 500
-"""Items of a batch decoded between two turns of the event loop."""
+_SLICE = 1024 * 1024
+"""Bytes of tasks of a batch that are read between two turns of the event loop."""
+_TASK_BYTES = 2048
+"""What reading a task costs besides its length, as bytes."""
 
 Keyed = TypeVar("Keyed", TaskRequest, JobRequest)
 """What can be submitted under an idempotency key."""
 
+ITEM_BYTES = 200
+"""What telling of a task that was refused costs, as bytes of JSON."""
 HEADER_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 """What a key may look like in a header, where only ASCII is safe."""
 
@@ -76,6 +83,12 @@ class BatchRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Many tasks; each is read on its own, so that a bad one does not hold up the others."""
 
     tasks: list[Raw]
+
+
+class BatchSubmission(Struct, frozen=True, forbid_unknown_fields=True):
+    """Many tasks as they come: how many they are is looked at before any of them is."""
+
+    tasks: Raw
 
 
 class BatchItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -165,24 +178,30 @@ def with_header_key(request: Keyed, header: bytes | None) -> Keyed:
     return request if written is not None else msgspec.structs.replace(request, idempotency_key=key)
 
 
-async def submit_batch(call: Call[BatchRequest, NoQuery]) -> Reply:
+async def submit_batch(call: Call[BatchSubmission, NoQuery]) -> Reply:
     """Store many tasks; each gets its own answer, in order."""
-    raws = call.body.tasks
-    if len(raws) > call.desk.limits.batch:
-        most = call.desk.limits.batch
-        raise Invalid(f"has {len(raws):,} tasks; at most {most:,} are accepted", field="tasks")
+    raws = raw_items(call.body.tasks, most=call.desk.limits.batch, field="tasks")
     requests: list[TaskRequest | DrumlineError] = []
-    for start in range(0, len(raws), _SLICE):
-        requests += [_decoded(raw) for raw in raws[start : start + _SLICE]]
-        await asyncio.sleep(0)
+    size = 0
+    for raw in raws:
+        requests.append(_decoded(raw))
+        size += len(raw) + _TASK_BYTES
+        if size > _SLICE:
+            size = 0
+            await asyncio.sleep(0)
     answers = await call.engine.submissions.submit_many(requests, tenant=call.home, allow=allow_of(call.by))
     read = [
         (request.name, request.payload) if isinstance(request, TaskRequest) else ("", EMPTY_PAYLOAD)
         for request in requests
     ]
     warnings = await call.engine.types.warnings(read, tenant=call.home)
-    items = [_batch_item(answer, number, warnings[number]) for number, answer in enumerate(answers)]
-    return Reply(encode(BatchBody(items)))
+
+    def listed() -> bytes:
+        return encode(
+            BatchBody([_batch_item(answer, number, warnings[number]) for number, answer in enumerate(answers)])
+        )
+
+    return Reply(await off_loop(ITEM_BYTES * sum(not isinstance(answer, Submitted) for answer in answers), listed))
 
 
 def allow_of(by: Caller) -> Allow | None:
@@ -213,7 +232,11 @@ async def list_tasks(call: Call[None, ListQuery]) -> Reply:
     page = await call.engine.queries.list_tasks(which, limit=query.limit, cursor=query.cursor, payload=query.payload)
     views = page.items if query.traceback else tuple(without_traceback(view) for view in page.items)
     now, hidden = call.engine.clock.now(), call.engine.redaction
-    return Reply(encode(TaskList(tuple(task_body(shown(view, hidden), now=now) for view in views), page.next_cursor)))
+
+    def listed() -> bytes:
+        return encode(TaskList(tuple(task_body(shown(view, hidden), now=now) for view in views), page.next_cursor))
+
+    return Reply(await off_loop(sum(map(weight_of, views)), listed))
 
 
 async def get(call: Call[None, GetQuery]) -> Reply:
@@ -290,8 +313,10 @@ async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None =
     if call.trail is not None:
         call.note(after=standing_of(view, call.engine.clock.now()))
     progress = await call.engine.queries.progress(view, tenant=call.tenant)
-    view = shown(view, call.engine.redaction)
-    return Reply(encode(task_body(view, now=call.engine.clock.now(), progress=progress_body(progress))))
+    hidden, now = call.engine.redaction, call.engine.clock.now()
+    told = progress_body(progress)
+    body = await off_loop(weight_of(view), lambda: encode(task_body(shown(view, hidden), now=now, progress=told)))
+    return Reply(body)
 
 
 OPERATIONS = (
@@ -302,7 +327,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path="/api/v1/tasks/batch", handler=submit_batch, tag=Tag.TASKS, summary="Submit many tasks",
-        largest=lambda limits: limits.body, body=BatchRequest, answer=BatchBody,
+        largest=lambda limits: limits.body, body=BatchSubmission, described=BatchRequest, answer=BatchBody,
     ),
     Operation(
         method="GET", path="/api/v1/tasks", handler=list_tasks, tag=Tag.TASKS, summary="List tasks, newest first",

@@ -55,6 +55,12 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     label: str = ""
 
 
+class Opening(OpenRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a worker says of itself, as it comes."""
+
+    types: Raw  # type: ignore[assignment]
+
+
 class OpenBody(Struct, frozen=True):
     """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death.
 
@@ -218,6 +224,12 @@ class SettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     reports: list[ReportBody]
 
 
+class Reports(Struct, frozen=True, forbid_unknown_fields=True):
+    """How attempts ended, as it comes."""
+
+    reports: Raw
+
+
 class SettledBody(Struct, frozen=True, kw_only=True):
     """The task's state after a report; or why it does not hold, mostly `fenced`: another attempt owns the task."""
 
@@ -245,6 +257,12 @@ class LogRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Pieces of logs. A piece sent twice is kept once."""
 
     chunks: list[ChunkBody]
+
+
+class LogPieces(Struct, frozen=True, forbid_unknown_fields=True):
+    """Pieces of logs, as they come."""
+
+    chunks: Raw
 
 
 class ProgressReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -63,7 +63,8 @@ def accept_job(
     """
     if request.idempotency_key is not None and request.idempotency_key_alias is not None:
         raise Invalid("is given twice, as idempotency_key and idempotencyKey", field="idempotency_key")
-    check_graph({key: task.needs for key, task in request.tasks.items()}, most=limits.job_tasks)
+    needs = {key: task.needs for key, task in request.tasks.items()}
+    check_graph(needs, most=limits.job_tasks, most_edges=limits.job_edges)
     ids = {check_text(key, field="tasks", longest=LONGEST_KEY): new_id() for key in request.tasks}
     accept_task = partial(accept, tenant=tenant, limits=limits, retry=defaults.retry)
     plain = _TasksOf(request, accept_task, id, limits, defaults.rules)

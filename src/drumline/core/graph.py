@@ -20,6 +20,7 @@ K = TypeVar("K", bound=str)
 Needs = Mapping[K, Sequence[K]]
 """What each key waits for."""
 
+MOST_EDGES = 100_000
 MOST_NAMED = 20
 """Keys of a cycle that are spelt out; a longer one is cut in the middle."""
 
@@ -33,17 +34,24 @@ class CriticalPath(Struct, frozen=True):
     """By key: how much longer it could have taken without making the whole longer. None at all on the path."""
 
 
-def check_graph(needs: Needs[str], *, most: int, field: str = "tasks") -> None:
+def check_graph(needs: Needs[str], *, most: int, most_edges: int = MOST_EDGES, field: str = "tasks") -> None:
     """Raise `Invalid`, naming the field, unless this is a graph that can be run to its end."""
     if not needs:
         raise Invalid("must have at least one task", field=field)
     if len(needs) > most:
         raise Invalid(f"has {len(needs):,} tasks; at most {most:,} are accepted", field=field, code="too_many")
+    if sum(map(len, needs.values())) > most_edges:
+        raise too_many_edges(most_edges, field)
     for key, parents in needs.items():
         _check_parents(key, parents, needs, f"{field}.{key}.needs")
     cycle = find_cycle(needs)
     if cycle:
         raise Invalid(f"form a cycle: {_drawn(cycle)}", field=field, code="cycle")
+
+
+def too_many_edges(most: int, field: str = "tasks") -> Invalid:
+    """Return the refusal of a graph that is too dense."""
+    return Invalid(f"has more than {most:,} needs in all; have a task in between", field=field, code="too_many")
 
 
 def find_cycle(needs: Needs[K]) -> tuple[K, ...]:

@@ -18,6 +18,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Tasks in one bulk operation."""
     job_tasks: int = 10_000
     """Tasks in one job."""
+    job_edges: int = 100_000
+    """Needs of all tasks of one job together."""
     missed_runs: int = 1000
     """Missed firings of one schedule that are made up for, at most: the newest ones."""
     waiting_runs: int = 1000
@@ -28,12 +30,22 @@ class Limits(Struct, frozen=True, kw_only=True):
     """One HTTP request whose operation takes nothing large."""
     request_lists: int = 1024 * 1024
     """One HTTP request that has lists of names or ids: keys, subscriptions, claims, bulk operations."""
-    body: int = 64 * 1024 * 1024
+    body: int = 16 * 1024 * 1024
     """One HTTP request that has many tasks, results or logs, or a job."""
     log: int = 1024 * 1024
     """The kept log of one attempt: of a longer one its first three quarters and its end."""
     artifact: int = 32 * 1024 * 1024
     """One file that a task made."""
+    log_total: int = 2 * 1024 * 1024
+    """The log of one attempt as a server keeps it, whatever its worker sends."""
+    artifacts: int = 100
+    """Files of one task."""
+    task_artifacts: int = 256 * 1024 * 1024
+    """Bytes of all files of one task."""
+    tenant_artifacts: int = 10 * 1024 * 1024 * 1024
+    """Bytes of all files of one tenant."""
+    sessions: int = 256 * 1024 * 1024
+    """What the open sessions of a tenant's workers say of themselves, together."""
     error: int = 64 * 1024
     """Message and traceback of one failure."""
     page: int = 1000

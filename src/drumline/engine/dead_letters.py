@@ -1,5 +1,7 @@
 """Dead letters: looking at them, and resolving them one by one. Many at once: `bulk.py`."""
 
+from functools import partial
+
 from msgspec import Raw, Struct
 
 from drumline.core.attempt import AttemptView
@@ -16,6 +18,7 @@ from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
 from drumline.engine.control import Control
 from drumline.engine.noting import Noting
+from drumline.engine.off_loop import off_loop
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.task_types import TypeRegistry
@@ -145,15 +148,21 @@ class DeadLetterDesk:
 
     async def _checked(self, task: TaskId, payload: Raw, tenant: str | None, *, may_restore: bool) -> Raw:
         """Return a payload that somebody has edited, with what they were not shown; raises `Invalid`."""
-        check_json(bytes(payload), field="payload", largest=self._limits.payload, deepest=self._limits.nesting)
+        limits, weight = self._limits, len(payload)
+        await off_loop(
+            weight,
+            lambda: check_json(bytes(payload), field="payload", largest=limits.payload, deepest=limits.nesting),
+        )
         # Another tenant's task is not looked at: what its payload and secrets are must not show in what is refused.
         (view,) = await self._store.get([task], tenant=tenant)
         if view is None:
             return payload
         await self._quotas.check_payloads(view.lane.tenant, {"payload": len(payload)})
         if view.payload is not None:
-            restored = self.redaction.restored(payload, view.payload)
-            if not may_restore and decode(bytes(restored), object) != decode(bytes(payload), object):
+            restored = await off_loop(
+                weight + len(view.payload), partial(self.redaction.restored, payload, view.payload)
+            )
+            if not may_restore and await off_loop(weight, partial(_differ, restored, payload)):
                 raise Forbidden(
                     f"this key is for some tasks only, and is given nothing that it was not shown: "
                     f"give the values in the place of {REDACTED}",
@@ -163,7 +172,8 @@ class DeadLetterDesk:
         if view.lane.name == HTTP:
             check_given_headers(decode(bytes(payload), object))
         if view.options.takes and MARK in bytes(payload):
-            find_references(decode(bytes(payload), object), view.options.takes)
+            raw, takes = bytes(payload), view.options.takes
+            await off_loop(len(raw), lambda: find_references(decode(raw, object), takes))
         if has_secrets(bytes(payload)):
             await self.secrets.check([Wanted(bytes(payload))], tenant=view.lane.tenant)
         rules = await self.types.rules(view.lane.name, tenant=view.lane.tenant)
@@ -194,3 +204,7 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise Invalid("is not a cursor of this list", field="cursor")
     return int(text)
+
+
+def _differ(one: Raw, other: Raw) -> bool:
+    return bool(decode(bytes(one), object) != decode(bytes(other), object))

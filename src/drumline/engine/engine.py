@@ -114,7 +114,9 @@ class Engine:
             limits=limits,
             parallel=parallel,
         )
-        self.sessions = SessionDesk(store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)))
+        self.sessions = SessionDesk(
+            store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)), clock=clock, limits=limits
+        )
         self.control = Control(self._noting, self._offers, self._waiters, self._endings, self.stops)
         self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits, quotas=self.access.quotas)
         self.bulk = BulkDesk(store, self._noting, self.control, new_id=ids.next, limits=limits)

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Raw
@@ -16,6 +17,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.references import fill_in
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
+from drumline.engine.off_loop import off_loop
 from drumline.ports.hint import Effects
 from drumline.ports.jobs import Jobs
 from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement, Standing
@@ -116,7 +118,9 @@ class JobClaims:
                 left.append(Settlement(lease=task.lease, act=Act.RELEASE))
                 continue
             try:
-                payload = self._payload(task, {key: found[job, key] for job, key in keys if (job, key) in found})
+                results = {key: found[job, key] for job, key in keys if (job, key) in found}
+                weight = len(task.payload) + sum(len(result or b"") for result in results.values())
+                payload = await off_loop(weight, partial(self._payload, task, results))
             except Invalid as error:
                 failed.append(_failure(task, error))
             else:

@@ -14,7 +14,7 @@ from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.endings import Endings
-from drumline.engine.query import LOOK_EVERY, Page
+from drumline.engine.query import LOOK_EVERY, Page, large_page
 from drumline.engine.submit_jobs import AllowTask, JobSubmissions
 from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
 from drumline.ports.store import Store, TaskFilter
@@ -98,8 +98,7 @@ class JobDesk:
         self._check_limit(limit)
         await self.get(job, tenant=tenant)
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
-        views = await self._store.list_tasks(TaskFilter(job=job), limit=limit + 1, before=before, payload=True)
-        return Page(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+        return await large_page(self._store, TaskFilter(job=job), limit=limit, before=before)
 
     async def cancel(
         self, job: JobId, *, force: bool = False, reason: str | None = None, tenant: str | None = None

@@ -1,6 +1,6 @@
 """Looking at tasks, logs, artifacts and queues."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
 from drumline.engine.noting import Noting
+from drumline.engine.paging import bounded_page
 from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, TaskFilter
 
 LOOK_EVERY = 0.5
@@ -75,7 +76,9 @@ class Queries:
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
-        views = await self._store.list_tasks(which, limit=limit + 1, before=before, payload=payload)
+        if payload:
+            return await large_page(self._store, which, limit=limit, before=before)
+        views = await self._store.list_tasks(which, limit=limit + 1, before=before)
         more = len(views) > limit
         return Page(tuple(views[:limit]), views[limit - 1].id if more else None)
 
@@ -147,3 +150,16 @@ class Queries:
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues there are."""
         return await self._store.queues(tenant=tenant)
+
+
+async def large_page(store: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> Page:
+    """Return a page of tasks with payloads and results; it ends early if those are large."""
+
+    async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
+        start = before if last is None else last.id
+        return await store.list_tasks(which, limit=wanted, before=start, payload=True)
+
+    views, more = await bounded_page(
+        read, limit=limit, weigh=lambda view: len(view.payload or b"") + len(view.result or b"")
+    )
+    return Page(tuple(views), views[-1].id if more else None)

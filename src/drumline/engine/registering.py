@@ -6,6 +6,7 @@ it goes on. What a person has paused stays paused.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,8 +15,9 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.names import LONGEST_NAME, check_name, check_text
 from drumline.core.registration import GONE, MOST, Registered, RegisterRequest
-from drumline.core.schedule import Origin, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
-from drumline.engine.schedules import TRIES, ScheduleDesk, or_raise, pausing, resuming
+from drumline.core.schedule import NewSchedule, Origin, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
+from drumline.engine.off_loop import off_loop
+from drumline.engine.schedules import TRIES, ScheduleDesk, or_raise, pausing, resuming, weight_of
 from drumline.ports.schedules import Definition, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -56,10 +58,14 @@ class Registrar:
                 raise Invalid(f"is there twice: {each.schedule.name}", field=f"{where}.schedule.name")
             names.add(each.schedule.name)
             try:
-                new = self._schedules.accept(each.schedule, tenant=tenant, now=now)
+                new = await self._accepted(each.schedule, tenant, now)
                 await self._schedules.check_payloads(new.target, tenant=tenant)
             except Invalid as error:
                 raise Invalid(error.message, field=f"{where}.schedule.{error.field}", code=error.code) from error
+
+    async def _accepted(self, request: ScheduleRequest, tenant: str, now: Instant) -> NewSchedule:
+        accept = partial(self._schedules.accept, request, tenant=tenant, now=now)
+        return await off_loop(weight_of(request.task, request.job), accept)
 
     async def _keep(self, request: ScheduleRequest, origin: Origin, tenant: str) -> str:
         """Make a schedule be as its code says, and return what that took; nothing if it was so already."""
@@ -69,7 +75,7 @@ class Registrar:
             if found:
                 word = await self._change(found[0], request, origin, now)
             else:
-                new = replace(self._schedules.accept(request, tenant=tenant, now=now), origin=origin)
+                new = replace(await self._accepted(request, tenant, now), origin=origin)
                 (added,) = await self._schedules.add(new)
                 word = "created" if isinstance(added, ScheduleView) else None
             if word is not None:
@@ -80,7 +86,8 @@ class Registrar:
         """Return what was done; None if somebody else came in between."""
         if view.origin is None or view.origin.app != origin.app:
             return "refused"
-        change = self._schedules.editing(view, _edit_of(request), now)
+        editing = partial(self._schedules.editing, view, _edit_of(request), now)
+        change = await off_loop(weight_of(request.task, request.job), editing)
         definition = None if change.definition is None else replace(change.definition, origin=origin)
         was_gone = view.state is ScheduleState.PAUSED and (view.reason or "").startswith(GONE)
         if definition != Definition(

@@ -13,6 +13,7 @@ from drumline.core.limits import Limits
 from drumline.core.schedule import RunKind, RunView
 from drumline.core.timetable import timetable
 from drumline.engine.fire import Firings
+from drumline.engine.off_loop import in_thread
 from drumline.engine.schedules import ScheduleDesk
 from drumline.ports.schedules import NewRun
 from drumline.ports.store import Store
@@ -129,13 +130,13 @@ class RunDesk:
         if not 0 < request.rate <= MOST_RATE:
             raise Invalid(f"must be more than 0, and at most {MOST_RATE:g} a second", field="rate")
         table = timetable(view.rule)
-        count = table.count(Instant(start - 1), end)
+        count = await in_thread(lambda: table.count(Instant(start - 1), end))
         if count > self._limits.backfill:
             raise Invalid(
                 f"has {count:,} fire times; at most {self._limits.backfill:,} are accepted at once", field="end"
             )
         known = await self._store.fire_times(schedule, after=Instant(start - 1), until=end)
-        missing = [time for time in table.times(Instant(start - 1), end) if time not in known]
+        missing = await in_thread(lambda: [time for time in table.times(Instant(start - 1), end) if time not in known])
         runs = [
             NewRun(fire_time=time, kind=RunKind.BACKFILL, start_at=Instant(now + round(place * 1000 / request.rate)))
             for place, time in enumerate(missing)

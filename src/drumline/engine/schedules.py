@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from drumline.core.accept_schedule import (
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
 from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
+from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_text
 from drumline.core.preview import FireTime, upcoming
@@ -37,9 +39,11 @@ from drumline.core.schedule import (
     Turn,
 )
 from drumline.core.secret_references import has_secrets
-from drumline.core.task import queue_of
+from drumline.core.task import TaskRequest, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import Rule
+from drumline.engine.off_loop import off_loop
+from drumline.engine.paging import bounded_page
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.submit_jobs import AllowTask, allow_job, job_names
@@ -71,6 +75,17 @@ class Preview(Struct, frozen=True):
     times: tuple[FireTime, ...]
 
 
+FIRE_TIME_BYTES: Final = 4000
+"""What finding a fire time costs, as bytes of JSON: those of a rule that seldom fires take long."""
+TASK_BYTES: Final = 600
+
+
+def weight_of(task: TaskRequest | None, job: JobRequest | None) -> int:
+    """Return what looking through the pattern of a task or a job costs, as bytes of JSON."""
+    tasks = () if job is None else job.tasks.values()
+    return (0 if task is None else len(task.payload)) + sum(len(each.payload) + TASK_BYTES for each in tasks)
+
+
 class ScheduleDesk:
     """What people do with schedules. A `tenant` of None is everybody's."""
 
@@ -95,7 +110,8 @@ class ScheduleDesk:
 
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
         """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
-        new = self.accept(request, tenant=tenant, now=await self._store.now())
+        now = await self._store.now()
+        new = await off_loop(weight_of(request.task, request.job), lambda: self.accept(request, tenant=tenant, now=now))
         await self._check_types(new.target, tenant=tenant)
         return or_raise(await self.add(new))
 
@@ -152,12 +168,24 @@ class ScheduleDesk:
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         before = None if cursor is None else parse_schedule_id(cursor, field="cursor")
-        views = await self._store.list_schedules(which, limit=limit + 1, before=before)
-        return SchedulePage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
+
+        async def read(wanted: int, last: ScheduleView | None) -> Sequence[ScheduleView]:
+            start = before if last is None else last.id
+            return await self._store.list_schedules(which, limit=wanted, before=start)
+
+        views, more = await bounded_page(
+            read, limit=limit, weigh=lambda view: weight_of(view.target.task, view.target.job)
+        )
+        return SchedulePage(tuple(views), views[-1].id if more else None)
 
     async def edit(self, schedule: ScheduleId, edit: ScheduleEdit, *, tenant: str | None = None) -> ScheduleView:
         """Change what a schedule is. If that changes when it fires, its next fire time is found anew, from now on."""
-        return await self._change(schedule, lambda view, now: self.editing(view, edit, now), tenant=tenant)
+        task = edit.task if isinstance(edit.task, TaskRequest) else None
+        job = edit.job if isinstance(edit.job, JobRequest) else None
+        weight = weight_of(task, job)
+        return await self._change(
+            schedule, lambda view, now: self.editing(view, edit, now), tenant=tenant, weight=weight
+        )
 
     async def pause(
         self, schedule: ScheduleId, *, reason: str | None = None, tenant: str | None = None
@@ -179,15 +207,20 @@ class ScheduleDesk:
         """Return when a schedule would fire, or raise `Invalid`; nothing is stored."""
         now = await self._store.now()
         begin = now if after is None else to_instant(after, field="after")
-        rule = rule_of(request, now=begin)
-        first_turn(ScheduleId(""), rule, policy_of(request), begin)
-        return Preview(rule, tuple(upcoming(rule, after=begin, count=count)))
+
+        def preview() -> Preview:
+            rule = rule_of(request, now=begin)
+            first_turn(ScheduleId(""), rule, policy_of(request), begin)
+            return Preview(rule, tuple(upcoming(rule, after=begin, count=count)))
+
+        return await off_loop(FIRE_TIME_BYTES * count, preview)
 
     async def next_times(self, view: ScheduleView, count: int) -> tuple[FireTime, ...]:
         """Return when a schedule fires next; nothing unless it is active."""
         if view.turn is None:
             return ()
-        return tuple(upcoming(view.rule, after=Instant(view.turn.fire_at - 1), count=count))
+        after = Instant(view.turn.fire_at - 1)
+        return await off_loop(FIRE_TIME_BYTES * count, lambda: tuple(upcoming(view.rule, after=after, count=count)))
 
     def editing(self, view: ScheduleView, edit: ScheduleEdit, now: Instant) -> ScheduleChange:
         """Return the change that an edit of a schedule comes down to, or raise `Invalid`."""
@@ -204,11 +237,14 @@ class ScheduleDesk:
             placing = _placing(view, rule, policy, now)
         return ScheduleChange(id=view.id, version=view.version, word="edited", definition=definition, placing=placing)
 
-    async def _change(self, schedule: ScheduleId, changing: Changing, *, tenant: str | None) -> ScheduleView:
+    async def _change(
+        self, schedule: ScheduleId, changing: Changing, *, tenant: str | None, weight: int = 0
+    ) -> ScheduleView:
         """Change a schedule as it stands; again if somebody else came in between."""
         for _ in range(TRIES):
             view = await self.get(schedule, tenant=tenant)
-            change = changing(view, await self._store.now())
+            now = await self._store.now()
+            change = await off_loop(weight + weight_of(view.target.task, view.target.job), partial(changing, view, now))
             if change is None:
                 return view
             if change.definition is not None:

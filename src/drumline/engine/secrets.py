@@ -17,11 +17,14 @@ from drumline.core.secret import (
 from drumline.core.secret_references import SecretReference, find_secrets, has_secrets
 from drumline.core.subscription import SubscriptionId
 from drumline.core.task import DEFAULT_TENANT
+from drumline.engine.off_loop import off_loop
 from drumline.engine.signing import resealed, signing_purpose
 from drumline.ports.sealing import Box, NoBox
 from drumline.ports.secrets import PutSecret, Resealed
 from drumline.ports.store import Store
 
+ROW: Final = 100
+"""What looking for references costs besides the length of a payload, as bytes of JSON."""
 AT_ONCE: Final = 200
 """Secrets that are sealed anew in one transaction."""
 
@@ -73,14 +76,21 @@ class SecretDesk:
 
     async def check(self, wanted: Iterable[Wanted], *, tenant: str) -> None:
         """Raise `Invalid` naming the first field of payloads that refers to a secret that there is not."""
-        references = [found for each in wanted for found in references_in(each)]
+        wanted = list(wanted)
+        references = await off_loop(
+            sum(len(each.payload) for each in wanted),
+            lambda: [found for each in wanted for found in references_in(each)],
+        )
         error = _first_absent(references, await self._absent(references, tenant=tenant))
         if error is not None:
             raise error
 
     async def check_each(self, payloads: Sequence[bytes], *, tenant: str) -> list[Invalid | None]:
         """Return for each payload what is wrong with the secrets that it refers to, by one look at the store."""
-        found = [_references_or_error(payload) for payload in payloads]
+        found = await off_loop(
+            sum(map(len, payloads)) + ROW * len(payloads),
+            lambda: [_references_or_error(payload) for payload in payloads],
+        )
         references = [each for some in found if isinstance(some, list) for each in some]
         absent = await self._absent(references, tenant=tenant)
         return [each if isinstance(each, Invalid) else _first_absent(each, absent) for each in found]
@@ -98,7 +108,7 @@ class SecretDesk:
         payload = bytes(view.payload)
         if not has_secrets(payload):
             return None
-        references = references_in(Wanted(payload))
+        references = await off_loop(len(payload), lambda: references_in(Wanted(payload)))
         names = sorted({reference.name for reference in references})
         found = await self._store.find_secrets(names, tenant=view.lane.tenant) if names else []
         return {name: self._opened(name, secret) for name, secret in zip(names, found, strict=True)}

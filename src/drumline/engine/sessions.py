@@ -1,30 +1,39 @@
 """The registry of workers, as the engine keeps it: who is open, what each can run, what each should hear."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
 
+from drumline.core.clock import Clock
 from drumline.core.codec import NUL, decode, encode, without_nul
 from drumline.core.errors import Forbidden, NotFound, Unavailable
 from drumline.core.ids import SessionId, session_text
+from drumline.core.limits import Limits
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.engine.session_room import SessionRoom, SpecCache
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.store import Sessions as SessionStore
 from drumline.sdk.batcher import Batcher
-
-MOST_CACHED = 20_000
 
 
 class SessionDesk:
     """Opens, beats and closes sessions, and remembers what each one can run."""
 
-    def __init__(self, store: SessionStore, types: TypeRegistry, *, new_id: Callable[[], SessionId]) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        types: TypeRegistry,
+        *,
+        new_id: Callable[[], SessionId],
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
         self._store = store
         self._types = types
         self._new_id = new_id
-        self._specs: OrderedDict[SessionId, SessionSpec] = OrderedDict()
+        self._specs = SpecCache()
+        self._room = SessionRoom(limits.sessions, clock)
         self.paused_names: frozenset[str] = frozenset()
         """Task names that the configuration pauses in this process."""
         self._noted_pauses: dict[SessionId, frozenset[str]] = {}
@@ -44,12 +53,19 @@ class SessionDesk:
         text = encode(spec)
         if NUL in text:  # in what a task says of itself; no store could look into the spec any more, nor past it
             spec = decode(encode(without_nul(decode(text, object))), SessionSpec)
-        await self._store.open_session(session, spec)
+        size = len(text)
+        self._room.check(spec.tenant, size)
+        self._room.opened(session, spec.tenant, size)
+        try:
+            await self._store.open_session(session, spec)
+        except BaseException:
+            self._room.closed(session)
+            raise
         self._noted_pauses[session] = paused
         if len(self._noted_pauses) > MOST_CACHED:  # of workers that died without a word
             self._noted_pauses.pop(next(iter(self._noted_pauses)))
         self._types.published(spec)
-        self._remember(session, spec)
+        self._specs.put(session, spec, size)
         return session
 
     async def spec(self, session: SessionId) -> SessionSpec:
@@ -60,16 +76,20 @@ class SessionDesk:
         spec = await self._questions.join(session)
         if spec is None:
             raise _not_open(session)
-        self._remember(session, spec)
+        self._specs.put(session, spec, len(encode(spec)))
         return spec
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Note a sign of life."""
         reply = await self._batcher.join(beat)
-        if not reply.is_open:
-            self._specs.pop(beat.session, None)
+        if reply.is_open:
+            self._room.seen(beat.session)
+        else:
+            self._specs.pop(beat.session)
+            self._room.closed(beat.session)
             self._noted_pauses.pop(beat.session, None)
-        elif self._noted_pauses.get(beat.session, self.paused_names) != self.paused_names:
+            return reply
+        if self._noted_pauses.get(beat.session, self.paused_names) != self.paused_names:
             with suppress(Unavailable):  # then at the next beat
                 await self._note_pauses(beat.session)
         return reply
@@ -79,16 +99,17 @@ class SessionDesk:
         paused = self.paused_names
         await self._store.pause_in_session(session, names=sorted(paused))
         self._noted_pauses[session] = paused
-        self._specs.pop(session, None)
+        self._specs.pop(session)
 
     async def change(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
         """Note what a worker serves from now on; other servers go by what its claims say."""
-        self._specs.pop(session, None)
+        self._specs.pop(session)
         await self._store.change_session(session, queues=queues, capacity=capacity)
 
     async def close(self, session: SessionId) -> None:
         """Note that a worker has left in order."""
-        self._specs.pop(session, None)
+        self._specs.pop(session)
+        self._room.closed(session)
         self._noted_pauses.pop(session, None)
         await self._store.close_session(session)
 
@@ -108,11 +129,6 @@ class SessionDesk:
         if tenant is None:
             return views
         return [view if view.spec.tenant else _blurred(view) for view in views]
-
-    def _remember(self, session: SessionId, spec: SessionSpec) -> None:
-        self._specs[session] = spec
-        if len(self._specs) > MOST_CACHED:
-            self._specs.popitem(last=False)
 
 
 def _not_open(session: SessionId) -> NotFound:

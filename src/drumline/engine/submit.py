@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final, TypeVar
 
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused, Unavailable
@@ -13,6 +14,7 @@ from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, 
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.hand_over import HandOver
+from drumline.engine.off_loop import LARGE, in_thread, off_loop
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.task_types import TypeRegistry
@@ -26,6 +28,10 @@ E = TypeVar("E", bound=DrumlineError | None)
 Allow = Callable[[str, str], None]
 """Raises `Forbidden` if a caller may not submit tasks of a name into a queue."""
 
+LIGHT: Final = 1000
+"""Bytes of payloads, on average, up to which a batch of tasks is checked between two turns of the event loop."""
+ROW: Final = 100
+"""What checking a task costs besides its payload, as bytes of JSON."""
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
 
@@ -98,7 +104,16 @@ class Submissions:
             return submitted
 
     async def _submit(self, request: TaskRequest, rules: TypeRules, tenant: str) -> Submitted:
-        task = accept(request, id=self._ids.next(), tenant=tenant, limits=self._limits, retry=self._retry, rules=rules)
+        check = partial(
+            accept,
+            request,
+            id=self._ids.next(),
+            tenant=tenant,
+            limits=self._limits,
+            retry=self._retry,
+            rules=rules,
+        )
+        task = check() if len(request.payload) < LARGE else await in_thread(check)
         if has_secrets(task.payload):
             await self.secrets.check([Wanted(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
@@ -138,12 +153,17 @@ class Submissions:
     async def _submit_many(
         self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
     ) -> list[Submitted | DrumlineError]:
-        if self._quotas.has_none(tenant) and not _may_have_secrets(requests):
+        weight = sum(len(request.payload) for request in requests if isinstance(request, TaskRequest))
+        is_light = weight <= max(LARGE, LIGHT * len(requests))
+        if is_light and self._quotas.has_none(tenant) and not _may_have_secrets(requests):
             return await self._submit_plain(requests, rules, tenant)
         accept_one = self._accepting(rules, tenant)
-        checked: list[NewTask | DrumlineError] = [
-            accept_one(request, number, task_id) for number, request, task_id in self._numbered(requests)
-        ]
+        numbered = list(self._numbered(requests))
+
+        def check() -> list[NewTask | DrumlineError]:
+            return [accept_one(request, number, task_id) for number, request, task_id in numbered]
+
+        checked = await off_loop(weight + ROW * len(requests), check)
         if any(isinstance(task, NewTask) and has_secrets(task.payload) for task in checked):
             checked = await self._with_secrets(checked, tenant)
         if not self._quotas.has_none(tenant):

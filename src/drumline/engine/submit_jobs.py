@@ -1,6 +1,5 @@
 """Bringing jobs in: validated, stored durably as a whole, then offered."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
@@ -16,6 +15,7 @@ from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectDesk
 from drumline.engine.noting import Noting
+from drumline.engine.off_loop import off_loop
 from drumline.engine.quotas import QuotaDesk
 from drumline.engine.secrets import SecretDesk, Wanted
 from drumline.engine.submit import MOST_BYTES_WAITING
@@ -25,8 +25,8 @@ from drumline.ports.jobs import Jobs, SubmittedJob
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.sdk.batcher import Batcher, Weights
 
-LARGE: Final = 200
-"""Tasks from which on a job is looked through beside the event loop, not between two turns of it."""
+TASK_BYTES: Final = 600
+"""What looking through a task of a job costs besides its payload, as bytes of JSON."""
 ROW_BYTES: Final = 500
 """What a task weighs besides its payload."""
 
@@ -115,7 +115,8 @@ class JobSubmissions:
                 request, id=job, new_id=ids.__next__, tenant=tenant, limits=self._limits, defaults=defaults
             )
 
-        return check() if len(request.tasks) < LARGE else await asyncio.to_thread(check)
+        weight = sum(len(task.payload) + TASK_BYTES for task in request.tasks.values())
+        return await off_loop(weight, check)
 
     async def _flush(self, jobs: list[NewJob]) -> list[SubmittedJob | KeyReused | Invalid]:
         answers = await self._store.submit_jobs(jobs)

@@ -16,6 +16,7 @@ from drumline.settings.fields import ShellSettings
 from drumline.settings.queues import parse_queues
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.executors.confinement import Confinement, check_variables, user_named
+from drumline.worker.executors.pdf import PdfLimits
 from drumline.worker.settings import WorkerSettings
 from drumline.worker.worker import Worker
 
@@ -79,6 +80,7 @@ def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
         smtp=mail_server(settings, is_embedded=is_embedded),
         sms=sms_gateway(settings),
         sms_guard=Guard(parse_allowed(settings.sms.allow, field="sms.allow"), setting="sms.allow"),
+        pdf_limits=PdfLimits(max(round(settings.pdf.cpu.total_seconds()), 1), settings.pdf.memory),
     )
 
 

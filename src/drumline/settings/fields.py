@@ -121,6 +121,16 @@ class ShellSettings(Struct, frozen=True, kw_only=True):
     """Whom they run as; needs a worker that is started as root."""
 
 
+class PdfSettings(Struct, frozen=True, kw_only=True):
+    """What one document of a `generate-pdf` task may cost; as many are set at once as there are processors."""
+
+    cpu: timedelta = timedelta(seconds=30)
+    """Processor time; a document that uses more has failed for good, and one that takes three times as long by the
+    clock is tried again."""
+    memory: Annotated[int, Meta(ge=268_435_456)] = 1024 * 1024 * 1024
+    """Bytes of memory that may be addressed."""
+
+
 class SmtpSettings(Struct, frozen=True, kw_only=True):
     """The mail server of the `send-email` task and of notifications."""
 
@@ -379,6 +389,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tune: TuneSettings = field(default_factory=TuneSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     shell: ShellSettings = field(default_factory=ShellSettings)
+    pdf: PdfSettings = field(default_factory=PdfSettings)
     smtp: SmtpSettings = field(default_factory=SmtpSettings)
     sms: SmsSettings = field(default_factory=SmsSettings)
     events: EventSettings = field(default_factory=EventSettings)

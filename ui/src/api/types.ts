@@ -2083,7 +2083,7 @@ export interface Operations {
   };
   "GET /api/v1/queues": {
     params: Record<never, never>;
-    query: Record<never, never>;
+    query: { limit?: number | undefined; cursor?: string | undefined };
     body: undefined;
     answer: QueueList;
   };

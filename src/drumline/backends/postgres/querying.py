@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import starmap
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -14,9 +14,13 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView, decode_options
+from drumline.engine.off_loop import off_loop
 from drumline.ports.query import Holder, WaitingType
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView
 from drumline.stores.driver import Line
+
+QUEUE_BYTES: Final = 20
+"""What showing a queue costs, as bytes of JSON."""
 
 
 class Querying(Access):
@@ -104,14 +108,14 @@ class Querying(Access):
         if tenant is not None:
             return await self._queues_of(tenant)
         rows = await self._database.fetch(Line.BROAD, "queues", repeat=True, now=self._now())
-        return [
+        return await off_loop(QUEUE_BYTES * len(rows), lambda: [
             QueueView(
                 tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
                 oldest_due_at=oldest_due_at, is_paused=is_paused, reason=reason,
                 waiting=tuple(starmap(WaitingType, zip(*waiting, strict=True))) if waiting[0] else (),
             )
             for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason, *waiting in rows
-        ]  # fmt: skip
+        ])  # fmt: skip
 
     async def _queues_of(self, tenant: str) -> list[QueueView]:
         """Return a tenant's queues: which there are is looked up within its wall, how much is in them is counted."""
@@ -119,14 +123,18 @@ class Querying(Access):
         lanes = [lane for row in rows for lane in row[1]]
         counted = await self._database.fetch(Line.BROAD, "count_lanes", repeat=True, lanes=lanes, now=self._now())
         counts = {lane: (numbers, oldest) for lane, *numbers, oldest in counted}
-        return [
-            _queue(
-                tenant, name,
-                [(named, *counts[lane]) for lane, named in zip(own, names, strict=True) if lane in counts],
-                is_paused=is_paused, reason=reason,
-            )
-            for name, own, names, is_paused, reason in rows
-        ]  # fmt: skip
+
+        def queues() -> list[QueueView]:
+            return [
+                _queue(
+                    tenant, name,
+                    [(named, *counts[lane]) for lane, named in zip(own, names, strict=True) if lane in counts],
+                    is_paused=is_paused, reason=reason,
+                )
+                for name, own, names, is_paused, reason in rows
+            ]  # fmt: skip
+
+        return await off_loop(QUEUE_BYTES * (len(rows) + len(lanes)), queues)
 
 
 def _queue(

@@ -17,6 +17,7 @@ from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
+from drumline.engine.off_loop import off_loop
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
 from drumline.stores.driver import Line, tell_facts
@@ -123,19 +124,22 @@ class Sessions(JobFollowing):
         """Return the open sessions, and with `closed` those that ended lately too; `held` is as of the last beat."""
         since = await self._time() - CLOSED_FOR_MS if closed else None
         rows = await self._database.fetch(Line.BROAD, "sessions", repeat=True, within=tenant, closed_since=since)
-        views = [
+        views = await off_loop(sum(len(row[1]) for row in rows), lambda: [
             SessionView(
                 id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
                 beat_at=Instant(beat_at), beat=beat, should_drain=should_drain, closed_at=closed_at, held=held,
             )
             for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
-        ]  # fmt: skip
+        ])  # fmt: skip
         return [view for view in views if view.spec.serves(tenant)]
 
     async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
         """Return what each of these sessions can run; None for one that is not open."""
         rows = await self._database.fetch(Line.CLAIM, "session_specs", repeat=True, sessions=sessions)
-        specs = {session: decode(spec, SessionSpec) for session, spec in rows}
+        specs = await off_loop(
+            sum(len(spec) for _, spec in rows),
+            lambda: {session: decode(spec, SessionSpec) for session, spec in rows},
+        )
         return [specs.get(session) for session in sessions]
 
     async def beat_numbers(self) -> dict[SessionId, int]:

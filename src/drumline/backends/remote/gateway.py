@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -31,6 +31,7 @@ from drumline.core.codec import decode, encode
 from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.lease import Lease
+from drumline.core.outcome import Succeeded
 from drumline.core.progress import ProgressNote
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
@@ -42,8 +43,11 @@ from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.problems import error_of
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 CONNECT_SECONDS: Final = 5.0
+MOST_SENT: Final = 8 * 1024 * 1024
+"""Bytes of reports or logs that are sent with one request, well inside the server's limits."""
 LARGEST_ANSWER: Final = 128 * 1024 * 1024
 """Bytes of an answer that are read at most."""
 ANSWER_SECONDS: Final = 25.0
@@ -171,14 +175,20 @@ class RemoteGateway:
 
     async def settle(self, reports: Sequence[Report]) -> list[Acknowledged]:
         """Report ends of attempts."""
-        said = {"reports": [report_words(report.lease, report.outcome) for report in reports]}
-        answer = await self._ask("POST", self._path(self._session, "settle"), SettledAnswer, said)
-        return [self._acknowledged(words) for words in answer.reports]
+        answers: list[Acknowledged] = []
+        path = self._path(self._session, "settle")
+        for part in parted(reports, _report_bytes, most=MOST_SENT):
+            said = {"reports": [report_words(report.lease, report.outcome) for report in part]}
+            answer = await self._ask("POST", path, SettledAnswer, said)
+            answers += [self._acknowledged(words) for words in answer.reports]
+        return answers
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
-        said = {"chunks": [self._chunk_words(chunk) for chunk in chunks]}
-        await self._ask("POST", self._path(self._session, "log"), None, said)
+        path = self._path(self._session, "log")
+        for part in parted(chunks, lambda chunk: 2 * len(chunk.text), most=MOST_SENT):
+            said = {"chunks": [self._chunk_words(chunk) for chunk in part]}
+            await self._ask("POST", path, None, said)
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""
@@ -260,3 +270,21 @@ class RemoteGateway:
         if reply.is_success:
             return said.data
         raise error_of(reply.status_code, said.data)
+
+
+def _report_bytes(report: Report) -> int:
+    outcome = report.outcome
+    return 200 + (len(outcome.result) if isinstance(outcome, Succeeded) else 0)
+
+
+def parted(items: Sequence[Item], weigh: Callable[[Item], int], *, most: int) -> Iterator[Sequence[Item]]:
+    """Yield items in runs that weigh up to `most` together; one that weighs more goes alone."""
+    start = size = 0
+    for place, item in enumerate(items):
+        weight = weigh(item)
+        if place > start and size + weight > most:
+            yield items[start:place]
+            start, size = place, 0
+        size += weight
+    if items:
+        yield items[start:]

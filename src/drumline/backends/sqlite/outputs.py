@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from drumline.backends.sqlite.access import Access, batch_of
+from drumline.engine.off_loop import off_loop
 from drumline.ports.store import Artifact, LogChunk
 
 
@@ -11,7 +12,8 @@ class Outputs(Access):
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep pieces of logs; a piece that is there already is kept once."""
-        batch = batch_of([(chunk.task, chunk.epoch, chunk.seq, chunk.text) for chunk in chunks])
+        rows = [(chunk.task, chunk.epoch, chunk.seq, chunk.text) for chunk in chunks]
+        batch = await off_loop(sum(len(chunk.text) for chunk in chunks), lambda: batch_of(rows))
         await self._change("append_log", {"batch": batch})
 
     async def put_artifact(self, artifact: Artifact) -> None:

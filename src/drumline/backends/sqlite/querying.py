@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -16,8 +16,12 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
+from drumline.engine.off_loop import off_loop
 from drumline.ports.query import Holder, WaitingType
 from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
+
+QUEUE_BYTES: Final = 20
+"""What showing a queue costs, as bytes of JSON."""
 
 
 class Querying(Access):
@@ -97,16 +101,15 @@ class Querying(Access):
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""
-        return [
+        rows = await self._rows("queues", {"tenant": tenant, "now": self._now()})
+        return await off_loop(QUEUE_BYTES * len(rows), lambda: [
             QueueView(
                 tenant=owner, name=name, pending=pending, queued=queued, processing=processing,
                 oldest_due_at=oldest_due_at, is_paused=bool(is_paused), reason=reason,
                 waiting=tuple(WaitingType(*one) for one in decode(waiting, list[tuple[str, int, Instant]])),
             )
-            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason, waiting in await self._rows(
-                "queues", {"tenant": tenant, "now": self._now()}
-            )
-        ]  # fmt: skip
+            for owner, name, pending, queued, processing, oldest_due_at, is_paused, reason, waiting in rows
+        ])  # fmt: skip
 
     async def _rows(self, name: str, parameters: dict[str, Any]) -> list[Any]:
         def look(connection: sqlite3.Connection) -> list[Any]:

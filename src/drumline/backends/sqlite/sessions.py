@@ -18,6 +18,7 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
+from drumline.engine.off_loop import off_loop
 from drumline.ports.store import Hint, Reaped
 
 CLOSED_FOR_MS = 24 * 3_600_000
@@ -67,13 +68,13 @@ class Sessions(JobFollowing):
         rows = await self._database.read(
             lambda connection: connection.execute(SQL["sessions"], {"closed_since": since}).fetchall()
         )
-        views = [
+        views = await off_loop(sum(len(row[1]) for row in rows), lambda: [
             SessionView(
                 id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
                 beat_at=Instant(beat_at), beat=beat, should_drain=bool(should_drain), closed_at=closed_at, held=held,
             )
             for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
-        ]  # fmt: skip
+        ])  # fmt: skip
         return [view for view in views if view.spec.serves(tenant)]
 
     async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
@@ -81,7 +82,10 @@ class Sessions(JobFollowing):
         rows = await self._database.read(
             lambda connection: connection.execute(SQL["session_specs"], {"sessions": batch_of(sessions)}).fetchall()
         )
-        specs = {session: decode(spec, SessionSpec) for session, spec in rows}
+        specs = await off_loop(
+            sum(len(spec) for _, spec in rows),
+            lambda: {session: decode(spec, SessionSpec) for session, spec in rows},
+        )
         return [specs.get(session) for session in sessions]
 
     async def beat_numbers(self) -> dict[SessionId, int]:

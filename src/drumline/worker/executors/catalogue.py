@@ -17,7 +17,7 @@ from drumline.worker.executors.email import EmailExecutor
 from drumline.worker.executors.executor import Executor
 from drumline.worker.executors.function import AsyncFunction, ProcessFunction, ThreadFunction
 from drumline.worker.executors.http import HttpExecutor
-from drumline.worker.executors.pdf import PdfExecutor, is_installed
+from drumline.worker.executors.pdf import DEFAULT_PDF_LIMITS, PdfExecutor, PdfLimits, is_installed
 from drumline.worker.executors.processes import Processes
 from drumline.worker.executors.registry import Executors
 from drumline.worker.executors.shell import ShellExecutor
@@ -61,6 +61,8 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     """Where the gateway for text messages may be."""
     pdf: bool = True
     """Only with the extra `pdf`; without it, the worker does not offer `generate-pdf`."""
+    pdf_limits: PdfLimits = DEFAULT_PDF_LIMITS
+    """What one document may cost."""
 
 
 class Pools:
@@ -149,7 +151,7 @@ def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) ->
         executors.keep(sms)
         kinds.append(sms)
     if built_in.pdf and is_installed():
-        kinds.append(PdfExecutor(guardian))
+        kinds.append(PdfExecutor(guardian, built_in.pdf_limits))
     for kind in kinds:
         if executors.get(kind.type.name) is None:
             executors.add(kind)

@@ -1,6 +1,9 @@
 """Documents: `generate-pdf`. A Typst template and data become a PDF, kept as the task's artifact."""
 
+import asyncio
 import json
+import os
+import signal
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -35,6 +38,19 @@ data with `json("data.json")`; it can read nothing else, and no network. The PDF
 TEMPLATES: Final = Path(__file__).with_name("templates")
 LONGEST_TEMPLATE: Final = 512 * 1024
 KEPT_ERROR: Final = 8 * 1024
+LARGEST_DOCUMENT: Final = 64 * 1024**2
+WALL: Final = 3
+"""A document may take so many times its processor time, waiting for a processor included."""
+
+
+class PdfLimits(Struct, frozen=True):
+    """What one document may cost: seconds of processor time and bytes of memory."""
+
+    cpu: int = 30
+    memory: int = 1024**3
+
+
+DEFAULT_PDF_LIMITS: Final = PdfLimits()
 
 
 def is_installed() -> bool:
@@ -59,8 +75,11 @@ class _PdfSchema(PdfPayload, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class PdfExecutor:
     """Sets documents in a child process of their own, which sees one private folder and can be killed."""
 
-    def __init__(self, guardian: Guardian) -> None:
+    def __init__(self, guardian: Guardian, limits: PdfLimits = DEFAULT_PDF_LIMITS) -> None:
         self._guardian = guardian
+        self._limits = limits
+        # Each may use all the memory that one is allowed.
+        self._at_once = asyncio.Semaphore(max(os.cpu_count() or 1, 2))
         self.type: TaskType = published(NAME, _PdfSchema, doc=DOC)
 
     async def execute(self, call: Call) -> Any:
@@ -74,7 +93,8 @@ class PdfExecutor:
         async with private_folder("drumline-pdf-") as folder:
             folder.joinpath(TEMPLATE).write_text(source, encoding="utf-8")
             folder.joinpath(DATA).write_bytes(bytes(payload.data))
-            await self._typeset(folder, call)
+            async with self._at_once:
+                await self._typeset(folder, call)
             document = folder.joinpath(DOCUMENT).read_bytes()
         try:
             call.put_artifact(filename, document, "application/pdf")
@@ -84,20 +104,28 @@ class PdfExecutor:
 
     async def _typeset(self, folder: Path, call: Call) -> None:
         errors = Tail(KEPT_ERROR)
+        bounds = (self._limits.cpu, self._limits.memory, LARGEST_DOCUMENT)
         program = Program(
-            argv=(sys.executable, "-I", "-m", "drumline.worker.executors.typesetting"),
+            argv=(sys.executable, "-I", "-m", "drumline.worker.executors.typesetting", *map(str, bounds)),
             cwd=folder,
             env=inherited_environment(),
         )
-        code = await run_program(
-            program,
-            out=Output(call.log.write),
-            err=Output(call.log.write, errors),
-            grace=lambda: 0.0,  # there is nothing to tidy up
-            guardian=self._guardian,
-        )
+        try:
+            async with asyncio.timeout(WALL * self._limits.cpu):
+                code = await run_program(
+                    program,
+                    out=Output(call.log.write),
+                    err=Output(call.log.write, errors),
+                    grace=lambda: 0.0,  # there is nothing to tidy up
+                    guardian=self._guardian,
+                )
+        except TimeoutError as error:
+            raise failure("TypesettingFailed", f"took more than {WALL * self._limits.cpu} seconds") from error
         if code == REFUSED:
             raise refusal(Invalid(f"does not compile: {errors.text.strip()}", field="payload.template"))
+        if code in {-signal.SIGXCPU, -signal.SIGKILL}:
+            used = f"used more than {self._limits.cpu} seconds of processor time, or was killed for its memory"
+            raise failure("TypesettingFailed", used, permanent=True)
         if code != 0:
             raise failure("TypesettingFailed", f"{describe_exit(code)}\n{errors.text}".rstrip())
 

@@ -1,7 +1,8 @@
 """The program that sets one document: `main.typ` and `data.json` of its folder become `document.pdf`.
 
 Runs alone in a child process: Typst may read below its root only, the root is the private folder it was started in,
-packages cannot be fetched, and time and memory are bounded from outside and by limits.
+packages cannot be fetched, and processor time, memory and the size of the document are limited. It is called with these
+limits, in seconds and bytes.
 """
 
 import os
@@ -15,16 +16,18 @@ DATA: Final = "data.json"
 DOCUMENT: Final = "document.pdf"
 REFUSED: Final = 65
 """The exit code for a template that does not compile."""
-MOST_MEMORY: Final = 4 * 1024**3
-LARGEST_FILE: Final = 128 * 1024**2
 NOWHERE: Final = "http://127.0.0.1:9"
 
 
-def main() -> int:
+def main(seconds: int, memory: int, file_size: int) -> int:
     """Set the document in the current folder."""
     folder = Path.cwd()
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Each thread of the library reserves memory of its own.
+    os.environ["RAYON_NUM_THREADS"] = "2"
     # Typst would fetch packages that a template imports; a proxy that nobody answers on keeps it from the network.
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         os.environ[name] = os.environ[name.upper()] = NOWHERE
@@ -48,4 +51,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:])))
