@@ -11,7 +11,7 @@ from drumline.core.errors import Forbidden, NotFound, Unavailable
 from drumline.core.ids import SessionId, session_text
 from drumline.core.limits import Limits
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
-from drumline.engine.session_room import SessionRoom, SpecCache
+from drumline.engine.session_room import MOST_CACHED, SessionRoom, SpecCache
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.store import Sessions as SessionStore
 from drumline.sdk.batcher import Batcher
