@@ -151,6 +151,20 @@ def test_compiled_schemas_are_remembered_up_to_a_number_of_parts() -> None:
     assert len(compiled) <= 15
 
 
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ({"order": 1, "to": TO, "way": "ai"}, "must be one of air, sea; did you mean air?"),
+        ({"order": 1, "to": TO, "wey": "air"}, "is not a known field; did you mean way?"),
+    ],
+)
+def test_an_error_names_what_would_have_been_right(payload: Any, words: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        SHIP.check(encode(payload))
+
+    assert caught.value.message == words
+
+
 def test_a_former_schema_is_good_enough() -> None:
     newer = encode({"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]})
     former = encode({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})

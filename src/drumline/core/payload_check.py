@@ -62,7 +62,7 @@ class PayloadCheck(Struct, frozen=True):
             if MARK in payload or payload.lstrip()[:1] == b"[":
                 return False
             if self.former is None or not _fits(COMPILED.of(self.former).decoder, payload):
-                raise explain(error, field="payload") from error
+                raise explain(error, field="payload", type=compiled.decoder.type) from error
             return False
         except (msgspec.DecodeError, UnicodeDecodeError):
             return False  # not JSON at all, which is for others to tell

@@ -102,7 +102,7 @@ class RemoteGateway:
     async def open_session(self, spec: SessionSpec) -> SessionId:
         """Register, and return the session to use in all that follows."""
         said = msgspec.to_builtins(spec)
-        for word in ("tenant", "key"):  # the key says whose worker it is
+        for word in ("tenant", "key", "paused"):  # the key says whose worker it is, and the server what it pauses
             said.pop(word, None)
         opened = await self._ask("POST", _SESSIONS, Opened, said)
         self._session = parse_session_id(opened.session)
