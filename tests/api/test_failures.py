@@ -85,7 +85,7 @@ async def test_groups_tell_causes_apart(http: httpx.AsyncClient, ada: Ada) -> No
 
     assert [(group["kind"], group["message"], group["count"]) for group in groups] == [
         ("ValueError", "order <n> is odd", 3),
-        ("KeyError", "<text>", 1),
+        ("KeyError", "'x'", 1),
     ]
     one = await get(http, f"/failures/groups/{groups[0]['fingerprint']}")
     assert one == groups[0]

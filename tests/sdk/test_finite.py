@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from drumline import Drumline, Invalid
+from drumline.sdk.arguments import encode_result
 
 app = Drumline("test")
 
@@ -89,3 +91,8 @@ def test_a_result_with_such_a_number_is_refused_by_its_place(value: Any, place: 
 def test_all_other_values_are_written_as_ever(value: Any) -> None:
     assert work.call(value).request.payload
     assert work.definition.encode_result(value)
+
+
+@pytest.mark.parametrize("value", [Raw(b"null"), {"a": Raw(b"null")}, [None, Raw(b'{"b": null}')]])
+def test_what_is_json_already_may_say_null(value: object) -> None:
+    assert msgspec.json.decode(encode_result(value)) == msgspec.json.decode(msgspec.json.encode(value))

@@ -6,11 +6,15 @@ from pathlib import PurePath
 from types import GenericAlias, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
+import msgspec
+
 
 def encode_hook(value: Any) -> Any:
-    """Write a path as its text, and models that can dump themselves, as pydantic's do."""
+    """Write a path as its text, JSON as what it says, and models that can dump themselves, as pydantic's do."""
     if isinstance(value, PurePath):
         return str(value)
+    if isinstance(value, msgspec.Raw):  # JSON already, such as the result of a function in a child process
+        return msgspec.json.decode(value)
     dump = getattr(value, "model_dump", None)
     if dump is None:
         raise TypeError(f"a {type(value).__qualname__} cannot be written as JSON")
