@@ -11,6 +11,8 @@ pytest_plugins = ["tests.harness.declared", "tests.harness.fixtures", "tests.har
 # the processes that share the tests, each of which imports all of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Processes that tests start buffer what they write, as those of users do.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # The same examples in every run, however slow the machine is; DRUMLINE_TEST_EXPLORE=1 looks for new ones.
 settings.register_profile(

@@ -150,6 +150,7 @@ def ran(*words: str, redirect: str, data: Path) -> "subprocess.CompletedProcess[
         (("secrets", "set", "x"), "<&-", 2, "Error: the value should come from standard input, which is closed\n"),
         (("tasks", "get", "nothing"), "2>&-", 2, ""),
         (("tasks", "get", "nothing"), "2>/dev/full", 2, ""),
+        (("version",), ">/dev/full 2>/dev/full", 1, ""),
     ],
 )  # fmt: skip
 def test_a_process_with_bad_streams_ends_with_one_line_and_its_status(

@@ -18,7 +18,7 @@ from tests.faults.verdict import judge
 from tests.harness.kafka import KafkaServer
 from tests.kafka.reading import lives, read_topic
 
-pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(600)]
 
 OUTAGE_SECONDS = float(os.environ.get("DRUMLINE_TEST_OUTAGE_SECONDS") or 5)
 KILL_EVERY = (1.0, 2.5)

@@ -37,7 +37,7 @@ from drumline.cli.exits import ExitCode, exit_code_of
 from drumline.cli.flags import message_of
 from drumline.cli.options import chosen
 from drumline.cli.output import print_json, say
-from drumline.cli.streams import OutputFailed, checked_streams
+from drumline.cli.streams import OutputFailed, checked_streams, drop_unwritten
 from drumline.cli.submitting import submit
 from drumline.cli.watching import logs, watch
 from drumline.core.errors import DrumlineError
@@ -110,6 +110,8 @@ def main() -> None:
     except OutputFailed as error:  # the last of it, in the buffers
         say(f"Error: {error.message}")
         sys.exit(ExitCode.FAILED)
+    finally:
+        drop_unwritten(sys.stderr)
 
 
 def command() -> Any:

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TextIO
 
 from drumline.cli.safe_text import safe
@@ -123,6 +123,20 @@ def checked_streams() -> Iterator[None]:
         _finish(out)
 
 
+def drop_unwritten(stream: TextIO | None) -> None:
+    """Drop what is left in the buffers of standard error and cannot be written.
+
+    Python would try once more when the process ends, and end it with the status 120.
+    """
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):  # closed, so that nothing is written at the end
+            _lead_nowhere(stream)
+
+
 def bare_output() -> TextIO:
     """Return standard output itself, for what moves the cursor to draw."""
     out: TextIO = getattr(sys.stdout, "stream", None) or sys.stdout
@@ -206,8 +220,14 @@ def _finish(out: TextIO | None) -> None:
         with _told():
             out.flush()
     except (OutputFailed, BrokenPipeError) as error:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, out.fileno())
-        os.close(null)
+        _lead_nowhere(out)
         if isinstance(error, OutputFailed) and not isinstance(sys.exc_info()[1], OutputFailed):
             raise
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, stream.fileno())
+    finally:
+        os.close(null)
