@@ -55,6 +55,20 @@ def test_a_demo_may_come_twice_and_ends_when_its_time_is_up(server: Server) -> N
     assert len(server.ask("GET", "/api/v1/schedules")[1]["items"]) == 5
 
 
+def test_a_demo_makes_no_webhooks_that_its_server_would_refuse(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "drumline.cli.main", "demo", "--rate", "5", "--for", "1s"]
+    with Server(tmp_path / "data") as strict:
+        done = subprocess.run(
+            [*program, "--url", strict.url, "--api-key", strict.key],
+            capture_output=True, text=True, timeout=200, check=False, env=strict.environment,
+        )  # fmt: skip
+        deliveries = strict.ask("GET", "/api/v1/deliveries")[1]["items"]
+
+    assert done.returncode == 0, done.stderr
+    assert "DRUMLINE_NOTIFY_ALLOW" in done.stderr
+    assert [delivery["target"].rpartition("/")[2] for delivery in deliveries] in ([], ["probe"])
+
+
 def test_a_demo_is_stopped_like_any_server(tmp_path: Path) -> None:
     with Server(tmp_path / "data", app=None, program="demo") as server:
         assert server.terminate() == 0

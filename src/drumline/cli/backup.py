@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from drumline.cli.options import Config, Data, Json
-from drumline.cli.output import print_json, say
+from drumline.cli.options import Config, Data, Json, Yes
+from drumline.cli.output import confirm, print_json, say
 
 if TYPE_CHECKING:
     from drumline.settings import Settings
@@ -35,18 +35,30 @@ def backup(
         typer.echo(f"{made.file}  {made.size:,} bytes, schema {made.schema}, in {made.seconds:.1f} s")
 
 
-def restored(data: Data = None, config: Config = None, as_json: Json = False) -> None:
+def restored(
+    force: Annotated[bool, typer.Option("--force", help="Although something seems to be at work on it.")] = False,
+    yes: Yes = False,
+    data: Data = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
     """Finish a restore: run it once on a restored store, before anything else is started on it.
 
-    It migrates the store, gives its log of events a new name, and lets Redis forget what it knows of a later time.
+    It migrates the store, gives its log of events a new name, and lets Redis forget what it knows of a later time. On a
+    store that is in use it does nothing.
     """
     import asyncio
 
     import msgspec
 
-    from drumline.lifecycle.backing_up import finish_restore
+    from drumline.lifecycle.backing_up import check_idle, finish_restore
 
-    done = asyncio.run(finish_restore(_settings(data, config)))
+    settings = _settings(data, config)
+    if not force:
+        asyncio.run(check_idle(settings))
+    where = settings.sqlite_path or "the PostgreSQL store"
+    confirm(f"Was {where} restored from a copy, and does nothing run on it?", yes=yes)
+    done = asyncio.run(finish_restore(settings))
     if as_json:
         print_json(msgspec.to_builtins(done))
         return

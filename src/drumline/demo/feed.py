@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from secrets import token_hex
 from typing import Any, Final
 
 import httpx
@@ -14,6 +15,8 @@ from drumline.outbound.no_cookies import no_cookies
 from drumline.sdk.problems import error_of
 
 ANSWER_SECONDS: Final = 20.0
+PROBE_SECONDS: Final = 10.0
+SUBSCRIPTIONS: Final = "/subscriptions"
 TROUBLED: Final = "search.reindex"
 FAILURES: Final = 4
 """How many failures of the troubled task there must be before something is done about them."""
@@ -30,6 +33,8 @@ class Feed:
 
     def __init__(self, url: str, api_key: str | None, *, seed: int) -> None:
         self._seed = seed
+        self.is_told = True
+        """Whether the server sends webhooks to this machine; known once the screens are filled."""
         headers = {"X-API-Key": api_key} if api_key else {}
         self._client = httpx.AsyncClient(
             base_url=f"{url.rstrip('/')}/api/v1",
@@ -46,14 +51,29 @@ class Feed:
     async def fill(self, receiver: str) -> None:
         """Ask for something of everything, and wait until the first failures were dealt with."""
         await self._reach()
+        self.is_told = await self._tells(receiver)
         for ask in opening(self._seed, receiver):
-            await self._ask(ask)
+            if self.is_told or ask.path != SUBSCRIPTIONS:
+                await self._ask(ask)
         for _ in range(PATIENCE):
             if await self._failures() >= FAILURES:
                 break
             await asyncio.sleep(1.0)
         for ask in closing(self._seed):
             await self._ask(ask)
+
+    async def _tells(self, receiver: str) -> bool:
+        """Tell whether the server sends webhooks to this machine, by one that is taken away again."""
+        body = {"name": f"demo probe {token_hex(4)}", "events": ["drumline.job.failed"], "webhook": f"{receiver}/probe"}
+        try:
+            made = await self._send("POST", SUBSCRIPTIONS, body)
+        except Invalid:
+            return False
+        try:
+            tried = await self._send("POST", f"{SUBSCRIPTIONS}/{made['id']}/test?wait={PROBE_SECONDS:g}")
+        finally:
+            await self._send("DELETE", f"{SUBSCRIPTIONS}/{made['id']}")
+        return not str(tried.get("error") or "").startswith("refused")
 
     async def go_on(self, rate: float, stop: asyncio.Event) -> None:
         """Ask for more every second, until told to stop."""

@@ -36,6 +36,10 @@ CREWS: Final = (
 )
 """The workers: label, queues, and how many tasks at once. The back office has more to do than it can."""
 GRACE: Final = 2.0
+REFUSED: Final = (
+    "Only webhooks are left out: this server sends none to this machine, as it should.\n"
+    "To see them, start it with DRUMLINE_NOTIFY_ALLOW=127.0.0.0/8, or let the demo run its own server."
+)
 
 
 class Story(Struct, frozen=True, kw_only=True):
@@ -92,6 +96,8 @@ def _feeding(settings: Settings, story: Story, say: Say, over: asyncio.Event) ->
                 filling = asyncio.create_task(feed.fill(receiver), name="fill the screens")
                 if await _unless(stop, filling):
                     say(f"The demo of seed {story.seed} has something on every screen.")
+                    if not feed.is_told:
+                        say(REFUSED)
                     await _go_on(feed, story, stop)
         finally:
             over.set()

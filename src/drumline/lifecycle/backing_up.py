@@ -1,13 +1,21 @@
 """Copies of the store: making one, and what has to be done once one was put in its place."""
 
+import asyncio
+
 from msgspec import Struct
 
 from drumline.backends.sqlite.backing_up import Backup, back_up
-from drumline.core.errors import Invalid
+from drumline.core.clock import SystemClock
+from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.core.session import BEAT_EVERY, SESSION_TTL, SessionView
+from drumline.lifecycle.data_folder import is_served
 from drumline.lifecycle.processes import opened
+from drumline.ports.store import Sessions
 from drumline.settings import Settings
 
-__all__ = ["Backup", "Restored", "back_up", "finish_restore", "sqlite_file"]
+__all__ = ["Backup", "Restored", "back_up", "check_idle", "finish_restore", "sqlite_file"]
+
+MOST_NAMED = 5
 
 
 class Restored(Struct, frozen=True):
@@ -29,6 +37,32 @@ def sqlite_file(settings: Settings) -> str:
             field="store_url",
         )
     return str(settings.sqlite_path)
+
+
+async def check_idle(settings: Settings) -> None:
+    """Raise `Conflict` if anything is at work on the store: a server on its data folder, or a worker that beats."""
+    if settings.sqlite_path is not None:
+        if not settings.sqlite_path.exists():
+            raise NotFound(f"there is no store at {settings.sqlite_path}", field="data")
+        if is_served(settings.data):
+            raise Conflict(f"a server is running on {settings.data}: stop it first", field="data")
+    async with opened(settings) as wired:
+        store = wired.engine.store
+        await store.migrate()
+        alive = await _beating(store)
+    if alive:
+        which = ", ".join(f"{view.spec.host}:{view.spec.pid}" for view in alive[:MOST_NAMED])
+        raise Conflict(f"workers run on this store ({which}): stop everything first", field="store")
+
+
+async def _beating(store: Sessions) -> list[SessionView]:
+    """Return the workers that beat now; a copy also has those that did when it was made."""
+    since = SystemClock().now() - int(2 * SESSION_TTL * 1000)
+    before = {view.id: view.beat for view in await store.sessions() if view.beat_at > since}
+    if not before:
+        return []
+    await asyncio.sleep(BEAT_EVERY + 1)
+    return [view for view in await store.sessions() if view.beat > before.get(view.id, -1)]
 
 
 async def finish_restore(settings: Settings) -> Restored:

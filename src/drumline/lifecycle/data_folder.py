@@ -87,6 +87,21 @@ def announced(data: Path, url: str) -> Iterator[bool]:
         os.close(lock)
 
 
+def is_served(data: Path) -> bool:
+    """Tell whether a server runs on a data folder."""
+    try:
+        lock = os.open(data / LOCK_FILE, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def read_note(data: Path) -> ServerNote | None:
     """Return where the server of a data folder listens; one that was killed may have left its note behind."""
     try:
