@@ -1,12 +1,20 @@
 """Workers' keys: the protocol and nothing else, for their tenant, queues and names."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
-from tests.api.conftest import problem
+from drumline.api.app import create_app
+from drumline.api.keys import KeyRing
+from drumline.api.operation import Info
+from drumline.core.limits import DEFAULT_LIMITS
+from drumline.engine.engine import Engine
+from tests.api.conftest import KEY, problem
 from tests.api.test_keys import made
 
 SESSIONS = "/api/v1/worker/sessions"
@@ -302,3 +310,39 @@ async def test_a_worker_whose_session_was_closed_still_says_how_its_tasks_ended(
     settled = await say("POST", f"{path}/settle", reports=[{"lease": lease, "outcome": "succeeded"}])
 
     assert settled.json() == {"reports": [{"state": "completed"}]}
+
+
+async def test_a_worker_cannot_fill_the_store_with_a_log(http: httpx.AsyncClient, acme: Said) -> None:
+    task = await submitted(http, "acme")
+    session = await opened(acme)
+    path = f"{SESSIONS}/{session}"
+    (claimed,) = (await acme("POST", f"{path}/claim", limit=1)).json()["tasks"]
+
+    for number in range(8):
+        piece = {"task": task, "epoch": claimed["lease"]["epoch"], "nonce": claimed["lease"]["nonce"], "seq": number}
+        assert (await acme("POST", f"{path}/log", chunks=[{**piece, "text": "x" * 500_000}])).status_code == 204
+
+    kept = len(await logged(http, task))
+    assert 1_000_000 <= kept <= DEFAULT_LIMITS.log_total
+
+
+async def test_a_task_has_so_many_files_and_no_more(
+    engine: Engine, tmp_path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "limits", replace(DEFAULT_LIMITS, artifacts=2, task_artifacts=1000))
+    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://drumline", headers={"X-API-Key": KEY}
+    ) as http:
+        task = await submitted(http, "default")
+        session = await opened(worker(http, KEY))
+        path = f"{SESSIONS}/{session}"
+        await http.post(f"{path}/claim", json={"limit": 1})
+
+        async def put(name: str, size: int) -> httpx.Response:
+            return await http.put(f"{path}/artifacts/{task}/{name}", content=b"x" * size)
+
+        assert [(await put(name, 400)).status_code for name in ("a", "b", "a")] == [204, 204, 204]
+        problem(await put("c", 1), 429, "quota_exceeded")
+        problem(await put("a", 601), 429, "quota_exceeded")
+        assert (await put("a", 600)).status_code == 204

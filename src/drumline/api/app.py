@@ -10,6 +10,7 @@ from drumline.api.compression import Compression
 from drumline.api.door import Door
 from drumline.api.front import Front, no_such_path
 from drumline.api.keys import KeyRing
+from drumline.api.log_room import LogRoom
 from drumline.api.operation import Desk, Info
 from drumline.api.refusals import Refusals
 from drumline.api.request_bytes import RequestBytes
@@ -48,6 +49,7 @@ def create_app(
         limits=engine.limits,
         stop=stop or asyncio.Event(),
         door=door,
+        log_room=LogRoom(engine.limits.log_total),
         request_bytes=RequestBytes(
             info.http.request_bytes, metrics=engine.metrics, refusals=Refusals(engine.metrics, engine.clock)
         ),

@@ -10,6 +10,7 @@ from msgspec import Struct
 from starlette.types import Receive, Scope
 
 from drumline.api.door import Door
+from drumline.api.log_room import LogRoom
 from drumline.api.problems import Headers
 from drumline.api.request_bytes import RequestBytes
 from drumline.core.access import Caller
@@ -90,6 +91,8 @@ class Desk:
     limits: Limits
     stop: asyncio.Event
     door: Door
+    log_room: LogRoom
+    """Counts what attempts log."""
     request_bytes: RequestBytes
     """Counts the bodies in memory."""
     body_timeout: float = 60.0

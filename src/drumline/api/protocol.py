@@ -49,7 +49,7 @@ from drumline.api.wire import (
 )
 from drumline.core.access import Caller
 from drumline.core.codec import check_json, encode
-from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, Unavailable
+from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, QuotaExceeded, Unavailable
 from drumline.core.ids import SessionId, TaskId, parse_session_id, parse_task_id, session_text
 from drumline.core.lease import Lease
 from drumline.core.limits import Limits
@@ -202,8 +202,8 @@ async def append_log(call: Call[LogPieces, NoQuery]) -> Reply:
         if len(chunk.text) > call.desk.limits.log:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
     chunks = await own_chunks(call, bodies) if bodies and await is_own(call, session) else []
-    if chunks:
-        await call.desk.gateway.append_log(chunks)
+    if fitting := call.desk.log_room.fitting(chunks):
+        await call.desk.gateway.append_log(fitting)
     return Reply(b"", 204)
 
 
@@ -226,6 +226,7 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
     view = await call.engine.queries.get(task, tenant=call.tenant)
     if view.worker != session or view.state is not State.RUNNING:
         raise Fenced(f"worker {session_text(session)} does not hold task {task}", field="task")
+    await _check_room(call, task)
     header = call.header(b"x-lease")
     media = (call.header(b"content-type") or b"").decode("latin-1")
     artifact = Artifact(
@@ -237,6 +238,16 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
     )
     await call.desk.gateway.put_artifact(artifact)
     return Reply(b"", 204)
+
+
+async def _check_room(call: Call[bytes, NoQuery], task: TaskId) -> None:
+    """Raise `QuotaExceeded` if a task has as many files, or as many bytes of them, as it may have."""
+    limits, name = call.desk.limits, call.params["name"]
+    others = [each for each in await call.engine.queries.artifacts(task, tenant=call.tenant) if each.name != name]
+    if len(others) >= limits.artifacts:
+        raise QuotaExceeded(f"the task has {limits.artifacts:,} files, as many as it may have")
+    if sum(each.size for each in others) + len(call.body) > limits.task_artifacts:
+        raise QuotaExceeded(f"the files of the task would have more than {limits.task_artifacts:,} bytes")
 
 
 async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:

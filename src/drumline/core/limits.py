@@ -37,13 +37,11 @@ class Limits(Struct, frozen=True, kw_only=True):
     artifact: int = 32 * 1024 * 1024
     """One file that a task made."""
     log_total: int = 2 * 1024 * 1024
-    """The log of one attempt as a server keeps it, whatever its worker sends."""
+    """The log of one attempt that a server takes from a remote worker, whatever that sends."""
     artifacts: int = 100
     """Files of one task."""
     task_artifacts: int = 256 * 1024 * 1024
     """Bytes of all files of one task."""
-    tenant_artifacts: int = 10 * 1024 * 1024 * 1024
-    """Bytes of all files of one tenant."""
     sessions: int = 256 * 1024 * 1024
     """What the open sessions of a tenant's workers say of themselves, together."""
     error: int = 64 * 1024
