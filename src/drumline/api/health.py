@@ -170,7 +170,7 @@ def _usage(folder: Path) -> Any:
 OPERATIONS = (
     Operation(
         method="GET", path="/actuator/health", handler=health, tag=Tag.HEALTH,
-        summary="Tell how each part is; details only for keys that may read figures", answer=Health, also=(503,),
+        summary="The state of each component; details only for keys with system:read", answer=Health, also=(503,),
         is_open=True,
     ),
     Operation(

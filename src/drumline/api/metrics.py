@@ -170,15 +170,15 @@ def _measured(family: Family, chosen: list[Labels]) -> tuple[MeasurementBody, ..
 OPERATIONS = (
     Operation(
         method="GET", path="/metrics", handler=metrics, tag=Tag.HEALTH, media=TEXT,
-        summary="The figures of this server, as Prometheus reads them",
+        summary="The metrics of this server, for Prometheus",
     ),
     Operation(
-        method="GET", path="/actuator/metrics", handler=names, tag=Tag.HEALTH, summary="List the figures there are",
+        method="GET", path="/actuator/metrics", handler=names, tag=Tag.HEALTH, summary="List the metrics",
         answer=NamesBody,
     ),
     Operation(
         method="GET", path="/actuator/metrics/{name}", handler=metric, tag=Tag.HEALTH,
-        summary="One figure with its labels: of the whole installation, or of this server where it has its own",
+        summary="One metric with its labels: of the whole installation, or of this server where it has its own",
         query=MetricQuery, answer=MetricBody,
     ),
     Operation(

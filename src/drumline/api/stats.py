@@ -84,7 +84,7 @@ def _point(point: Series) -> PointBody:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/stats", handler=stats, tag=Tag.HEALTH,
-        summary="Figures over time: throughput, failures, depth, waiting and running times", query=StatsQuery,
+        summary="Metrics over time: throughput, failures, depth, waiting and running times", query=StatsQuery,
         answer=StatsBody,
     ),
 )  # fmt: skip

@@ -122,7 +122,7 @@ class Event(Struct, frozen=True, kw_only=True):
     at: Instant
     subject: str
     tenant: str
-    """Whose it is; empty for what belongs to nobody."""
+    """The tenant; empty for what belongs to no tenant."""
     data: TaskChange | dict[str, Any]
     """Of a task a `TaskChange`; else what the fact says."""
     notify: tuple[NotifyTarget, ...] = ()
@@ -142,7 +142,7 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     specversion: str = SPEC_VERSION
     """The version of CloudEvents."""
     id: str
-    """The same however often an event is told; no two events share one."""
+    """The same however often an event is delivered; no two events share one."""
     source: str
     """Which Drumline; the setting `events.source`."""
     type: str
@@ -152,7 +152,7 @@ class CloudEvent(Struct, frozen=True, kw_only=True):
     subject: str
     """The id of the task, job, schedule … that changed."""
     tenant: str
-    """Whose it is; empty for what belongs to nobody."""
+    """The tenant; empty for what belongs to no tenant."""
     sequence: str
     """Rises with every event, hence for each subject; compares as text."""
     datacontenttype: str = CONTENT_TYPE

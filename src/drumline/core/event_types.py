@@ -15,11 +15,11 @@ TASK_CHANGES: Final[Mapping[str, str]] = MappingProxyType(
         "drumline.task.snoozed": "An execution asked to be run later; it does not count.",
         "drumline.task.released": "A worker gave it back unfinished; the execution does not count.",
         "drumline.task.reaped": "The worker died; it will be run by another.",
-        "drumline.task.cancel_requested": "Somebody wants it to stop; its worker is told.",
+        "drumline.task.cancel_requested": "Its cancellation was requested; its worker is informed.",
         "drumline.task.cancelled": "It was cancelled.",
         "drumline.task.skipped": "Something that it needs did not end as it should, so it will not run.",
-        "drumline.task.rescheduled": "Somebody changed when it is due, or its priority.",
-        "drumline.task.requeued": "Somebody runs it again after its end.",
+        "drumline.task.rescheduled": "Its due time or its priority was changed.",
+        "drumline.task.requeued": "It was queued again after its end.",
         "drumline.task.resumed": "It runs again, or waits for its parents again, because its job was resumed.",
     }
 )
@@ -27,14 +27,14 @@ TASK_CHANGES: Final[Mapping[str, str]] = MappingProxyType(
 
 FACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "drumline.task.edited": "Somebody gave a task another payload, to run it again with.",
-        "drumline.dead_letter.discarded": "Somebody discarded the dead letter of a task.",
+        "drumline.task.edited": "A task was given another payload, to run again with it.",
+        "drumline.dead_letter.discarded": "The dead letter of a task was discarded.",
         "drumline.job.submitted": "A job was accepted.",
         "drumline.job.started": "The first of its tasks was claimed.",
         "drumline.job.completed": "All its tasks have ended well.",
         "drumline.job.failed": "A task of it failed, or a job that it depends on.",
         "drumline.job.cancelled": "It was cancelled.",
-        "drumline.job.resumed": "Somebody runs again what failed of it.",
+        "drumline.job.resumed": "It was resumed: what failed of it runs again.",
         "drumline.schedule.created": "A schedule was made.",
         "drumline.schedule.edited": "A schedule was changed.",
         "drumline.schedule.paused": "A schedule fires no more, for now.",
@@ -46,7 +46,7 @@ FACTS: Final[Mapping[str, str]] = MappingProxyType(
         "drumline.schedule.finished": "A schedule has fired for the last time.",
         "drumline.bulk.started": "An act on many tasks has begun.",
         "drumline.bulk.completed": "An act on many tasks is done.",
-        "drumline.bulk.aborted": "Somebody stopped an act on many tasks.",
+        "drumline.bulk.aborted": "A bulk operation was stopped.",
         "drumline.worker.opened": "A worker has come.",
         "drumline.worker.draining": "A worker was asked to finish what it holds and leave.",
         "drumline.worker.closed": "A worker has left in order.",
@@ -60,7 +60,7 @@ FACTS: Final[Mapping[str, str]] = MappingProxyType(
         "drumline.key.enabled": "A disabled API key opens again.",
         "drumline.key.revoked": "An API key opens nothing any more.",
         "drumline.key.rotated": "An API key was made to replace another.",
-        "drumline.config.changed": "Somebody changed the runtime configuration.",
+        "drumline.config.changed": "The runtime configuration was changed.",
     }
 )
 """Changes of everything else: their data is an object with what is worth telling."""

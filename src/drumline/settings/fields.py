@@ -78,7 +78,7 @@ class TuneSettings(Struct, frozen=True, kw_only=True):
     """How the engine works. The defaults were measured to be right nearly everywhere."""
 
     poll: timedelta = timedelta(seconds=1)
-    """How often somebody who waits for tasks looks for them although nobody called: the net under the wake-ups."""
+    """How often a waiting claim checks for due tasks although it was not woken up: the fallback for lost wake-ups."""
     submit_batch: Batch = 500
     """Tasks that are stored in one transaction at most."""
     claim_batch: Batch = 50
@@ -141,7 +141,7 @@ class SmtpSettings(Struct, frozen=True, kw_only=True):
     tls: Literal["none", "starttls", "tls"] = "starttls"
     """How the connection is protected: from the first byte, after a greeting, or not at all."""
     username: str | None = None
-    """Whom to log in as; nobody when not set."""
+    """The user to log in as; no login when not set."""
     password: Secret | None = None
     """The password of that user."""
     sender: str = "drumline@localhost"
@@ -211,7 +211,7 @@ class BusSettings(Struct, frozen=True, kw_only=True):
 
 
 class NotifySettings(Struct, frozen=True, kw_only=True):
-    """How people are told what happened, by webhook and by mail. Mail goes through the server of `smtp`."""
+    """Notifications by webhook and by mail. Mail goes through the server of `smtp`."""
 
     allow: tuple[str, ...] = ()
     """What webhooks may reach besides the public Internet: networks, hosts, `*` for everything."""
@@ -224,9 +224,9 @@ class NotifySettings(Struct, frozen=True, kw_only=True):
     concurrency: Count = 32
     """How many webhooks a notifier calls at once."""
     mail_burst: Count = 3
-    """How many mails somebody gets at once, before what follows is gathered."""
+    """How many mails an address gets at once, before the following ones are collected."""
     mail_every: timedelta = timedelta(minutes=5)
-    """How often somebody gets mail then: one for all that has happened."""
+    """How often an address gets mail then: one mail for everything that happened."""
 
 
 class AccessSettings(Struct, frozen=True, kw_only=True):
@@ -303,17 +303,17 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
 
 class MonitorSettings(Struct, frozen=True, kw_only=True):
-    """Where a process shows figures and health to those who watch it, without a key."""
+    """Where a process serves metrics and health, without a key."""
 
     port: Port | None = None
     """The port of `/metrics`, `/livez` and `/readyz`, the same in every role; not opened when not set, and with 0 a
     free one is taken. An API server shows them at its own port besides, `/metrics` to keys that may read figures."""
     host: str = "127.0.0.1"
-    """The address that this port is opened on. Whoever reaches it sees the names of queues and tasks."""
+    """The address that this port is opened on. It shows the names of queues and tasks to everyone who can reach it."""
 
 
 class TraceSettings(Struct, frozen=True, kw_only=True):
-    """OpenTelemetry traces, from the submission of a task to its execution and to those who are told of it."""
+    """OpenTelemetry traces, from the submission of a task to its execution and its notifications."""
 
     endpoint: str | None = None
     """Where spans are sent by OTLP over HTTP, such as `http://collector:4318/v1/traces`; nowhere when not set."""
