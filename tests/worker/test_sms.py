@@ -186,7 +186,10 @@ async def test_a_task_may_name_its_own_account_and_sender(house: House, gateway:
 async def test_a_message_that_cannot_be_sent_is_refused_when_it_is_submitted(
     house: House, gateway: StandIn, wrong: dict[str, Any]
 ) -> None:
+    gateway.answers = [(201, {"sid": "SM7"})]
+
     async with house.worker(built_in(gateway, "twilio")):
+        await house.run("send-sms", MESSAGE)  # the worker has said what it takes
         with pytest.raises(Invalid) as caught:
             await house.submit("send-sms", MESSAGE | wrong)
 
