@@ -285,6 +285,19 @@ async def test_payloads_that_fit_or_cannot_be_judged_yet_are_accepted(http: http
     assert set(job["tasks"]) == {"a", "charge"}
 
 
+async def test_of_very_many_unfit_payloads_the_first_are_told_why_and_all_are_refused(http: httpx.AsyncClient) -> None:
+    await register(http)
+    tasks = [{"name": "charge", "payload": {"order": "seven"}}] * 1000
+
+    answers = (await post(http, "/api/v1/tasks/batch", 200, tasks=tasks))["tasks"]
+
+    assert "must be a whole number" in answers[0]["error"]["detail"]
+    assert answers[0]["error"]["field"] == "tasks[0].payload.order"
+    assert "does not fit the task's parameters" in answers[-1]["error"]["detail"]
+    assert answers[-1]["error"]["field"] == "tasks[999].payload"
+    assert all("error" in answer for answer in answers)
+
+
 async def test_while_two_versions_of_a_task_may_run_payloads_of_both_are_accepted(http: httpx.AsyncClient) -> None:
     await register(http)
     newer: dict[str, object] = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}

@@ -14,11 +14,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from drumline.core.codec import explain
+from drumline.core.errors import Invalid
 from drumline.core.phone import PHONE, SENDER
 from drumline.core.references import MARK
 
 DEEPEST: Final = 24
 MOST_NODES: Final = 500
+MOST_COMPARED: Final = 100
+"""Parts of a schema among which the nearest to a wrong word is looked for."""
 LARGEST_LIMIT: Final = 1 << 62
 """What a limit of a schema may be: msgspec takes no larger ones."""
 MOST_COMPILED: Final = 20_000
@@ -38,6 +41,8 @@ PATTERNS: Final = frozenset({PHONE, SENDER})
 _SIMPLE: Final[dict[str, Any]] = {"null": None, "boolean": bool, "integer": int, "number": float, "string": str}
 
 Node = dict[str, Any]
+Detail = Literal["full", "brief", "none"]
+"""How much an error tells: what would have been right too, the field and the reason, or only that it does not fit."""
 Decoder = msgspec.json.Decoder[Any]
 
 
@@ -46,6 +51,7 @@ class PayloadCheck(Struct, frozen=True):
 
     schema: bytes
     former: bytes | None = None
+    detail: Detail = "full"
 
     def check(self, payload: bytes) -> bool:
         """Raise `Invalid` naming the field that does not fit; tell whether every byte was read as JSON meanwhile.
@@ -62,11 +68,18 @@ class PayloadCheck(Struct, frozen=True):
             if MARK in payload or payload.lstrip()[:1] == b"[":
                 return False
             if self.former is None or not _fits(COMPILED.of(self.former).decoder, payload):
-                raise explain(error, field="payload", type=compiled.decoder.type) from error
+                raise self._told(error, compiled) from error
             return False
         except (msgspec.DecodeError, UnicodeDecodeError):
             return False  # not JSON at all, which is for others to tell
         return compiled.reads_all
+
+    def _told(self, error: Exception, compiled: "Compiled") -> Invalid:
+        if self.detail == "none":
+            return Invalid("does not fit the task's parameters", field="payload")
+        # To look for what was meant among very many names takes long.
+        is_full = self.detail == "full" and compiled.parts <= MOST_COMPARED
+        return explain(error, field="payload", type=compiled.decoder.type if is_full and compiled.decoder else None)
 
 
 def _fits(decoder: Decoder | None, payload: bytes) -> bool:

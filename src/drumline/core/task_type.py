@@ -9,12 +9,13 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from drumline.core.codec import decode, encode
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
 from drumline.core.names import check_queue, check_tags
-from drumline.core.payload_check import PayloadCheck
+from drumline.core.payload_check import Detail, PayloadCheck
 from drumline.core.priority import parse_priority
 from drumline.core.retry import MOST_RETRIES, Backoff
 
@@ -86,6 +87,11 @@ class TypeRules(Struct, frozen=True, kw_only=True):
     """Tells of payloads that do not fit, where that is only a warning."""
     is_known: bool = True
     """Whether a worker has ever published the type."""
+
+    def telling(self, detail: Detail) -> "TypeRules":
+        """Return the same rules with more or less detail in what they say of payloads that do not fit."""
+        check = None if self.check is None else replace(self.check, detail=detail)
+        return replace(self, check=check, warn=None if self.warn is None else replace(self.warn, detail=detail))
 
 
 UNKNOWN_TYPE: Final = TypeRules(is_known=False)

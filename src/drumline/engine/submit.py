@@ -32,6 +32,8 @@ LIGHT: Final = 1000
 """Bytes of payloads, on average, up to which a batch of tasks is checked between two turns of the event loop."""
 ROW: Final = 100
 """What checking a task costs besides its payload, as bytes of JSON."""
+MOST_EXPLAINED: Final = 200
+"""Tasks of one list that do not fit their types and are told why; the others are told that they do not."""
 MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 """Payloads that may wait for the store; callers beyond that are asked to come again."""
 
@@ -142,7 +144,8 @@ class Submissions:
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
         names = {request.name for request in requests if isinstance(request, TaskRequest)}
-        rules = await self.types.rules_of(names, tenant=tenant)
+        found = await self.types.rules_of(names, tenant=tenant)
+        rules = {name: each.telling("brief") if each.check is not None else each for name, each in found.items()}
         if allow is not None:
             requests = [_allowed(request, rules, allow) for request in requests]
         if not self.tracer.is_on:
@@ -229,14 +232,19 @@ class Submissions:
     ) -> Callable[[TaskRequest | DrumlineError, int, TaskId], NewTask | DrumlineError]:
         """Return what accepts one task of a list, by its place there."""
         limits, retry = self._limits, self._retry
+        known, refused = rules, 0
 
         def accept_one(request: TaskRequest | DrumlineError, number: int, id: TaskId) -> NewTask | DrumlineError:
+            nonlocal known, refused
             if isinstance(request, DrumlineError):
                 return _placed(request, number)
             try:
-                declared = rules.get(request.name, UNKNOWN_TYPE)
+                declared = known.get(request.name, UNKNOWN_TYPE)
                 return accept(request, id=id, tenant=tenant, limits=limits, retry=retry, rules=declared)
             except Invalid as error:
+                refused += 1
+                if refused == MOST_EXPLAINED:  # thousands of reasons would keep others waiting
+                    known = {name: each.telling("none") for name, each in rules.items()}
                 return _placed(error, number)
 
         return accept_one

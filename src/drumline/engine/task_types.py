@@ -12,6 +12,7 @@ from msgspec import Raw
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid
 from drumline.core.names import check_name
+from drumline.core.payload_check import Detail
 from drumline.core.session import SessionSpec
 from drumline.core.task_type import UNKNOWN_TYPE, PayloadMode, TypeRules, rules_of
 from drumline.core.tuning import Tuning
@@ -24,6 +25,8 @@ Submission = tuple[str, Raw]
 
 ASKED_AT_ONCE: Final = 500
 MOST_REMEMBERED: Final = 2000
+MOST_EXPLAINED: Final = 200
+"""Submissions in a list up to which each warning says why."""
 
 
 class TypeRegistry:
@@ -78,7 +81,9 @@ class TypeRegistry:
 
     async def warnings(self, requests: Sequence[Submission], *, tenant: str) -> list[tuple[SubmissionWarning, ...]]:
         """Return what is doubtful about each of some submissions that were accepted."""
-        rules = await self.rules_of({name for name, _ in requests}, tenant=tenant)
+        found = await self.rules_of({name for name, _ in requests}, tenant=tenant)
+        detail: Detail = "full" if len(requests) == 1 else "brief" if len(requests) <= MOST_EXPLAINED else "none"
+        rules = {name: each.telling(detail) if each.warn is not None else each for name, each in found.items()}
         return [_warnings(name, payload, rules.get(name, UNKNOWN_TYPE)) for name, payload in requests]
 
     async def close(self) -> None:
