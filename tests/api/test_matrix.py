@@ -184,7 +184,7 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "RescheduleRequest": {"priority": 5},
         "TenantChange": {"queued": 1},
         "ChangeSessionRequest": {"queues": ["taken"], "capacity": 1},
-        "SettleRequest": {"reports": []},
+        "Reports": {"reports": []},
         "ProgressRequest": {"notes": []},
         "LimitRequest": {"task": "beta's own", "max_concurrent": 1},
         "SecretRequest": {"value": "beta's own"},
@@ -192,7 +192,7 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "SubscriptionPatch": {"name": "beta's"},
         "ScheduleEdit": {"name": "beta's"},
         "BackfillRequest": {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"},
-        "LogRequest": {"chunks": [{"task": tenancy.ids["done"], "epoch": 1, "seq": 7, "text": "from beta"}]},
+        "LogPieces": {"chunks": [{"task": tenancy.ids["done"], "epoch": 1, "seq": 7, "text": "from beta"}]},
     }
     name = getattr(operation.body, "__name__", "")
     return {"json": bodies[name]} if name in bodies else {}
