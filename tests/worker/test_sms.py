@@ -12,6 +12,8 @@ import pytest
 
 from drumline.core.errors import Invalid
 from drumline.core.state import State
+from drumline.core.task_type import PayloadMode
+from drumline.core.tuning import Tuning
 from drumline.lifecycle.mailing import sms_gateway
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.outbound.sms import SmsSettings
@@ -187,6 +189,7 @@ async def test_a_message_that_cannot_be_sent_is_refused_when_it_is_submitted(
     house: House, gateway: StandIn, wrong: dict[str, Any]
 ) -> None:
     gateway.answers = [(201, {"sid": "SM7"})]
+    house.engine.tune(Tuning(payload_check=PayloadMode.REFUSE))
 
     async with house.worker(built_in(gateway, "twilio")):
         await house.run("send-sms", MESSAGE)  # the worker has said what it takes
