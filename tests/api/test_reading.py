@@ -114,7 +114,7 @@ LARGE = {
     "POST /api/v1/failures/{id}/retry", "PUT /api/v1/secrets/{name}",
     "POST /api/v1/worker/sessions", "POST /api/v1/worker/sessions/{session}/settle",
     "POST /api/v1/worker/sessions/{session}/beat", "POST /api/v1/worker/sessions/{session}/log",
-    "POST /api/v1/worker/sessions/{session}/progress",
+    "POST /api/v1/worker/sessions/{session}/progress", "POST /api/v1/worker/sessions/{session}/stops",
     "PUT /api/v1/worker/sessions/{session}/artifacts/{task}/{name}",
 }  # fmt: skip
 LISTS = {

@@ -30,7 +30,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """One HTTP request whose operation takes nothing large."""
     request_lists: int = 1024 * 1024
     """One HTTP request that has lists of names or ids: keys, subscriptions, claims, bulk operations."""
-    body: int = 16 * 1024 * 1024
+    body: int = 12 * 1024 * 1024
     """One HTTP request that has many tasks, results or logs, or a job."""
     log: int = 1024 * 1024
     """The kept log of one attempt: of a longer one its first three quarters and its end."""

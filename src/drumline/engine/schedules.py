@@ -143,7 +143,8 @@ class ScheduleDesk:
         Not for those that an app registers: they may be ahead of the types that its own worker is about to publish.
         """
         rules = await self._types.rules_of(_names_in(target), tenant=tenant)
-        check_target(target, tenant=tenant, limits=self._limits, rules=rules)
+        check = partial(check_target, target, tenant=tenant, limits=self._limits, rules=rules)
+        await off_loop(weight_of(target.task, target.job), check)
 
     async def allow(self, target: Target, allow: AllowTask, *, tenant: str) -> None:
         """Ask whether a caller may submit what a schedule is to make, into the queues that it will be in as of now."""
