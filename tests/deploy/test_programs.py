@@ -15,7 +15,9 @@ from scripts.fetch_programs import FETCHERS
 from scripts.programs import ROOT, components, declared, find_program, missing, system
 from tests.harness.declared import Undeclared, is_declared
 
-STARTERS = {"run", "Popen", "check_call", "check_output", "create_subprocess_exec", "path_of", "find_program", "which"}
+STARTERS = {
+    "subprocess.run", "subprocess.Popen", "asyncio.create_subprocess_exec", "path_of", "find_program", "shutil.which",
+}  # fmt: skip
 UNKNOWN = "lsblk-of-somebody"
 
 
@@ -43,6 +45,13 @@ def test_a_program_that_is_not_in_the_table_cannot_be_started(undeclared: str) -
     _undeclared.clear()
 
 
+def test_a_program_beside_the_system_s_own_python_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+
+    assert not is_declared("/usr/bin/apt-get" if Path("/usr/bin/apt-get").exists() else "/usr/bin/perl")
+    assert is_declared(sys.executable)
+
+
 def test_what_tests_start_by_name_is_in_the_table() -> None:
     started = {word for path in sorted((ROOT / "tests").rglob("*.py")) for word in first_words(path)}
 
@@ -53,11 +62,7 @@ def test_what_tests_start_by_name_is_in_the_table() -> None:
 def first_words(path: Path) -> Iterator[str]:
     """Yield the programs that a file starts, where they stand there as they are."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if (
-            isinstance(node, ast.Call)
-            and node.args
-            and getattr(node.func, "attr", getattr(node.func, "id", "")) in STARTERS
-        ):
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in STARTERS:
             first = node.args[0]
             if isinstance(first, ast.List) and first.elts:
                 first = first.elts[0]

@@ -73,7 +73,10 @@ def is_declared(program: str) -> bool:
     found = Path(shutil.which(program) or program)
     if not found.exists() or declared(found.name) is not None:
         return True  # what does not exist cannot be started
-    ours = (ROOT, sys.prefix, sys.base_prefix, tempfile.gettempdir())
+    if found.resolve() == Path(sys.executable).resolve():
+        return True
+    # The environment of the tests, and not a system's Python with all programs of the system beside it.
+    ours = (ROOT, tempfile.gettempdir(), *((sys.prefix,) if sys.prefix != sys.base_prefix else ()))
     return any(path.is_relative_to(folder) for path in (found.absolute(), found.resolve()) for folder in ours)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 PR_SET_DUMPABLE: Final = 4
 HIDDEN: Final = re.compile(
-    r".*(KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|_URL|_URI|DSN|COOKIE|PRIVATE|SALT|WEBHOOK).*", re.IGNORECASE
+    r".*(KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|_URL|_URI|DSN|COOKIE|PRIVATE|SALT|WEBHOOK).*", re.IGNORECASE | re.DOTALL
 )
 """Names of variables whose values are not shown."""
 
