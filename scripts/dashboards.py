@@ -248,6 +248,19 @@ BACKENDS = Dashboard(
             Panel("Deliveries, 95 %", {"{{kind}}": quantile(0.95, "drumline_delivery_seconds", "kind")}, "s"),
         ),
         "API": (
+            Panel("Connections", {"{{instance}}": "drumline_http_connections"}),
+            Panel(
+                "Bodies held in memory",
+                {"{{instance}}": "drumline_http_request_bytes"},
+                "bytes",
+                "At most http.request_bytes for each server.",
+            ),
+            Panel(
+                "Refused before an answer",
+                {"{{reason}}": rate("drumline_http_refused_total", "reason")},
+                "ops",
+                "Connections and requests beyond the limits of SECURITY.md.",
+            ),
             Panel(
                 "Requests",
                 {"{{method}} {{route}}": busiest(rate("drumline_http_request_seconds_count", "method, route"))},
