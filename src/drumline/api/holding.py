@@ -44,10 +44,19 @@ async def own_tasks(call: Call[Any, Any], tasks: Sequence[TaskId]) -> frozenset[
     return frozenset(view.id for view in views if view is not None and by.covers(view.lane.name, view.lane.queue))
 
 
-async def own_chunks(call: Call[Any, Any], bodies: Sequence[ChunkBody]) -> list[LogChunk]:
-    """Return the pieces of logs that are of executions which the caller's own sessions run or ran."""
+Leases = tuple[list[TaskId], list[int | None]]
+"""The tasks and the nonces of pieces of logs, in their order."""
+
+
+def leases_of(bodies: Sequence[ChunkBody]) -> Leases:
+    """Return whose logs pieces are of, or raise `Invalid` naming the field at fault."""
     tasks = [parse_task_id(body.task, field=f"chunks[{number}].task") for number, body in enumerate(bodies)]
-    nonces = [_nonce(body, number) for number, body in enumerate(bodies)]
+    return tasks, [_nonce(body, number) for number, body in enumerate(bodies)]
+
+
+async def own_chunks(call: Call[Any, Any], bodies: Sequence[ChunkBody], leases: Leases) -> list[LogChunk]:
+    """Return the pieces of logs that are of executions which the caller's own sessions run or ran."""
+    tasks, nonces = leases
     executions = list(dict.fromkeys((task, body.epoch) for task, body in zip(tasks, bodies, strict=True)))
     found = dict(zip(executions, await call.engine.store.holders(executions), strict=True))
     own = {

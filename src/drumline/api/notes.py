@@ -36,6 +36,9 @@ EMAIL: Schema = {
 }
 
 
+_QUEUE: Schema = {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"}
+
+
 def line(longest: int, **more: object) -> Schema:
     """Return the schema of a line of text."""
     return {"type": "string", "minLength": 1, "maxLength": longest, "pattern": _LINE, **more}
@@ -95,7 +98,7 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "TaskRequest.payload": {"description": f"Any JSON, at most {limits.payload:,} bytes."},
         "TaskRequest.queue": {
             "anyOf": [
-                {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+                _QUEUE,
                 {"type": "null"},
             ],
             "description": "The queue that workers take it from; unless said, as the task's code declares, or default.",
@@ -168,6 +171,13 @@ def notes(limits: Limits, info: Info) -> dict[str, Schema]:
         "ListQuery.limit": {"maximum": limits.page, "description": "Items in one page."},
         "ListQuery.cursor": {"type": "string", "format": "uuid", "description": "`next_cursor` of the page before."},
         "ListQuery.status": {"description": "Repeat it, or separate by commas, for several."},
+        "QueuesQuery.cursor": {
+            "type": "string",
+            "pattern": "^[a-z0-9][a-z0-9_.-]{0,62}/[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$",
+            "description": "`next_cursor` of the page before.",
+        },
+        "StatsQuery.queue": _QUEUE,
+        "StatsQuery.name": line(LONGEST_NAME),
         **_which("ListQuery"),
         **_which("TaskQuery"),
         "ListQuery.payload": {"description": "Whether to include payloads."},
@@ -195,7 +205,7 @@ def _type_defaults() -> dict[str, Schema]:
     return {
         "TypeDefaults.queue": {
             "anyOf": [
-                {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+                _QUEUE,
                 nothing,
             ]
         },
@@ -212,7 +222,7 @@ PATH_PARAMETERS: dict[str, Schema] = {
     "task": {"type": "string", "format": "uuid"},
     "session": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
     "worker": {"type": "string", "pattern": "^w-[0-9a-f]{16}$"},
-    "queue": {"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$"},
+    "queue": _QUEUE,
     "name": {
         "type": "string",
         "minLength": 1,
@@ -230,11 +240,7 @@ PATH_PARAMETERS: dict[str, Schema] = {
 def _which(struct: str) -> dict[str, Schema]:
     """Return the notes on the fields that say which tasks are meant."""
     return {
-        f"{struct}.queue": {
-            "type": "string",
-            "maxLength": LONGEST_QUEUE,
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]*$",
-        },
+        f"{struct}.queue": _QUEUE,
         f"{struct}.name": line(LONGEST_NAME),
         f"{struct}.tag": line(LONGEST_TAG),
         f"{struct}.idempotency_key": line(LONGEST_NAME),

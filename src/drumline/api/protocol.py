@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from drumline.api.holding import is_own, lease_header, own_chunks, own_spec, own_tasks
+from drumline.api.holding import is_own, lease_header, leases_of, own_chunks, own_spec, own_tasks
 from drumline.api.lists import ListReader
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
@@ -201,7 +201,8 @@ async def append_log(call: Call[LogPieces, NoQuery]) -> Reply:
     for number, chunk in enumerate(bodies):
         if len(chunk.text) > call.desk.limits.log:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
-    chunks = await own_chunks(call, bodies) if bodies and await is_own(call, session) else []
+    leases = leases_of(bodies)
+    chunks = await own_chunks(call, bodies, leases) if bodies and await is_own(call, session) else []
     if fitting := call.desk.log_room.fitting(chunks):
         await call.desk.gateway.append_log(fitting)
     return Reply(b"", 204)
