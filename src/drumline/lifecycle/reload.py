@@ -1,5 +1,6 @@
 """Starting the program again whenever a source file changes."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import structlog
 import drumline
 from drumline.worker.hidden_environment import protect_process
 
+PR_SET_PDEATHSIG = 1
 LOOK_SECONDS = 0.5
 ENDING_SECONDS = 15.0
 LEFT_OUT = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__"})
@@ -29,12 +31,21 @@ def run_again_on_change(targets: Sequence[str]) -> None:
         signal.signal(number, lambda *_: sys.exit(0))
     while True:
         seen = _stamps(folders)
-        child = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - our own command line
+        child = subprocess.Popen(  # noqa: S603 - our own command line
+            command,
+            start_new_session=True,
+            preexec_fn=_stop_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - there is one thread
+        )
         try:
             _wait_for_change(folders, seen, child)
         finally:
             _end(child)
         log.info("sources.changed")
+
+
+def _stop_with_parent() -> None:
+    """Have the kernel stop this process when its parent dies, however that dies."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _folder_of(target: str) -> Path:
