@@ -13,7 +13,7 @@ from drumline.engine.engine import Engine
 
 CANARY = "canary"
 """In everything that is acme's; in nothing that anybody else may see."""
-UNLIMITED = Policy(rates=dict.fromkeys(Role))
+UNLIMITED = Policy(rates=dict.fromkeys(Role), anonymous_rate=None)
 ELSEWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 

@@ -120,7 +120,8 @@ LARGE = {
 LISTS = {
     "POST /api/v1/keys", "POST /api/v1/subscriptions", "PATCH /api/v1/subscriptions/{id}", "POST /api/v1/bulk",
     "POST /api/v1/failures/retry", "POST /api/v1/failures/discard", "PATCH /api/v1/config",
-    "POST /api/v1/worker/sessions/{session}/claim", "PATCH /api/v1/worker/sessions/{session}",
+    "POST /api/v1/worker/sessions/{session}/claim",
+    "PATCH /api/v1/worker/sessions/{session}",
 }  # fmt: skip
 
 

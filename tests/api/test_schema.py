@@ -25,6 +25,7 @@ from drumline.core.limits import DEFAULT_LIMITS
 from drumline.engine.engine import Engine
 from drumline.observe.exposition import Exposition
 from tests.api.conftest import KEY
+from tests.api.neighbours import UNLIMITED
 
 INFO = Info(version="1", longest_wait=0.01, longest_stream=0.01)
 MOST = 50 if os.environ.get("DRUMLINE_TEST_EXPLORE") else 5
@@ -99,6 +100,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     async def start() -> tuple[Engine, Server, "asyncio.Task[None]"]:
         engine = Engine(await SqliteStore.open(folder / "drumline.db"), NoQueue())
         write = Exposition(engine.metrics, role="api").write
+        engine.access.attach(policy=UNLIMITED)  # it asks without a key more often than an address may
         app = create_app(engine, keys=KeyRing([KEY]), info=INFO, stop=stop, write_metrics=write)
         server = Server(app, port=0)
         return engine, server, asyncio.create_task(server.run(stop))

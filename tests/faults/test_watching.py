@@ -99,10 +99,11 @@ def load(fleet: Fleet, count: int = 30) -> None:
         for number in range(count)
         for name, queue in (("wait", "fast"), ("block", "slow"), ("stumble", "fast"))
     ]
-    tasks += [{"name": "traced.wait", "queue": "fast", "retries": 0, "payload": {"nonsense": 1}}]
+    nowhere = {"file": "/nowhere/at/all", "key": "k", "seconds": 0.01}
+    tasks += [{"name": "traced.wait", "queue": "fast", "retries": 0, "payload": nowhere}]
     status, _ = fleet.ask("POST", "/api/v1/tasks/batch", {"tasks": tasks})
     assert status in {200, 201, 207}
-    later = fleet.ask("POST", "/api/v1/tasks", {"name": "traced.wait", "delay": 3600, "queue": "fast"})[1]["id"]
+    later = fleet.ask("POST", "/api/v1/tasks", {"name": "unknown", "delay": 3600, "queue": "fast"})[1]["id"]
     fleet.ask("POST", f"/api/v1/tasks/{later}/cancel", {})
 
 

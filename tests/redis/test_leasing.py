@@ -248,16 +248,13 @@ async def engine(deafened: Deafened, store: Watched, client: Redis) -> AsyncIter
     await engine.close()
 
 
-async def test_a_worker_that_says_what_postgresql_cannot_read_is_given_its_tasks_when_it_asks(
-    engine: Engine, store: Watched, client: Redis
-) -> None:
+async def test_a_worker_whose_types_have_nul_in_them_is_given_its_tasks(engine: Engine, client: Redis) -> None:
     strange = replace(RUNNER, types=(TaskType(name="work", doc="a\0b"),))
     ada = await waiting(engine, client, strange)
 
     submitted = await engine.submissions.submit(request("work"))
 
     assert (await ada.task()).lease.task == submitted.id
-    assert len(store.claims) == 1
 
 
 class Claimer:

@@ -78,7 +78,7 @@ async def test_a_key_for_some_names_is_offered_acts_on_those_only(visitor: Visit
     body = {"name": "mail only", "role": "operator", "names": ["mail.*"], "queues": ["mail"]}
     status, made = busy.server.ask("POST", "/api/v1/keys", body)
     assert status == 201, made
-    mine = busy.server.submit("mail.receipt", queue="mail", delay="1h")
+    mine = busy.server.submit("mail.receipt", queue="mail", delay="1h", payload={"to": "ada", "order_id": 7})
     other = busy.server.submit("shell", payload={"command": ["true"]}, delay="1h")
     someone = await visitor(busy.server, key=made["key"])
     cancel = someone.page.locator("main").get_by_role("button", name="Cancel", exact=True)

@@ -91,8 +91,9 @@ async def test_pending_is_called_pending_and_leads_to_as_many(visitor: Visit, bu
     await someone.settled()
 
     assert await page.get_by_text("due later").count() == 0
-    tab = await page.get_by_role("tab", name=re.compile("^Pending")).inner_text()
-    assert int(re.sub(r"\D", "", tab)) == count
+    tab = page.get_by_role("tab", name=re.compile("^Pending"))
+    await expect(tab).to_have_text(re.compile(r"\d"))
+    assert int(re.sub(r"\D", "", await tab.inner_text())) == count
 
 
 async def test_a_type_that_no_worker_has_does_not_make_its_queue_late(visitor: Visit, busy: Busy) -> None:
