@@ -29,11 +29,11 @@ from drumline.api.door import Door
 from drumline.api.keys import FIRST, KeyRing
 from drumline.api.operation import Info
 from drumline.api.server import Server
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.new_key import KeyRequest
 from drumline.engine.engine import Engine
 from drumline.engine.quotas import QuotaDesk
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 
 AT_ONCE = 64
 KEY = "first"
@@ -72,8 +72,8 @@ async def on_sqlite() -> AsyncIterator[Engine]:
 @asynccontextmanager
 async def on_postgres() -> AsyncIterator[Engine]:
     """Give an engine on PostgreSQL, limits in Redis."""
-    from drumline.backends.postgres import PostgresStore  # noqa: PLC0415
-    from drumline.backends.redis import RedisLimiter  # noqa: PLC0415
+    from drumline.redis import RedisLimiter  # noqa: PLC0415
+    from drumline.stores.postgres import PostgresStore  # noqa: PLC0415
 
     with postgres() as database, redis() as counts:
         store = await PostgresStore.open(database.url())

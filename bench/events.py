@@ -21,7 +21,6 @@ from msgspec import Raw
 
 from bench.scale.meter import cpu_seconds, median
 from bench.services import Postgres, postgres, redis
-from drumline.backends.postgres.statements import SQL
 from drumline.core.codec import encode
 from drumline.core.event import cloud_event
 from drumline.core.outcome import Succeeded
@@ -35,6 +34,7 @@ from drumline.ports.gateway import Report
 from drumline.scheduler.relay import Relay
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
+from drumline.stores.postgres.statements import SQL
 from drumline.wiring import open_bus, open_engine
 from tests.harness import kafka
 from tests.harness.kafka import KafkaServer

@@ -18,7 +18,6 @@ from typing import Any
 
 from bench.scale.meter import cpu_seconds
 from bench.services import Postgres, postgres
-from drumline.backends.postgres import PostgresStore
 from drumline.core.clock import SystemClock
 from drumline.core.ids import IdSource, SessionId
 from drumline.core.session import SessionSpec, TaskType
@@ -29,6 +28,7 @@ from drumline.core.task import NotifyTarget, TaskRequest, accept
 from drumline.notifier.reader import EVERY, Reader
 from drumline.observe.logging import set_up_logging
 from drumline.ports.store import ClaimRequest, Settlement
+from drumline.stores.postgres import PostgresStore
 
 TASKS = 100_000
 BATCH = 500

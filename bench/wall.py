@@ -20,12 +20,12 @@ import asyncpg
 from msgspec import Raw
 
 from bench.services import postgres
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.wall import Wall
 from drumline.core.clock import SystemClock
 from drumline.core.ids import IdSource, TaskId
 from drumline.core.task import NewTask, Submitted, TaskRequest, accept
 from drumline.ports.store import TaskFilter
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.wall import Wall
 
 TENANTS = ("acme", "beta")
 EACH = 5_000

@@ -11,8 +11,8 @@ from bench.scale.compare import compare
 from bench.scale.rack import Scale, System, drain, submit
 from bench.scale.report import say
 from bench.services import postgres, redis
-from drumline.backends.postgres.connection import SETTINGS
-from drumline.backends.postgres.statements import SQL
+from drumline.stores.postgres.connection import SETTINGS
+from drumline.stores.postgres.statements import SQL
 
 KEPT: Final = 1_000_000
 PIECE: Final = 250_000

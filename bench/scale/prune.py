@@ -11,9 +11,9 @@ from typing import Any, Final
 from bench.scale.rack import Scale, System, Window
 from bench.scale.report import say
 from bench.services import postgres
-from drumline.backends.sqlite import SqliteStore
 from drumline.ports.store import Store
 from drumline.scheduler.prune import Pruner
+from drumline.stores.sqlite import SqliteStore
 
 ENDED: Final = 1_000_000
 LIVING: Final = 20_000

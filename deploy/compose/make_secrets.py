@@ -11,8 +11,8 @@ import secrets
 import sys
 from pathlib import Path
 
-from drumline.backends.sealing import new_key_text
 from drumline.core.api_key import SECRET_BYTES, make_key
+from drumline.stores.sealing import new_key_text
 
 
 def make_secrets(root: Path) -> list[str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from drumline.backends.no_queue import NoQueue
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
 from drumline.core.metrics import Metrics
@@ -23,9 +22,10 @@ from drumline.settings.fields import Secret, Settings
 from drumline.settings.policy import policy_of
 from drumline.settings.secret_key import box_of
 from drumline.settings.sources import check_runtime
+from drumline.stores.no_queue import NoQueue
 
 if TYPE_CHECKING:
-    from drumline.backends.remote import RemoteGateway
+    from drumline.remote import RemoteGateway
 
 SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
@@ -59,7 +59,7 @@ async def _on_backends(settings: Settings, metrics: Metrics) -> Wired:
         return await _on_postgres(settings, metrics)
     if settings.queue_url is not None:
         raise Invalid("a queue in Redis needs PostgreSQL as the store; set store_url too", field="queue_url")
-    from drumline.backends.sqlite import SqliteStore  # noqa: PLC0415
+    from drumline.stores.sqlite import SqliteStore  # noqa: PLC0415
 
     store = await SqliteStore.open(path, metrics=metrics)
     return Wired(Engine(store, NoQueue(), limits=settings.limits))
@@ -80,14 +80,14 @@ async def embedded_engine(place: Place) -> Engine:
 
 async def _on_postgres(settings: Settings, metrics: Metrics) -> Wired:
     with _explained("postgres", "PostgreSQL as the store"):
-        from drumline.backends.postgres import NotifyQueue, PostgresStore  # noqa: PLC0415
+        from drumline.stores.postgres import NotifyQueue, PostgresStore  # noqa: PLC0415
     url = str(settings.store_url).replace("postgres://", "postgresql://", 1)
     store = await PostgresStore.open(url, metrics=metrics)
     if settings.queue_url is None:
         return Wired(Engine(store, NotifyQueue(url), limits=settings.limits, parallel=SERVER_FLIGHTS))
     try:
         with _explained("redis", "Redis as the queue"):
-            from drumline.backends.redis import RedisBoard, RedisLimiter, RedisQueue  # noqa: PLC0415
+            from drumline.redis import RedisBoard, RedisLimiter, RedisQueue  # noqa: PLC0415
         url, prefix = settings.queue_url, settings.queue_prefix
         queue = await RedisQueue.open(url, prefix=prefix, metrics=metrics)
         board = await RedisBoard.open(url, prefix=prefix, metrics=metrics)
@@ -106,7 +106,7 @@ def open_bus(settings: Settings) -> Bus | None:
     if settings.bus_url is None:
         return None
     with _explained("kafka", "Kafka as the bus"):
-        from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic, brokers_of  # noqa: PLC0415
+        from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic, brokers_of  # noqa: PLC0415
     bus = settings.bus
     events = Topic(
         name=bus.events_topic,
@@ -133,7 +133,7 @@ def open_bus(settings: Settings) -> Bus | None:
 async def remote_gateway(settings: Settings) -> "AsyncIterator[RemoteGateway]":
     """Give a worker the way to an engine behind HTTP."""
     with _explained("worker", "a remote worker"):
-        from drumline.backends.remote import RemoteGateway  # noqa: PLC0415
+        from drumline.remote import RemoteGateway  # noqa: PLC0415
     async with RemoteGateway(str(settings.url), api_key=settings.api_key) as gateway:
         yield gateway
 

@@ -11,8 +11,6 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import Outcome
 from drumline.core.session import SessionSpec, TaskType
@@ -21,6 +19,8 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
 
 KEY = "sk_test_key"

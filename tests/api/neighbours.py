@@ -5,11 +5,11 @@ from typing import Any
 
 import httpx
 
-from drumline.backends.sealing import AesBox
 from drumline.core.access import Role
 from drumline.core.policy import Policy
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
+from drumline.stores.sealing import AesBox
 
 CANARY = "canary"
 """In everything that is acme's; in nothing that anybody else may see."""

@@ -9,11 +9,11 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.ports.bus import CONSUMER
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY, submitted
 from tests.harness.sqlite import migrated
 

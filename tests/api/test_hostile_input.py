@@ -14,12 +14,12 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info, Operation
 from drumline.api.routes import OPERATIONS
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core import audit
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.api import hostile
 from tests.api.hostile import Request
 from tests.api.neighbours import UNLIMITED, Tenancy

@@ -19,11 +19,11 @@ from drumline.api.keys import KeyRing
 from drumline.api.operation import Info, Operation
 from drumline.api.protocol import LARGEST_BEAT, LARGEST_SESSION
 from drumline.api.routes import OPERATIONS
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.engine.engine import Engine
 from drumline.lifecycle.processes import COLLECT_AFTER
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.loop_time import measured_loop
 from tests.harness.sqlite import migrated
 

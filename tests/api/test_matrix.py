@@ -12,15 +12,15 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info, Operation
 from drumline.api.routes import OPERATIONS
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.access import INSTALLATION, ROLES, Role
 from drumline.core.api_key import make_key
 from drumline.core.clock import ManualClock
 from drumline.core.rules import rule_of
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.api.neighbours import CANARY, ELSEWHERE, UNLIMITED, Tenancy
 
 KEY = "an operator's own words"

@@ -12,14 +12,14 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.api.routes import OPERATIONS
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sealing import AesBox
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.rules import RULES, Reach
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sealing import AesBox
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import problem
 from tests.api.neighbours import UNLIMITED
 

@@ -19,11 +19,11 @@ from drumline.api.openapi import document
 from drumline.api.operation import Info
 from drumline.api.routes import OPERATIONS
 from drumline.api.server import Server
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.limits import DEFAULT_LIMITS
 from drumline.engine.engine import Engine
 from drumline.observe.exposition import Exposition
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
 from tests.api.neighbours import UNLIMITED
 

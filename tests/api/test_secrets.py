@@ -5,12 +5,12 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.backends.sealing import AesBox
 from drumline.core.codec import decode
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.signing import Secret, secret_text
 from drumline.engine.engine import Engine
+from drumline.stores.sealing import AesBox
 from tests.api.conftest import Ada, problem, submitted
 
 VALUE = "hunter2-hunter2"

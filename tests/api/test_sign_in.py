@@ -13,15 +13,15 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.policy import Policy
 from drumline.core.rate import Rate
 from drumline.core.seal import Seal
 from drumline.core.sign_in import SignIn, SignInPolicy
 from drumline.engine.engine import Engine
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY, problem
 from tests.harness.sqlite import migrated
 

@@ -17,13 +17,13 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import SystemClock
 from drumline.core.policy import Policy
 from drumline.core.provider import Provider, check_provider
 from drumline.core.sign_in import SignInPolicy
 from drumline.engine.engine import Engine
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
 from tests.harness.issuer import CLIENT, Issuer, Key
 from tests.harness.sqlite import migrated

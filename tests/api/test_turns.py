@@ -14,12 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.redis import RedisLimiter
 from drumline.core.policy import Policy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
+from drumline.redis import RedisLimiter
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
 from scripts.programs import missing
 from tests.harness.fixtures import through
 from tests.harness.redis import RedisServer

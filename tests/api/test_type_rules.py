@@ -11,15 +11,15 @@ from drumline import Drumline
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.codec import encode
 from drumline.core.session import TaskType
 from drumline.core.task_type import PayloadMode
 from drumline.core.tuning import Tuning
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
 from tests.harness.sqlite import migrated
 

@@ -15,7 +15,7 @@ import pytest
 import redis
 import urllib3
 
-from drumline.backends.sealing import new_key_text
+from drumline.stores.sealing import new_key_text
 from tests.black_box.apart import Apart
 from tests.black_box.server import Server, eventually
 from tests.harness import postgres

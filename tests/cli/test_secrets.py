@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.sealing import parse_keys
 from drumline.cli.exits import ExitCode
+from drumline.stores.sealing import parse_keys
 from tests.cli.conftest import Drumline
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Clock, ManualClock
 from drumline.ports.store import Store
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
 
 MakeStore = Callable[[Clock], Awaitable[Store]]

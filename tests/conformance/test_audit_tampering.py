@@ -7,11 +7,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.audit import AuditHead, Verifier, link
 from drumline.core.clock import Instant
 from drumline.ports.store import Store
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.conformance.test_audit import entry, verified
 from tests.harness.sqlite import migrated
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Conflict
 from drumline.core.ids import JobId
@@ -15,6 +14,7 @@ from drumline.core.job import JobStatus, RunIf
 from drumline.core.state import TERMINAL, Act, State
 from drumline.ports.jobs import ChangedJob
 from drumline.ports.store import Changed, Settled, Settlement, Store
+from drumline.stores.sqlite import SqliteStore
 from tests.conformance.conftest import MakeStore
 from tests.factories import OOPS, open_session
 from tests.job_factories import claim_keys, job_of, job_view, nodes_by_key, submit_job

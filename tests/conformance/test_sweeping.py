@@ -6,13 +6,13 @@ from typing import Protocol
 
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import Lane
 from drumline.ports.store import Hint, Store, Sweeping
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import claim_one, open_session, settle, submit
 from tests.harness.sqlite import migrated
 from tests.job_factories import job_of, submit_job

@@ -11,7 +11,6 @@ from msgspec import Raw
 from drumline import Backoff, Drumline, NotifyTarget
 from drumline.api.shapes import TaskBody, task_body
 from drumline.api.wire import ClaimedBody, claimed_body
-from drumline.backends.remote.words import ClaimedWords
 from drumline.cli.submitting import submit
 from drumline.core.accept_job import accept_job
 from drumline.core.clock import Instant
@@ -21,6 +20,7 @@ from drumline.core.lease import Lease
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, NewTask, TaskOptions, TaskRequest, TaskView, accept, decode_options
 from drumline.core.task_type import TypeDefaults
+from drumline.remote.words import ClaimedWords
 from drumline.sdk.options import Options, TaskSettings, apply
 from drumline.sdk.task_info import info_of
 from drumline.sdk.transport import TaskInfo

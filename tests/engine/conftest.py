@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, SystemClock
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec, TaskType
@@ -13,6 +11,8 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.waiting import Waiter, Waiters
 from drumline.ports.store import Claim, ClaimRequest, Hint
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id, request, submit
 
 A_WHILE = 5.0

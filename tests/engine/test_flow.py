@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.errors import NotFound, Unavailable
 from drumline.core.flow import FlowLimit, LimitRequest
@@ -17,6 +15,8 @@ from drumline.engine.engine import Engine
 from drumline.engine.flow import LASTS, QUIET
 from drumline.engine.shares import LASTS as HELD_FOR
 from drumline.engine.shares import WEIGHTS_LAST, Shares
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import claim_request, request
 
 ADA, BOB = SessionId(1), SessionId(2)

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, Invalid, NotFound, Unavailable
@@ -23,6 +21,8 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
 from drumline.ports.jobs import JobFilter, Rippled
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id
 
 A_WHILE = 5.0

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.task import TaskRequest
 from drumline.core.tuning import Tuning
 from drumline.core.why import Cause
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
 
 PAUSED = Tuning(paused_names=frozenset({"work", "other"}))

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.sealing import AesBox, new_key_text, parse_keys
 from drumline.core.errors import Conflict, Invalid, Unreadable
 from drumline.core.secret import purpose_of
 from drumline.ports.sealing import NoBox
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.settings.secret_key import box_of
+from drumline.stores.sealing import AesBox, new_key_text, parse_keys
 
 OLD, NEW = b"o" * 32, b"n" * 32
 FOR = purpose_of("acme", "api")

@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant
 from drumline.core.recurring import Misfire
 from drumline.core.schedule import RunState, RunView, ScheduleView
 from drumline.ports.store import Store
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.postgres import PostgresServer
 from tests.schedule_factories import new_schedule
 

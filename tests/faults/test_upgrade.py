@@ -15,7 +15,7 @@ from tests.harness.programs import path_of
 pytestmark = [pytest.mark.faults, pytest.mark.services, pytest.mark.timeout(240)]
 
 ROOT = Path(__file__).parents[2]
-MIGRATIONS = "src/drumline/backends/postgres/migrations"
+MIGRATIONS = "src/drumline/stores/postgres/migrations"
 
 
 def git(*words: str) -> bytes:

@@ -8,14 +8,14 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.remote import RemoteGateway
-from drumline.backends.sqlite import SqliteStore
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import Store
+from drumline.remote import RemoteGateway
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.gateway.wire import Wire
 
 KEY = "sk_test"

@@ -5,7 +5,6 @@ import asyncio
 from msgspec import Raw
 from msgspec.structs import replace
 
-from drumline.backends.remote import RemoteGateway
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
@@ -17,6 +16,7 @@ from drumline.engine.configuration import Standing
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Acknowledged, Gateway, Report
 from drumline.ports.store import Artifact, LogChunk
+from drumline.remote import RemoteGateway
 from tests.factories import request
 from tests.gateway.conftest import KEY
 from tests.gateway.wire import Wire

@@ -2,12 +2,12 @@
 
 import pytest
 
-from drumline.backends.remote import RemoteGateway
 from drumline.core.errors import Unavailable
 from drumline.core.outcome import Succeeded
 from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Report
+from drumline.remote import RemoteGateway
 from tests.factories import request
 from tests.gateway.conftest import KEY
 from tests.gateway.test_gateway import WORKER

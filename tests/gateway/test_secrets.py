@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from drumline.backends.sealing import AesBox
 from drumline.core.errors import Fenced, Invalid, NotFound, Unreadable
 from drumline.core.outcome import Succeeded
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway
+from drumline.stores.sealing import AesBox
 from tests.factories import request
 from tests.gateway.test_gateway import settle, take
 

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.remote import RemoteGateway
 from drumline.core.errors import NotFound
 from drumline.core.job import JobRequest, JobTaskRequest
 from drumline.core.lease import Lease
 from drumline.core.session import Stops
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway
+from drumline.remote import RemoteGateway
+from drumline.stores.no_queue import NoQueue
 from tests.factories import request
 from tests.gateway.conftest import KEY
 from tests.gateway.test_gateway import WORKER

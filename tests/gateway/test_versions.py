@@ -10,7 +10,6 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from drumline.backends.remote import RemoteGateway
 from drumline.core.codec import decode
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.progress import ProgressNote, progress_of
@@ -19,6 +18,7 @@ from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Report
 from drumline.ports.store import Artifact, LogChunk
+from drumline.remote import RemoteGateway
 from tests.factories import request
 from tests.gateway.conftest import KEY
 

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 import redis.asyncio
 
-from drumline.backends.postgres import PostgresStore
+from drumline.stores.postgres import PostgresStore
 from tests.harness import kafka as kafka_harness
 from tests.harness import pgbouncer as pgbouncer_harness
 from tests.harness import postgres as postgres_harness

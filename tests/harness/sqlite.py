@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from drumline.backends.sqlite import SqliteStore
+from drumline.stores.sqlite import SqliteStore
 
 
 def migrated(path: Path) -> Path:

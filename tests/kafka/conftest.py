@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.kafka import KafkaBus, KafkaOptions, Topic
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
+from drumline.kafka import KafkaBus, KafkaOptions, Topic
 from drumline.ports.bus import Channel
 from drumline.ports.store import Store
 from drumline.scheduler.relay import Relay
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.kafka import KafkaServer
 from tests.harness.sqlite import migrated
 

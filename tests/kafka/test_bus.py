@@ -5,9 +5,9 @@ import os
 import pytest
 from msgspec.structs import replace
 
-from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic
-from drumline.backends.kafka.bus import PRODUCING
 from drumline.core.errors import Unavailable
+from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic
+from drumline.kafka.bus import PRODUCING
 from drumline.ports.bus import Channel, Message
 from tests.harness.kafka import USER, KafkaServer
 

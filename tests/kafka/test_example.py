@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.kafka import KafkaOptions
 from drumline.core.state import Act
+from drumline.kafka import KafkaOptions
 from drumline.ports.bus import Channel
 from drumline.ports.store import Store
 from drumline.scheduler.relay import Relay

@@ -1,7 +1,7 @@
 import pytest
 
-from drumline.backends.kafka import brokers_of
 from drumline.core.errors import Invalid
+from drumline.kafka import brokers_of
 from drumline.settings import load_settings
 from drumline.wiring import open_bus
 

@@ -13,12 +13,12 @@ from msgspec import Raw
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from drumline.backends.kafka import KafkaBus, KafkaOptions, Login, Tls
 from drumline.core.clock import ManualClock
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.event_types import DEAD_LETTERS, FACTS, TASK_CHANGES
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
+from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls
 from drumline.ports.bus import CONSUMER, Channel
 from drumline.ports.store import LogChunk, Store
 from drumline.scheduler.relay import HOLD_SECONDS, Relay

@@ -3,17 +3,17 @@
 import json
 from typing import Any
 
-from drumline.backends.kafka import KafkaOptions
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sealing import AesBox
 from drumline.core.clock import ManualClock
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.state import State
 from drumline.engine.engine import Engine
+from drumline.kafka import KafkaOptions
 from drumline.ports.bus import Channel
 from drumline.ports.store import Store
 from drumline.scheduler.relay import Relay
 from drumline.sdk.signals import Permanent
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sealing import AesBox
 from tests.kafka.reading import read_topic
 from tests.worker.house import House, Line
 

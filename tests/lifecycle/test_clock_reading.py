@@ -1,6 +1,6 @@
 import time
 
-from drumline.backends.clock_reading import READINGS, clock_distance
+from drumline.stores.clock_reading import READINGS, clock_distance
 
 
 async def test_a_slow_first_answer_says_nothing_about_the_clock() -> None:

@@ -9,8 +9,6 @@ import asyncpg
 import pytest
 import redis.asyncio
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, SystemClock
 from drumline.core.examination import Finding, PostgresFacts, RedisFacts, Severity, TableFacts
 from drumline.core.ids import SessionId
@@ -21,6 +19,8 @@ from drumline.lifecycle.doctor.services import judge_clock, judge_postgres, judg
 from drumline.ports.outbox import CursorView
 from drumline.ports.schedules import Watch
 from drumline.settings import Sources
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import open_session, submit
 from tests.harness import postgres as postgres_harness
 from tests.harness import redis as redis_harness
@@ -118,16 +118,16 @@ async def test_a_forgotten_transaction_is_found_out(postgres_url: str, monkeypat
 
 
 def _statements() -> dict[str, Any]:
-    from drumline.backends.postgres.statements import SQL  # noqa: PLC0415
+    from drumline.stores.postgres.statements import SQL  # noqa: PLC0415
 
     return SQL._statements
 
 
 def _without_patience() -> Any:
-    from drumline.backends.postgres.statements import Statement  # noqa: PLC0415
-    from drumline.backends.sql_files import SqlFiles  # noqa: PLC0415
+    from drumline.stores.postgres.statements import Statement  # noqa: PLC0415
+    from drumline.stores.sql_files import named  # noqa: PLC0415
 
-    source = SqlFiles("drumline.backends.postgres")["examine_transactions"]
+    source = named("drumline.stores.postgres")["examine_transactions"]
     return Statement("examine_transactions", source.replace("30 seconds", "0 seconds"))
 
 

@@ -9,8 +9,6 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.errors import Unavailable
 from drumline.core.retry import Backoff
 from drumline.core.runtime_config import RuntimeConfig
@@ -19,6 +17,8 @@ from drumline.engine.engine import Engine
 from drumline.lifecycle.live import Live, following
 from drumline.settings import Secret, Settings, Sources
 from drumline.settings.sources import check_runtime
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.parameters import Parameters
 
 SOON = {"DRUMLINE_WATCH_FILE_EVERY": "1ms", "DRUMLINE_WATCH_RUNTIME_EVERY": "1ms"}

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
+from drumline.stores.postgres import PostgresStore
 from tests.harness.fixtures import WORKER, through
 from tests.harness.proxy import Proxy
 

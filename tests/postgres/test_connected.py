@@ -3,8 +3,8 @@
 import pytest
 
 from drumline import Direct, Drumline, Status, Unavailable
-from drumline.backends.postgres import PostgresStore
 from drumline.core.task import accept
+from drumline.stores.postgres import PostgresStore
 from tests.factories import new_id, open_session, request
 from tests.harness.proxy import Proxy
 

@@ -3,10 +3,10 @@
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Floor, Place
 from drumline.core.clock import to_datetime
 from drumline.core.state import Act
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Floor, Place
 from tests.factories import claim, claim_one, open_session, settle, submit
 
 

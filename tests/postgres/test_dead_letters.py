@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.clock import ManualClock
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from drumline.ports.dead_letters import DeadLetter, DeadLetterFilter
+from drumline.stores.postgres import PostgresStore
 from tests.factories import OOPS, claim, open_session, settle, submit
 
 pytestmark = pytest.mark.services

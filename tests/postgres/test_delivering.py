@@ -7,8 +7,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from drumline.backends.postgres.connection import SETTINGS, Connection
-from drumline.backends.postgres.statements import SQL
+from drumline.stores.postgres.connection import SETTINGS, Connection
+from drumline.stores.postgres.statements import SQL
 
 DELIVERED = 50_000
 WAITING = 20_000

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.errors import DrumlineError
 from drumline.core.state import State
 from drumline.ports.store import Store
+from drumline.stores.postgres import PostgresStore
 from tests.factories import claim_one, open_session, state_of, submit
 from tests.harness.postgres import ADDRESS, USER, PostgresServer
 

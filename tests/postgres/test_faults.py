@@ -8,8 +8,6 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.database import DEFAULT_BUDGET, Budget
 from drumline.core.errors import Fenced, Invalid, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
@@ -17,6 +15,8 @@ from drumline.core.session import SESSION_TTL, Beat
 from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import Submitted, accept
 from drumline.ports.store import Settlement
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget
 from tests.factories import claim, claim_one, claim_request, new_id, open_session, request, settle, state_of, submit
 from tests.harness.postgres import PostgresServer
 from tests.harness.proxy import Proxy

@@ -10,7 +10,6 @@ from typing import Final
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.errors import Conflict, Fenced
 from drumline.core.ids import JobId
 from drumline.core.job import ENDED, JobStatus, RunIf
@@ -18,6 +17,7 @@ from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import ClaimedTask
 from drumline.ports.jobs import ChangedJob, SubmittedJob
 from drumline.ports.store import Changed, Reaped, Settled, Settlement
+from drumline.stores.postgres import PostgresStore
 from tests.factories import OOPS, claim_request, open_session
 from tests.job_factories import claim_keys, job_of, job_view, nodes_by_key, run_all, submit_job
 from tests.postgres.polling import until

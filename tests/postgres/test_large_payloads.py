@@ -1,9 +1,9 @@
 """However large the payloads of what is due, an answer to a claim has an end."""
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from drumline.ports.store import Settlement
+from drumline.stores.postgres import PostgresStore
 from tests.factories import claim_request, open_session, submit
 
 TEXT = "x" * 1_000_000

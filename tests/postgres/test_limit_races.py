@@ -7,10 +7,10 @@ from random import Random
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.flow import LimitRequest, accept_limit
 from drumline.core.state import Act
 from drumline.ports.store import Settlement
+from drumline.stores.postgres import PostgresStore
 from tests.factories import claim_request, open_session, submit
 
 PROCESSES = 5

@@ -3,10 +3,10 @@ import asyncio
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.migrating import MAJOR, major_of
-from drumline.backends.sql_files import migrations
 from drumline.core.errors import Conflict, Unavailable
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.migrating import MAJOR, major_of
+from drumline.stores.sql_files import migrations
 from tests.factories import submit
 
 
@@ -16,7 +16,7 @@ async def test_a_fresh_database_gets_the_schema(empty_postgres_url: str) -> None
 
     details = await store.check()
 
-    assert details["schema"] == migrations("drumline.backends.postgres")[-1][0]
+    assert details["schema"] == migrations("drumline.stores.postgres")[-1][0]
     assert await submit(store)
     await store.close()
 
@@ -81,7 +81,7 @@ async def test_a_database_without_the_schema_says_what_to_do(empty_postgres_url:
 
 
 def test_every_migration_names_its_major() -> None:
-    majors = [major_of(script) for _, _, script in migrations("drumline.backends.postgres")]
+    majors = [major_of(script) for _, _, script in migrations("drumline.stores.postgres")]
 
     assert majors == sorted(majors)
     assert majors[-1] == MAJOR

@@ -4,12 +4,12 @@ from collections import Counter
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import NotifyQueue, notify
-from drumline.backends.postgres.notify import LONGEST, messages, parse
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
+from drumline.stores.postgres import NotifyQueue, notify
+from drumline.stores.postgres.notify import LONGEST, messages, parse
 from tests.factories import claim_request, new_id
 from tests.postgres.polling import until
 

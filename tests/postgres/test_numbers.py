@@ -2,9 +2,9 @@
 
 import asyncpg
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.clock import ManualClock
 from drumline.core.state import Act
+from drumline.stores.postgres import PostgresStore
 from tests.factories import claim_one, open_session, settle, submit
 
 MANY = 100_000

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.connection import Connection
 from drumline.core.event import Event
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.state import Act, State
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.connection import Connection
 from tests.factories import claim, open_session, settle, submit
 from tests.harness.pgbouncer import PgBouncer
 from tests.postgres.polling import until

@@ -8,9 +8,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.connection import BROAD, SETTINGS, Connection
-from drumline.backends.postgres.statements import SQL
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.connection import BROAD, SETTINGS, Connection
+from drumline.stores.postgres.statements import SQL
 from tests.factories import claim, open_session, submit
 from tests.postgres.polling import until
 

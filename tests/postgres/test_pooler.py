@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from drumline.backends.postgres import NotifyQueue, PostgresStore
 from drumline.core.state import Act, State
 from drumline.core.task import accept
 from drumline.ports.store import Change, Changed, LogChunk, Settled, Settlement
+from drumline.stores.postgres import NotifyQueue, PostgresStore
 from tests.factories import beat, claim, new_id, open_session, request, settle, submit
 from tests.harness.pgbouncer import PgBouncer
 

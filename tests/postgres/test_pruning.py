@@ -4,8 +4,8 @@ import asyncio
 
 import asyncpg
 
-from drumline.backends.postgres import PostgresStore
 from drumline.core.clock import LATEST, Instant
+from drumline.stores.postgres import PostgresStore
 from tests.factories import claim, open_session, submit
 from tests.postgres.polling import until
 

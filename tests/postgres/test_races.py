@@ -14,8 +14,6 @@ from typing import Final
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.connection import Connection
 from drumline.core.attempt import ENDING
 from drumline.core.errors import DrumlineError, Fenced
 from drumline.core.ids import SessionId, TaskId
@@ -23,6 +21,8 @@ from drumline.core.lease import Lease
 from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import TaskView
 from drumline.ports.store import Change, Changed, Reaped, Settled, Settlement
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.connection import Connection
 from tests.factories import OOPS, beat, claim, open_session, settle, submit
 from tests.postgres.polling import until
 

@@ -10,17 +10,17 @@ import asyncpg
 import pytest
 import redis.asyncio
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.connection import fetch
-from drumline.backends.redis import RedisQueue
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.backing_up import finish_restore
 from drumline.ports.store import TaskFilter
+from drumline.redis import RedisQueue
 from drumline.scheduler.sweep import Sweeper
 from drumline.settings import Secret, Settings
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.connection import fetch
 from tests.factories import request
 from tests.harness import postgres as postgres_harness
 from tests.harness.postgres import PostgresServer
@@ -142,7 +142,7 @@ async def test_events_of_a_restored_store_have_new_ids(
 async def test_redis_forgets_what_is_ours_and_nothing_else(redis_url: str) -> None:
     client = redis.asyncio.Redis.from_url(redis_url)
     await client.mset({f"dr*m:{number}": "x" for number in range(1200)} | {"drum:other": "y", "dream:1": "z"})
-    from drumline.backends.redis.forgetting import forget_all  # noqa: PLC0415
+    from drumline.redis.forgetting import forget_all  # noqa: PLC0415
 
     assert await forget_all(redis_url, prefix="dr*m:") == 1200
     assert sorted(await client.keys("*")) == [b"dream:1", b"drum:other"]

@@ -7,8 +7,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from drumline.backends.postgres.connection import SETTINGS, Connection
-from drumline.backends.postgres.statements import SQL
+from drumline.stores.postgres.connection import SETTINGS, Connection
+from drumline.stores.postgres.statements import SQL
 from tests.postgres.test_plans import analyzed, literal, nodes, pinned, untouched
 
 ID = "0190f2a4-0000-7000-8000-000000000001"

@@ -12,13 +12,13 @@ from typing import TypeVar
 import asyncpg
 import pytest
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.statements import SQL
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.recurring import Overlap
 from drumline.core.schedule import RunKind, RunState
 from drumline.core.task import TaskRequest
 from drumline.ports.schedules import Definition, NewRun, ScheduleChange
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.statements import SQL
 from tests.postgres.polling import until
 from tests.schedule_factories import add, fire, get, order, runs_of
 

@@ -3,13 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends import postgres
-from drumline.backends.postgres.acts import NUMBER_OF, SUBMIT
-from drumline.backends.postgres.statements import SQL, Statement, Statements
-from drumline.backends.sql_files import SqlFiles
 from drumline.core.priority import POINT_MS
 from drumline.core.state import Act
-from drumline.stores import parts
+from drumline.stores import parts, postgres
+from drumline.stores.postgres.acts import NUMBER_OF, SUBMIT
+from drumline.stores.postgres.statements import SQL, Statement, Statements
+from drumline.stores.sql_files import named
 from drumline.stores.statements import shared
 
 FOLDER = Path(postgres.__file__).parent
@@ -23,7 +22,7 @@ def test_every_statement_is_used() -> None:
 
 
 def test_every_statement_begins_with_its_contract() -> None:
-    texts = {**SqlFiles("drumline.backends.postgres"), **shared("postgres")}
+    texts = {**named("drumline.stores.postgres"), **shared("postgres")}
 
     assert [name for name, text in texts.items() if not text.startswith("-- ")] == []
 
@@ -68,7 +67,7 @@ def test_a_statement_can_have_a_part_of_another() -> None:
 
 
 def test_a_part_that_is_not_there_is_named() -> None:
-    with pytest.raises(ValueError, match=r"lock_orphans\.sql has 0 parts lost"):
+    with pytest.raises(ValueError, match=r"lock_orphans has 0 parts lost"):
         Statements({"lock_orphans": "SELECT 1", "x": "-- with the lost of lock_orphans\nSELECT 1"})
 
 

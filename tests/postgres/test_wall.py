@@ -8,13 +8,13 @@ import asyncpg
 import pytest
 import structlog
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.postgres.connection import Connection
-from drumline.backends.postgres.database import DEFAULT_BUDGET, Database
 from drumline.core.errors import NotFound, Unavailable
 from drumline.core.task import accept
 from drumline.ports.changed import Changed
 from drumline.stores.driver import Line
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.postgres.connection import Connection
+from drumline.stores.postgres.database import DEFAULT_BUDGET, Database
 from tests.factories import new_id, open_session, request, submit
 from tests.harness.pgbouncer import PgBouncer
 from tests.postgres.conftest import LIMITED

@@ -10,9 +10,9 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.postgres import PostgresStore
 from drumline.engine.engine import Engine
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.postgres import PostgresStore
 from tests.api.neighbours import UNLIMITED, Tenancy
 from tests.api.test_matrix import GUARDED, KEY, path_of
 from tests.postgres.conftest import LIMITED

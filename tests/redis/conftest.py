@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisQueue
 from drumline.core.clock import ManualClock
+from drumline.redis import RedisQueue
 from tests.harness.proxy import Proxy
 
 

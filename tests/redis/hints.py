@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from drumline.backends.redis import RedisQueue
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.shares import Share
 from drumline.core.task import Lane
 from drumline.ports.queue import Popped
 from drumline.ports.store import Hint
+from drumline.redis import RedisQueue
 from tests.factories import claim_request, new_id
 
 NOW = ManualClock().now()

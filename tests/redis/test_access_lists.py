@@ -13,10 +13,6 @@ from redis.asyncio import Redis
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.backends.redis import RedisBoard, RedisLimiter, RedisQueue
-from drumline.backends.redis.forgetting import forget_all
-from drumline.backends.redis.keys import FAMILIES
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, JobTaskRequest
@@ -27,8 +23,12 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
 from drumline.ports.readmodel import LetterNote
+from drumline.redis import RedisBoard, RedisLimiter, RedisQueue
+from drumline.redis.forgetting import forget_all
+from drumline.redis.keys import FAMILIES
 from drumline.scheduler.keep import BoardKeeper
 from drumline.scheduler.sweep import Sweeper
+from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
 from tests.factories import request
 from tests.harness.sqlite import migrated

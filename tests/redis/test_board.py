@@ -9,9 +9,6 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisBoard, RedisQueue
-from drumline.backends.redis.notes import ENDED_MS, LIVE_MS
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
@@ -24,6 +21,9 @@ from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
 from drumline.ports.readmodel import Facts, Moment, Note
 from drumline.ports.store import LogChunk
+from drumline.redis import RedisBoard, RedisQueue
+from drumline.redis.notes import ENDED_MS, LIVE_MS
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id, request
 from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually

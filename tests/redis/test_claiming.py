@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.redis import RedisQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
@@ -21,6 +18,9 @@ from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
 from drumline.ports.readmodel import NoBoard
 from drumline.ports.store import Store
+from drumline.redis import RedisQueue
+from drumline.stores.postgres import PostgresStore
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import request
 from tests.harness.sqlite import migrated
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from drumline.backends.redis import RedisBoard, RedisQueue
 from drumline.core.clock import ManualClock
 from drumline.core.state import Status
 from drumline.ports.readmodel import Moment, Note
+from drumline.redis import RedisBoard, RedisQueue
 from scripts.programs import missing
 from tests.factories import new_id
 from tests.harness.programs import Program, free_port, path_of, private_folder, run_as

@@ -2,11 +2,11 @@
 
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisQueue
-from drumline.backends.redis.keys import QueueKeys, lane_text
-from drumline.backends.redis.queue import HORIZON_MS
 from drumline.core.clock import Instant, ManualClock
 from drumline.ports.store import Hint
+from drumline.redis import RedisQueue
+from drumline.redis.keys import QueueKeys, lane_text
+from drumline.redis.queue import HORIZON_MS
 from tests.redis.hints import NOW, hint, lane, pop, popped_tasks, pushed
 
 MOST = 10

@@ -7,9 +7,6 @@ import pytest
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisQueue
-from drumline.backends.redis.keys import QueueKeys
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec, TaskType
@@ -18,6 +15,9 @@ from drumline.core.task import TaskRequest
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.store import Claim, ClaimRequest, Hint
+from drumline.redis import RedisQueue
+from drumline.redis.keys import QueueKeys
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import claim_request, new_id, request
 from tests.redis.hints import PATIENCE, eventually, hint, know, lane, popped_tasks
 

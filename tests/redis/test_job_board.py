@@ -9,9 +9,6 @@ import pytest
 from msgspec import Raw
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisBoard, RedisQueue
-from drumline.backends.redis.job_notes import ENDED_MS
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.codec import decode
 from drumline.core.ids import JobId
@@ -24,6 +21,9 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
 from drumline.ports.readmodel import JobNote, NoBoard
+from drumline.redis import RedisBoard, RedisQueue
+from drumline.redis.job_notes import ENDED_MS
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id
 from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually

@@ -6,10 +6,6 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisBoard, RedisQueue
-from drumline.backends.redis.job_notes import LIVE_MS as JOB_MS
-from drumline.backends.redis.notes import LIVE_MS
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId
 from drumline.core.job import JobRequest, JobTaskRequest
@@ -17,7 +13,11 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Status
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.redis import RedisBoard, RedisQueue
+from drumline.redis.job_notes import LIVE_MS as JOB_MS
+from drumline.redis.notes import LIVE_MS
 from drumline.scheduler.keep import BoardKeeper
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import request
 from tests.harness.sqlite import migrated
 from tests.redis.test_board import written

@@ -8,9 +8,6 @@ from msgspec import Raw
 from msgspec.structs import replace
 from redis.asyncio import Redis
 
-from drumline.backends.postgres import PostgresStore
-from drumline.backends.redis import RedisQueue
-from drumline.backends.redis.keys import QueueKeys
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
@@ -22,6 +19,9 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.queue import Reservation
 from drumline.ports.store import Claim, ClaimRequest, Settlement, StoredLeased
+from drumline.redis import RedisQueue
+from drumline.redis.keys import QueueKeys
+from drumline.stores.postgres import PostgresStore
 from tests.factories import claim_request, new_id, request
 from tests.harness.proxy import Proxy
 from tests.redis.hints import PATIENCE, eventually, hint, know, lane, popped_tasks

@@ -8,9 +8,6 @@ import pytest
 from msgspec import Raw
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisBoard, RedisQueue
-from drumline.backends.redis.notes import LETTERS_MS
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.bulk import BulkAct, BulkRequest
 from drumline.core.clock import ManualClock, SystemClock
 from drumline.core.ids import SessionId, TaskId
@@ -20,8 +17,11 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
+from drumline.redis import RedisBoard, RedisQueue
+from drumline.redis.notes import LETTERS_MS
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.reap import Reaper
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import request
 from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisLimiter
 from drumline.core.clock import ManualClock
 from drumline.core.rate import Rate
 from drumline.ports.limiter import Taken
+from drumline.redis import RedisLimiter
 
 RATE = Rate(100, 60.0)
 

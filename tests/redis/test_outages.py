@@ -9,13 +9,13 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from drumline.backends.redis import RedisQueue
-from drumline.backends.redis.keys import QueueKeys
-from drumline.backends.redis.line import ANSWER_SECONDS, CONNECT_SECONDS
-from drumline.backends.redis.queue import MOST_UNSENT
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
+from drumline.redis import RedisQueue
+from drumline.redis.keys import QueueKeys
+from drumline.redis.line import ANSWER_SECONDS, CONNECT_SECONDS
+from drumline.redis.queue import MOST_UNSENT
 from scripts.programs import missing
 from tests.factories import claim_request
 from tests.harness.proxy import Proxy

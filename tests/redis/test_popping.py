@@ -4,10 +4,10 @@ import asyncio
 
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisQueue
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId
 from drumline.core.task import Lane
+from drumline.redis import RedisQueue
 from tests.factories import claim_request
 from tests.redis.hints import hint, lane, pop, popped_tasks, pushed
 

@@ -4,12 +4,12 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from drumline.backends.redis import keys
-from drumline.backends.redis.keys import QueueKeys, lane_text, parse_lane
-from drumline.backends.redis.scripts import SCRIPTS
 from drumline.core.task import Lane
+from drumline.redis import keys
+from drumline.redis.keys import QueueKeys, lane_text, parse_lane
+from drumline.redis.scripts import SCRIPTS
 
-SOURCES = Path(str(files("drumline.backends.redis")))
+SOURCES = Path(str(files("drumline.redis")))
 
 
 def test_every_script_is_used_and_every_name_has_a_script() -> None:

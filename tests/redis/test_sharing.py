@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-from drumline.backends.redis import RedisQueue
 from drumline.core.shares import STEP, Share
+from drumline.redis import RedisQueue
 from tests.redis.hints import hint, lane, pop, pushed
 
 

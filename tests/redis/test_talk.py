@@ -10,7 +10,7 @@ from redis.asyncio import Connection, Redis
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import ResponseError
 
-from drumline.backends.redis.talk import Talk, opened
+from drumline.redis.talk import Talk, opened
 
 
 async def test_this_redis_py_has_what_the_talk_takes_from_it(client: Redis) -> None:

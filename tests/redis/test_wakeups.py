@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisQueue
-from drumline.backends.redis.keys import QueueKeys
-from drumline.backends.redis.wakeups import message_of, parse
 from drumline.core.clock import ManualClock
+from drumline.redis import RedisQueue
+from drumline.redis.keys import QueueKeys
+from drumline.redis.wakeups import message_of, parse
 from tests.redis.hints import PATIENCE, eventually, hint, lane
 
 

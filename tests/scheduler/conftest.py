@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
 
 

@@ -1,10 +1,10 @@
 """The net below the ends of jobs: whoever died before passing one on is made good for."""
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.scheduler.ripple import Ripple
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import open_session
 from tests.job_factories import claim_keys, job_of, run_all, submit_job
 

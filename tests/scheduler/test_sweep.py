@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from drumline.backends.redis import RedisQueue
-from drumline.backends.redis.keys import QueueKeys
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.queue import Popped
 from drumline.ports.store import Hint
+from drumline.redis import RedisQueue
+from drumline.redis.keys import QueueKeys
 from drumline.scheduler.sweep import DEPTH, HORIZON_MS, Sweeper
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import claim, claim_request, new_id, open_session, state_of, submit
 from tests.harness.sqlite import migrated
 

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.errors import Invalid
 from drumline.engine.engine import Engine
 from drumline.lifecycle.registering import register_schedules
 from drumline.sdk.app import Drumline
 from drumline.sdk.embedded import EngineTransport
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 
 
 def test_a_limit_that_makes_no_sense_is_refused_where_it_is_written() -> None:

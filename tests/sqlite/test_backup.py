@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from drumline.backends.sqlite import SqliteStore
-from drumline.backends.sqlite.backing_up import back_up
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.state import State
 from drumline.ports.store import TaskFilter
+from drumline.stores.sqlite import SqliteStore
+from drumline.stores.sqlite.backing_up import back_up
 from tests.factories import claim_one, open_session, submit
 
 

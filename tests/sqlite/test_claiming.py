@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from drumline.backends.sqlite import SqliteStore
-from drumline.backends.sqlite.claiming import AT_ONCE
 from drumline.core.task import accept
+from drumline.stores.sqlite import SqliteStore
+from drumline.stores.sqlite.claiming import AT_ONCE
 from tests.factories import claim, new_id, open_session, request
 
 
@@ -29,8 +29,8 @@ async def test_a_claim_of_many_tasks_is_whole_and_in_order(store: SqliteStore) -
 async def test_large_payloads_are_handed_out_in_several_answers(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drumline.backends.sqlite.claiming.AT_ONCE", 2)
-    monkeypatch.setattr("drumline.backends.sqlite.claiming.LARGEST_ANSWER", 3_000)
+    monkeypatch.setattr("drumline.stores.sqlite.claiming.AT_ONCE", 2)
+    monkeypatch.setattr("drumline.stores.sqlite.claiming.LARGEST_ANSWER", 3_000)
     await store.submit([accept(request(payload="x" * 1_000), id=new_id()) for _ in range(10)])
     session = await open_session(store)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from drumline.backends.sqlite import SqliteStore
-from drumline.backends.sqlite.database import Database
 from drumline.core.errors import Unavailable
+from drumline.stores.sqlite import SqliteStore
+from drumline.stores.sqlite.database import Database
 from tests.factories import submit
 
 
@@ -124,7 +124,7 @@ async def test_two_stores_on_one_file_see_each_other_s_tasks(tmp_path: Path) -> 
 async def test_a_lock_that_another_process_keeps_is_waited_for_once_not_by_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drumline.backends.sqlite.database.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("drumline.stores.sqlite.database.BUSY_SECONDS", 0.1)
     made = database(tmp_path / "d.db")
     await made.write(lambda connection: connection.execute("CREATE TABLE n (n)").rowcount)
     other = sqlite3.connect(tmp_path / "d.db", isolation_level=None)
@@ -186,8 +186,8 @@ def test_the_writer_outlives_a_loop_that_was_closed_before_its_answer_came(tmp_p
 async def test_the_write_ahead_log_stays_short_although_somebody_always_looks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drumline.backends.sqlite.database.LONGEST_LOG", 1_000_000)
-    monkeypatch.setattr("drumline.backends.sqlite.database.SHORTEN_EVERY", 0.0)
+    monkeypatch.setattr("drumline.stores.sqlite.database.LONGEST_LOG", 1_000_000)
+    monkeypatch.setattr("drumline.stores.sqlite.database.SHORTEN_EVERY", 0.0)
     made = database(tmp_path / "d.db")
     await made.write(lambda connection: connection.execute("CREATE TABLE n (n)").rowcount)
     is_over = asyncio.Event()

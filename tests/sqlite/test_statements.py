@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import drumline.backends.sqlite as package
-from drumline.backends.sql_files import migrations
-from drumline.backends.sqlite.statements import OWN, SQL
+import drumline.stores.sqlite as package
+from drumline.stores.sql_files import migrations
+from drumline.stores.sqlite.statements import OWN, SQL
 from drumline.stores.statements import SQLITE_FUNCTIONS, SqliteStatement, shared
 
 FOLDER = Path(package.__file__).parent
@@ -60,7 +60,7 @@ def test_every_statement_says_on_top_what_it_does() -> None:
 @pytest.fixture
 def connection() -> sqlite3.Connection:
     made = sqlite3.connect(":memory:")
-    for _, _, script in migrations("drumline.backends.sqlite"):
+    for _, _, script in migrations("drumline.stores.sqlite"):
         made.executescript(script)
     return made
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from drumline.backends.no_queue import NoQueue
-from drumline.backends.sqlite import SqliteStore
 from drumline.core.clock import ManualClock
 from drumline.core.task_type import PayloadMode
 from drumline.core.tuning import Tuning
 from drumline.engine.engine import Engine
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.worker.house import House, Line
 
 

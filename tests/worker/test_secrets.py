@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from drumline.backends.sealing import AesBox
 from drumline.core.errors import Invalid
 from drumline.core.limits import Limits
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.state import State
 from drumline.sdk.context import Context, inject
+from drumline.stores.sealing import AesBox
 from drumline.worker.executors.catalogue import BuiltIn
 from tests.worker.house import House
 

@@ -105,7 +105,7 @@ def rotate(reason: Reason = None, as_json: Json = False, url: Url = None, api_ke
 @app.command("new-key")
 def new_key() -> None:
     """Print a new key for DRUMLINE_SECRET_KEY; it is kept nowhere."""
-    from drumline.backends.sealing import new_key_text
+    from drumline.stores.sealing import new_key_text
 
     typer.echo(new_key_text())
 

@@ -4,7 +4,6 @@ import asyncio
 
 from msgspec import Struct
 
-from drumline.backends.sqlite.backing_up import Backup, back_up
 from drumline.core.clock import SystemClock
 from drumline.core.errors import Conflict, Invalid, NotFound
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, SessionView
@@ -12,6 +11,7 @@ from drumline.lifecycle.data_folder import is_served
 from drumline.lifecycle.processes import opened
 from drumline.ports.store import Sessions
 from drumline.settings import Settings
+from drumline.stores.sqlite.backing_up import Backup, back_up
 
 __all__ = ["Backup", "Restored", "back_up", "check_idle", "finish_restore", "sqlite_file"]
 
@@ -78,7 +78,7 @@ async def finish_restore(settings: Settings) -> Restored:
         workers = len(await store.sessions())
     forgotten = 0
     if settings.queue_url is not None:
-        from drumline.backends.redis.forgetting import forget_all  # noqa: PLC0415 - a driver that not all have
+        from drumline.redis.forgetting import forget_all  # noqa: PLC0415 - a driver that not all have
 
         forgotten = await forget_all(settings.queue_url, prefix=settings.queue_prefix)
     return Restored(name, forgotten, workers)

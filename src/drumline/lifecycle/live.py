@@ -27,7 +27,7 @@ from drumline.settings.sources import Source, from_runtime
 from drumline.settings.tuning import tuning_of
 
 if TYPE_CHECKING:
-    from drumline.backends.remote import RemoteGateway
+    from drumline.remote import RemoteGateway
 
 RUNTIME: Final = "runtime configuration"
 LOOK_SECONDS: Final = 30.0

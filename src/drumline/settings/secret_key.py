@@ -5,10 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
 
-from drumline.backends.sealing import AesBox, new_key_text, parse_keys
 from drumline.core.errors import Invalid
 from drumline.ports.sealing import Box, NoBox
 from drumline.settings.fields import SECRET_KEY_FILE, Settings
+from drumline.stores.sealing import AesBox, new_key_text, parse_keys
 
 
 def box_of(settings: Settings) -> Box:

@@ -7,15 +7,13 @@ text of the first kind after the rewrites below; whatever needs more than those 
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-from itertools import pairwise
 from typing import Any, Final, Literal
 
 from drumline.core.codec import encode
+from drumline.stores.sql_files import statements
 
 Dialect = Literal["postgres", "sqlite"]
 
-_HEADING: Final = re.compile(r"^-- name: ([a-z_]+)(?: \((postgres|sqlite)\))?\n", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
 _NOW: Final = "coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)"
@@ -35,24 +33,13 @@ def shared(dialect: Dialect) -> Mapping[str, str]:
     """Return every shared statement for a dialect, by name; SQLite's are rewritten by `SqliteStatement`."""
     found: dict[str, str] = {}
     own: dict[str, str] = {}
-    for entry in (files("drumline.stores") / "sql").iterdir():
-        for name, only, text in split(entry.read_text("utf-8")):
-            if only in {None, dialect}:
-                kept = own if only else found
-                if name in kept:
-                    raise ValueError(f"{entry.name}: there are two statements {name}")
-                kept[name] = text
+    for name, only, text in statements("drumline.stores"):
+        if only in {None, dialect}:
+            kept = own if only else found
+            if name in kept:
+                raise ValueError(f"there are two statements {name}")
+            kept[name] = text
     return found | own
-
-
-def split(text: str) -> list[tuple[str, str | None, str]]:
-    """Return the statements of a file: name, the only dialect if there is one, text."""
-    headings = [*_HEADING.finditer(text), None]
-    return [
-        (this[1], this[2], text[this.end() : following.start() if following else None].strip())
-        for this, following in pairwise(headings)
-        if this is not None
-    ]
 
 
 class SqliteStatement:

@@ -7,7 +7,6 @@ from typing import Final
 
 import urllib3
 
-from drumline.backends.sql_files import migrations
 from drumline.core.errors import DrumlineError
 from drumline.core.examination import Finding
 from drumline.lifecycle.data_folder import with_stored_key
@@ -17,6 +16,7 @@ from drumline.lifecycle.doctor.machine import examine_machine, examine_settings
 from drumline.lifecycle.doctor.services import judge_clock, judge_postgres, judge_redis
 from drumline.lifecycle.processes import opened
 from drumline.settings import Settings, Sources
+from drumline.stores.sql_files import migrations
 
 ANSWER_SECONDS: Final = 30.0
 DATE_SECONDS: Final = 2.0
@@ -46,8 +46,8 @@ async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
         is_there = settings.sqlite_path.exists()
         text = f"the store is {settings.sqlite_path}" if is_there else "nothing is stored yet"
         return is_there, [ok("store", text)]
-    from drumline.backends.postgres.examining import examine_postgres  # noqa: PLC0415 - a driver that not all have
-    from drumline.backends.postgres.migrating import MAJOR  # noqa: PLC0415
+    from drumline.stores.postgres.examining import examine_postgres  # noqa: PLC0415 - a driver that not all have
+    from drumline.stores.postgres.migrating import MAJOR  # noqa: PLC0415
 
     try:
         facts = await examine_postgres(str(settings.store_url).replace("postgres://", "postgresql://", 1))
@@ -56,7 +56,7 @@ async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
             "See that it runs, and that store_url (DRUMLINE_STORE_URL) names it: address, user, password and database."
         )
         return False, [problem("store", error.message, advice)]
-    known = frozenset(number for number, _, _ in migrations("drumline.backends.postgres"))
+    known = frozenset(number for number, _, _ in migrations("drumline.stores.postgres"))
     can_be_used = known <= set(facts.applied) and not facts.is_by_statement
     return can_be_used, list(judge_postgres(facts, known=known, major=MAJOR))
 
@@ -64,7 +64,7 @@ async def _postgres(settings: Settings) -> tuple[bool, list[Finding]]:
 async def _redis(settings: Settings) -> list[Finding]:
     if settings.queue_url is None:
         return []
-    from drumline.backends.redis.examining import examine_redis  # noqa: PLC0415 - a driver that not all have
+    from drumline.redis.examining import examine_redis  # noqa: PLC0415 - a driver that not all have
 
     try:
         facts = await examine_redis(settings.queue_url)

@@ -1,2 +1,0 @@
--- open: whether the database was ever migrated.
-SELECT to_regclass('drumline.migration') IS NOT NULL AS has_schema

@@ -1,2 +1,0 @@
--- delete a limit.
-DELETE FROM flow_limit WHERE id = :id

@@ -1,2 +1,0 @@
--- ripple: everybody has been told.
-DELETE FROM job_ripple WHERE seq = :seq

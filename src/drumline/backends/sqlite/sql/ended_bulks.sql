@@ -1,2 +1,0 @@
--- prune: bulk operations that ended before a time, a few at once.
-SELECT id FROM bulk WHERE finished_at < :before ORDER BY id LIMIT :limit

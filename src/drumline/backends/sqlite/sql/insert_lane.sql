@@ -1,3 +1,0 @@
--- submit, reschedule: give a lane a number.
-INSERT INTO lane (tenant, queue, name, priority) VALUES (?, ?, ?, ?)
-ON CONFLICT DO NOTHING

@@ -1,2 +1,0 @@
--- standing: a task's options.
-SELECT options FROM task WHERE id = :id

@@ -1,2 +1,0 @@
--- prune: forget a bulk operation whose tasks are forgotten.
-DELETE FROM bulk WHERE id = :id

@@ -1,2 +1,0 @@
--- prune: forget causes that have no dead letters and were last seen before a time.
-DELETE FROM cause WHERE count = 0 AND last_at < :before

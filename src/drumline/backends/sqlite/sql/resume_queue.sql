@@ -1,2 +1,0 @@
--- resume a queue.
-DELETE FROM queue_pause WHERE tenant = ? AND queue = ?

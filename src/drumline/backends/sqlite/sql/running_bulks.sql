@@ -1,2 +1,0 @@
--- bulk operations: those that have not ended.
-SELECT id FROM bulk WHERE state = 'running' ORDER BY id

@@ -1,0 +1,90 @@
+"""How often keys may ask, counted in Redis for all servers together; while it is away, for this process alone.
+
+A rate of up to a thousand in its window is exact: each turn is asked for, many at once by one call, and a refusal is
+remembered, so that whoever goes on knocking costs Redis nothing. Larger rates come in lots, see `engine.limits`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Self
+
+from drumline.core.clock import Clock, SystemClock
+from drumline.core.metrics import Metrics
+from drumline.core.rate import Rate
+from drumline.engine.limits import Granted, Purse, Purses
+from drumline.ports.limiter import Taken
+from drumline.redis.address import Address
+from drumline.redis.keys import DEFAULT_PREFIX, LimiterKeys
+from drumline.redis.line import Call, Line, Meter
+from drumline.sdk.batcher import Batcher
+
+MOST_JOINED: Final = 1000
+
+
+class Ask(NamedTuple):
+    """Somebody's request for a turn."""
+
+    key: str
+    rate: Rate
+
+
+class RedisLimiter:
+    """`ports.limiter.Limiter` in Redis, or in a Redis Cluster."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        clock: Clock | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._keys = LimiterKeys(prefix)
+        probe = Call("probe", (self._keys.rate("probe"),), ("",))
+        self._line = Line(Address(url), probe=probe, meter=Meter(metrics or Metrics(), "limiter"))
+        self._clock = clock or SystemClock()
+        self._purses = Purses()
+        # One flight at a time: what is asked for meanwhile goes together, and no purse is filled twice.
+        self._asks: Batcher[Ask, Taken] = Batcher(self._take, name="turns", largest=MOST_JOINED)
+
+    @classmethod
+    async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
+        """Return the limiter at `url`. Nothing is sent yet."""
+        return cls(url, prefix=prefix, metrics=metrics)
+
+    def purse(self, key: str, rate: Rate) -> Purse:
+        """Return the turns that a key has in hand."""
+        return self._purses.of(key, rate)
+
+    def take_now(self, key: str, rate: Rate) -> Taken | None:
+        """Answer at once, where that can be done without asking Redis."""
+        return self._purses.of(key, rate).spend(self._clock.monotonic())
+
+    async def take(self, key: str, rate: Rate) -> Taken:
+        """Answer."""
+        (taken,) = await self._asks.send_many((Ask(key, rate),))
+        return taken
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._asks.drained()
+        await self._line.close()
+
+    async def _take(self, asks: list[Ask]) -> Sequence[Taken]:
+        wanted = {ask: self._purses.of(ask.key, ask.rate).wanted(turns) for ask, turns in Counter(asks).items()}
+        answers = await self._line.run_all([self._call(ask, lots) for ask, lots in wanted.items()])
+        now = self._clock.monotonic()
+        for place, (ask, lots) in enumerate(wanted.items()):
+            purse = self._purses.of(ask.key, ask.rate)
+            if answers is None:
+                granted = purse.window.take(lots, now)
+            else:
+                given, free, until = answers[place]
+                granted = Granted(given, free, until / 1000)
+                purse.window.note(given, now)  # should Redis go away, these still count
+            purse.fill(granted, lots, now)
+        return [self._purses.of(ask.key, ask.rate).settle(now) for ask in asks]
+
+    def _call(self, ask: Ask, lots: int) -> Call:
+        window = self._purses.of(ask.key, ask.rate).window
+        return Call("take", (self._keys.rate(ask.key),), (round(ask.rate.seconds * 1000), window.most, lots))

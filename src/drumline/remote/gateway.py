@@ -1,0 +1,290 @@
+"""The gateway over HTTP: every call may be repeated, so a lost answer costs a round trip and nothing else."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from drumline._version import __version__
+from drumline.core.codec import decode, encode
+from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
+from drumline.core.ids import SessionId, parse_session_id, session_text
+from drumline.core.lease import Lease
+from drumline.core.outcome import Succeeded
+from drumline.core.progress import ProgressNote
+from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
+from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
+from drumline.core.task import ClaimedTask
+from drumline.outbound.bodies import read_body
+from drumline.outbound.no_cookies import no_cookies
+from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
+from drumline.ports.store import Artifact, LogChunk
+from drumline.remote.words import (
+    Beaten,
+    ChunkWords,
+    Claimed,
+    Opened,
+    Revealed,
+    SettledAnswer,
+    SettledWords,
+    Told,
+    WorkerConfig,
+    lease_words,
+    progress_words,
+    report_words,
+    state_of,
+)
+from drumline.sdk.problems import error_of
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+CONNECT_SECONDS: Final = 5.0
+MOST_SENT: Final = 8 * 1024 * 1024
+"""Bytes of reports or logs that are sent with one request, well inside the server's limits."""
+LARGEST_ANSWER: Final = 128 * 1024 * 1024
+"""Bytes of an answer that are read at most."""
+ANSWER_SECONDS: Final = 25.0
+MOST_CLAIMED: Final = 1000
+LONGEST_WAIT: Final = 30.0
+_SESSIONS: Final = "/api/v1/worker/sessions"
+
+_log = logging.getLogger("drumline.worker")
+
+
+class RemoteGateway:
+    """`ports.gateway.Gateway` through the API servers at one address."""
+
+    def __init__(
+        self, url: str, *, api_key: str | None = None, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        headers = {"User-Agent": f"drumline-worker/{__version__}", "Content-Type": "application/json"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._client = httpx.AsyncClient(
+            base_url=url.rstrip("/"),
+            headers=headers,
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
+            cookies=no_cookies(),
+            trust_env=False,
+            transport=transport,
+        )
+        self._session = SessionId(0)
+        """The session opened last: reports and logs travel under its name, their leases say whose they are."""
+        self._wants_held = False
+        """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
+        self._wants_nonce = False
+        """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the word."""
+        self._tells_stops = False
+        """Whether the server can be asked which attempts should stop."""
+        self.config_version = 0
+        """The version of the runtime configuration that the servers last told of."""
+        self._unanswered: dict[SessionId, str] = {}
+        """The claims whose answers were lost: the next claim of the session asks for those first."""
+        self._later_words: set[str | None] = set()
+        """The states that we have no word for: servers may be of a later version than we are."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def open_session(self, spec: SessionSpec) -> SessionId:
+        """Register, and return the session to use in all that follows."""
+        said = msgspec.to_builtins(spec)
+        for word in ("tenant", "key", "paused"):  # the key says whose worker it is, and the server what it pauses
+            said.pop(word, None)
+        opened = await self._ask("POST", _SESSIONS, Opened, said)
+        self._session = parse_session_id(opened.session)
+        self._wants_held = opened.wants_held
+        self._wants_nonce = opened.wants_nonce
+        self._tells_stops = opened.tells_stops
+        return self._session
+
+    async def claim(
+        self,
+        session: SessionId,
+        *,
+        limit: int,
+        wait: float,
+        held: Mapping[str, int] = NOTHING_HELD,
+        queues: tuple[str, ...] | None = None,
+    ) -> Sequence[ClaimedTask]:
+        """Return up to `limit` tasks, waiting up to `wait` seconds for the first."""
+        lost = self._unanswered.get(session)
+        claim_id = lost or secrets.token_hex(8)
+        wait = min(wait, LONGEST_WAIT)
+        said: dict[str, Any] = {
+            "limit": min(limit, MOST_CLAIMED),
+            "wait": wait,
+            "claim_id": claim_id,
+            "again": lost is not None,
+        }
+        if held and self._wants_held:  # an older server would not know the word
+            said["held"] = dict(held)
+        if queues is not None:
+            said["queues"] = queues
+        self._unanswered[session] = claim_id
+        try:
+            claimed = await self._ask(
+                "POST", self._path(session, "claim"), Claimed, said, seconds=wait + ANSWER_SECONDS
+            )
+        except NotFound:
+            del self._unanswered[session]
+            return ()
+        del self._unanswered[session]
+        return tuple(words.task() for words in claimed.tasks)
+
+    async def beat(self, beat: Beat) -> BeatReply:
+        """Say what is held, and learn what was lost or should stop."""
+        said = {"held": [lease_words(lease) for lease in beat.held]}
+        beaten = await self._ask("POST", self._path(beat.session, "beat"), Beaten, said)
+        self.config_version = max(self.config_version, beaten.config)
+        return beaten.reply()
+
+    async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
+        """Return which attempts should stop now, waiting until there may be some; `NotFound` from an older server."""
+        if not self._tells_stops:
+            raise NotFound("the server does not tell which attempts should stop", field="session")
+        said = {"held": [lease_words(lease) for lease in held], "wait": min(wait, LONGEST_WAIT)}
+        told = await self._ask("POST", self._path(session, "stops"), Told, said, seconds=wait + ANSWER_SECONDS)
+        return Stops(lost=told.lost, cancelled=told.cancelled)
+
+    async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
+        """Say what the worker serves from now on."""
+        await self._ask("PATCH", self._path(session), None, {"queues": queues, "capacity": capacity})
+
+    async def runtime_config(self) -> RuntimeConfig:
+        """Return what the runtime configuration says about workers; nothing if the server has none yet."""
+        try:
+            found = await self._ask("GET", "/api/v1/worker/config", WorkerConfig)
+        except NotFound:
+            return NO_CONFIG
+        self.config_version = max(self.config_version, found.version)
+        return RuntimeConfig(version=found.version, settings=found.settings)
+
+    async def settle(self, reports: Sequence[Report]) -> list[Acknowledged]:
+        """Report ends of attempts."""
+        answers: list[Acknowledged] = []
+        path = self._path(self._session, "settle")
+        for part in parted(reports, _report_bytes, most=MOST_SENT):
+            said = {"reports": [report_words(report.lease, report.outcome) for report in part]}
+            answer = await self._ask("POST", path, SettledAnswer, said)
+            answers += [self._acknowledged(words) for words in answer.reports]
+        return answers
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep log output."""
+        path = self._path(self._session, "log")
+        for part in parted(chunks, lambda chunk: 2 * len(chunk.text), most=MOST_SENT):
+            said = {"chunks": [self._chunk_words(chunk) for chunk in part]}
+            await self._ask("POST", path, None, said)
+
+    async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Say how far attempts are."""
+        said = {"notes": [progress_words(note) for note in notes]}
+        await self._ask("POST", self._path(self._session, "progress"), None, said)
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file that a task made."""
+        path = self._path(self._session, "artifacts", artifact.task, artifact.name)
+        headers = {"Content-Type": artifact.content_type}
+        if artifact.lease is not None:
+            headers["X-Lease"] = f"{artifact.lease.epoch} {artifact.lease.nonce:016x}"
+        await self._send("PUT", path, artifact.data, headers=headers)
+
+    async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
+        """Return the secrets that a task refers to, by name; None if it has none."""
+        said = {"lease": lease_words(lease)}
+        return (await self._ask("POST", self._path(self._session, "secrets"), Revealed, said)).secrets
+
+    async def close_session(self, session: SessionId) -> None:
+        """Leave in order."""
+        self._unanswered.pop(session, None)
+        await self._ask("DELETE", self._path(session), None)
+
+    def _chunk_words(self, chunk: LogChunk) -> ChunkWords:
+        nonce = None if chunk.nonce is None or not self._wants_nonce else f"{chunk.nonce:016x}"
+        return ChunkWords(task=chunk.task, epoch=chunk.epoch, seq=chunk.seq, text=chunk.text, nonce=nonce)
+
+    def _acknowledged(self, words: SettledWords) -> Acknowledged:
+        if words.error is not None:
+            error = words.error.error()
+            if isinstance(error, Fenced):
+                return error
+            raise error
+        state = state_of(words.state)
+        if state is None and words.state not in self._later_words:
+            self._later_words.add(words.state)
+            _log.warning("report.state_unknown: %r: taken, but the server is of a later version", words.state)
+        return state
+
+    def _path(self, session: SessionId, *parts: str) -> str:
+        return "/".join((_SESSIONS, session_text(session), *(quote(part, safe="") for part in parts)))
+
+    async def _ask(
+        self, method: str, path: str, answer: type[T] | None, said: Any = None, *, seconds: float = ANSWER_SECONDS
+    ) -> T:
+        """Send a request and return its answer as `answer`; raise the error that a problem reply tells of."""
+        body = await self._send(method, path, None if said is None else encode(said), seconds=seconds)
+        if answer is None:
+            return None  # type: ignore[return-value]  # an answer that has no body, and T is then None
+        try:
+            return decode(body, answer)
+        except Invalid as error:
+            # Something between us and Drumline wrote it. It is no refusal of what was said.
+            raise Unavailable(f"{self._client.base_url} answered with something else: {error}") from error
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        *,
+        headers: dict[str, str] | None = None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> bytes:
+        timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        try:
+            async with (
+                asyncio.timeout(2 * seconds + CONNECT_SECONDS),  # an answer that comes byte by byte ends too
+                self._client.stream(method, path, content=body, headers=headers, timeout=timeout) as reply,
+            ):
+                said = await read_body(reply, most=LARGEST_ANSWER, most_raw=LARGEST_ANSWER)
+        except (httpx.TransportError, TimeoutError) as error:
+            raise Unavailable(f"{self._client.base_url} does not answer: {type(error).__name__}: {error}") from error
+        except Invalid as error:
+            raise Unavailable(f"{self._client.base_url} answered what cannot be read: {error}") from error
+        if said.is_cut:
+            raise Unavailable(f"{self._client.base_url} answered more than {LARGEST_ANSWER:,} bytes")
+        if reply.is_success:
+            return said.data
+        raise error_of(reply.status_code, said.data)
+
+
+def _report_bytes(report: Report) -> int:
+    outcome = report.outcome
+    return 200 + (len(outcome.result) if isinstance(outcome, Succeeded) else 0)
+
+
+def parted(items: Sequence[Item], weigh: Callable[[Item], int], *, most: int) -> Iterator[Sequence[Item]]:
+    """Yield items in runs that weigh up to `most` together; one that weighs more goes alone."""
+    start = size = 0
+    for place, item in enumerate(items):
+        weight = weigh(item)
+        if place > start and size + weight > most:
+            yield items[start:place]
+            start, size = place, 0
+        size += weight
+    if items:
+        yield items[start:]

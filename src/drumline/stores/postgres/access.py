@@ -1,0 +1,61 @@
+"""What every part of the store shares: the database, the lanes, the cursors, the clock."""
+
+from collections.abc import Sequence
+
+from drumline.core.clock import Clock, Instant
+from drumline.core.ids import TaskId
+from drumline.stores.driver import Line, Part
+from drumline.stores.postgres.cursors import Cursors, Floor
+from drumline.stores.postgres.database import Database
+from drumline.stores.postgres.lanes import Lanes
+
+
+class Access(Part):
+    """The ground that the parts of the store stand on."""
+
+    _database: Database
+
+    def __init__(self, database: Database, clock: Clock | None) -> None:
+        self._database = database
+        self._lanes = Lanes(database)
+        self._cursors = Cursors()
+        self._floor = Floor()
+        self._clock = clock
+        self._are_tenants = False
+        self._tenants_at = float("-inf")
+        self._keys_seen: dict[int, int] = {}
+        """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
+
+    def _now(self) -> Instant | None:
+        """Return the time that a test gave; None lets the database's own clock decide."""
+        return None if self._clock is None else self._clock.now()
+
+    async def _time(self) -> Instant:
+        """Return the store's time."""
+        given = self._now()
+        if given is not None:
+            return given
+        ((now,),) = await self._database.fetch(Line.DESK, "now", repeat=True, now=None)
+        return Instant(now)
+
+    async def _own_tasks(self, tasks: Sequence[TaskId], tenant: str | None) -> frozenset[TaskId]:
+        """Return the tasks that can be seen from within a tenant's wall: whoever acts on one by its id asks before.
+
+        The act itself cannot be done there: ending a task is the same for all who do it, many tenants' at a time.
+        Whose a task is never changes, so the answer is still right when the act begins.
+        """
+        if tenant is None:
+            return frozenset(tasks)
+        rows = await self._database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
+        return frozenset(TaskId(str(task)) for (task,) in rows)
+
+
+def column(name: str, values: Sequence[object]) -> dict[str, object]:
+    """Return a column of values as the two parameters `name` and `usual_name`.
+
+    When all values are equal, the array is empty and the usual value stands for each of them: encoding and reading
+    elements is a good part of what a batch costs.
+    """
+    if values and values.count(values[0]) == len(values):
+        return {name: (), f"usual_{name}": values[0]}
+    return {name: values, f"usual_{name}": None}

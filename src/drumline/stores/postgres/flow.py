@@ -1,0 +1,159 @@
+"""Keeping flow limits, and sorting what waits under them by its keys."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from drumline.core.clock import Instant
+from drumline.core.errors import NotFound
+from drumline.core.flow import NO_KEY, NOTHING_USED, FlowLimit, LimitUse, key_of
+from drumline.core.ids import TaskId
+from drumline.core.state import State
+from drumline.core.task import Lane, decode_options
+from drumline.ports.hint import Hint
+from drumline.stores.driver import Line
+from drumline.stores.flow_rows import (
+    AHEAD_MS,
+    SORTED_AT_ONCE,
+    LimitedLane,
+    check_limits,
+    counts_differently,
+    limit_of,
+    limited_lanes,
+    since_of,
+)
+from drumline.stores.postgres.database import Transaction
+from drumline.stores.postgres.limiting import Limiting, key_numbers, keys_of, read_limits, slot_uses, write_slots
+
+
+class Flow(Limiting):
+    """`ports.flow.Flow` on PostgreSQL."""
+
+    async def set_limit(self, limit: FlowLimit) -> tuple[FlowLimit, FlowLimit | None]:
+        """Keep a limit, in place of one of the same tenant and name; return it, and that one if there was one."""
+        row = {field: getattr(limit, field) for field in _KEPT}
+
+        async def act(transaction: Transaction) -> tuple[FlowLimit, FlowLimit | None]:
+            await transaction.fetch("hold_limits")
+            others = await read_limits(transaction, limit.tenant)
+            check_limits(limit, others)
+            before = next((other for other in others if other.name == limit.name), None)
+            await transaction.fetch("set_limit", **row, now=self._now())
+            kept = next(each for each in await read_limits(transaction, limit.tenant) if each.name == limit.name)
+            if before is not None and counts_differently(before, kept):
+                await transaction.fetch("delete_slots", id=kept.id)
+            await transaction.fetch("hold_claims")
+            await _adopt(transaction, kept)
+            return kept, before
+
+        return await self._database.transact(Line.DESK, act, repeat=True)
+
+    async def delete_limit(self, name: str, *, tenant: str) -> FlowLimit:
+        """Forget a limit and return it; raises `NotFound`."""
+        seen = {limit.id for limit in await self.limits(tenant=tenant) if limit.name == name}
+
+        async def act(transaction: Transaction) -> FlowLimit:
+            await transaction.fetch("hold_limits")
+            found = next((limit for limit in await read_limits(transaction, tenant) if limit.id in seen), None)
+            if found is None:
+                raise NotFound(f"there is no limit {name}", field="name")
+            await transaction.fetch("delete_limit", id=found.id)
+            return found
+
+        return await self._database.transact(Line.DESK, act)
+
+    async def limits(self, *, tenant: str | None = None) -> list[FlowLimit]:
+        """Return the limits there are, by tenant and name."""
+        return [
+            limit_of(row)
+            for row in await self._database.fetch(Line.DESK, "limits", repeat=True, within=tenant, tenant=tenant)
+        ]
+
+    async def limit_uses(self, task: TaskId, *, tenant: str | None = None) -> list[LimitUse]:
+        """Return the limits that a queued task is under, and how much of each is used."""
+        look = partial(self._limit_uses, task=task, tenant=tenant)
+        return await self._database.transact(Line.DESK, look, repeat=True, within=tenant)
+
+    async def running_under(self, limits: Sequence[int]) -> dict[int, int]:
+        """Return how many tasks run under each of these limits."""
+        rows = await self._database.fetch(Line.DESK, "running_under", repeat=True, limits=list(limits))
+        return dict(tuple(row) for row in rows)
+
+    async def sort_keys(self, *, most: int) -> tuple[int, list[Hint]]:
+        """Look up the keys of up to `most` waiting tasks."""
+        limits = await self.limits()
+        now = await self._time()
+        await self._database.fetch(
+            Line.BROAD,
+            "drop_dead_slots",
+            repeat=True,
+            limits=[limit.id for limit in limits],
+            since=[since_of(limit, now) for limit in limits],
+            most=most,
+        )
+        rows = await self._database.fetch(Line.BROAD, "lanes_with_twins", repeat=True)
+        lanes = {lane.number: lane for lane in limited_lanes(rows, limits)}
+        moved, hints = 0, []
+        for number, is_twin, *words in rows:
+            lane = lanes.get(number)
+            if lane is not None and lane.is_unsorted:
+                moved += await self._sort_lane(lane, Instant(now + AHEAD_MS), most - moved)
+            elif is_twin and (lane is None or lane.keyed_by is None):
+                back = await self._unsort(number, Lane(*words), most - moved)
+                moved += len(back)
+                hints += back if lane is None else []
+        return moved, hints
+
+    async def _sort_lane(self, lane: LimitedLane, until: Instant, most: int) -> int:
+        """Sort a lane a part at a time, so that nobody waits long; return how many tasks were moved."""
+        moved = 0
+        while moved < most:
+            part = min(SORTED_AT_ONCE, most - moved)
+            sort = partial(self._sort, lane=lane, until=until, most=part)
+            _, found = await self._database.transact(Line.BROAD, sort)
+            moved += found
+            if found < part:
+                break
+        return moved
+
+    async def _unsort(self, twin: int, lane: Lane, most: int) -> list[Hint]:
+        """Put tasks back from a twin into its lane."""
+        number = (await self._lanes.numbers([lane]))[lane]
+        rows = await self._database.fetch(Line.BROAD, "unsort_keys", twin=twin, lane=number, most=most)
+        return [Hint(TaskId(str(task)), lane, Instant(due_at)) for task, due_at in rows]
+
+    async def _limit_uses(self, transaction: Transaction, task: TaskId, tenant: str | None) -> list[LimitUse]:
+        rows = await transaction.fetch("under_limits", id=task, tenant=tenant, now=self._now())
+        if not rows or rows[0][0] != State.QUEUED:
+            return []
+        _, payload, options, *words, now = rows[0]
+        lane = Lane(*words)
+        limits = [limit for limit in await read_limits(transaction, lane.tenant) if limit.concerns(lane)]
+        keyed_by = next((limit.keyed_by for limit in limits if limit.keyed_by), None)
+        key = None if keyed_by is None else key_of(keyed_by, payload, decode_options(options))
+        number = NO_KEY if key is None else (await key_numbers(transaction, lane.tenant, [key]))[0]
+        under = LimitedLane(0, lane, is_twin=True, limits=tuple(limits)).candidate(task, 0, number)
+        uses = await slot_uses(transaction, [under], {limit.id: limit for limit in limits}, now)
+        return [
+            LimitUse(
+                limit=limit,
+                key=None if limit.keyed_by is None else key,
+                use=uses.get(limit.slots(number), NOTHING_USED),
+            )
+            for limit in limits
+        ]
+
+
+_KEPT = ("tenant", "name", "queue", "task", "keyed_by", "max_concurrent", "rate", "period_ms")
+
+
+async def _adopt(transaction: Transaction, limit: FlowLimit) -> None:
+    """Let what runs already count to a limit."""
+    lanes = limited_lanes(await transaction.fetch("lanes_with_twins"), [limit])
+    rows = await transaction.fetch("running_in_lanes", lanes=[lane.number for lane in lanes])
+    keys = [NO_KEY] * len(rows)
+    if limit.keyed_by is not None and rows:
+        keys = await key_numbers(transaction, limit.tenant, keys_of(rows, limit.keyed_by))
+    slots = [
+        (limit.id, key, task, epoch, started_at) for (task, epoch, started_at, *_), key in zip(rows, keys, strict=True)
+    ]
+    await write_slots(transaction, slots)

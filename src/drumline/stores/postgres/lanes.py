@@ -1,0 +1,72 @@
+"""Lanes as numbers: interned once, remembered by the process. A lane is never deleted or changed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from drumline.core.task import Lane
+from drumline.stores.driver import Line
+from drumline.stores.postgres.connection import Rows
+from drumline.stores.postgres.database import Database
+
+
+class Lanes:
+    """Translates between lanes and their numbers.
+
+    What it has to ask goes over the line of submissions, which waits for no other: so it may be asked from within a
+    transaction on any other line.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._numbers: dict[Lane, int] = {}
+        self._lanes: dict[int, Lane] = {}
+        self.tenants: set[str] = set()
+        """Those whose lanes were met."""
+
+    async def numbers(self, lanes: Iterable[Lane]) -> Mapping[Lane, int]:
+        """Return the numbers of lanes, giving one to those that are new.
+
+        That is a transaction of its own: a lane that nobody uses after all does no harm, and a number that was
+        remembered can never be taken back.
+        """
+        unknown = set(lanes) - self._numbers.keys()
+        if unknown:
+            await self._intern(unknown)
+        return self._numbers
+
+    async def numbers_in_order(self, lanes: Sequence[Lane]) -> list[int]:
+        """Return the number of each of many lanes. They are alike mostly: each is looked up once."""
+        try:
+            return [self._numbers[lane] for lane in lanes]
+        except KeyError:
+            numbers = await self.numbers(lanes)
+            return [numbers[lane] for lane in lanes]
+
+    async def lanes(self, numbers: Iterable[int]) -> Mapping[int, Lane]:
+        """Return the lanes behind numbers."""
+        unknown = set(numbers) - self._lanes.keys()
+        if unknown:
+            self._remember(await self._database.fetch(Line.SUBMIT, "lane_names", repeat=True, lanes=sorted(unknown)))
+        return self._lanes
+
+    async def _intern(self, lanes: set[Lane]) -> None:
+        unknown = sorted(lanes, key=lambda lane: (lane.tenant, lane.queue, lane.name, lane.priority))
+        words: dict[str, Any] = {
+            "tenants": [lane.tenant for lane in unknown],
+            "queues": [lane.queue for lane in unknown],
+            "names": [lane.name for lane in unknown],
+            "priorities": [lane.priority for lane in unknown],
+        }
+        # Look first: inserting what is there already would use up numbers.
+        rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
+        if len(rows) < len(unknown):
+            await self._database.fetch(Line.SUBMIT, "insert_lanes", repeat=True, **words)
+            rows = await self._database.fetch(Line.SUBMIT, "lane_numbers", repeat=True, **words)
+        self._remember(rows)
+
+    def _remember(self, rows: Rows) -> None:
+        for number, *words in rows:
+            lane = Lane(*words)
+            self._numbers[lane] = number
+            self._lanes[number] = lane
+            self.tenants.add(lane.tenant)

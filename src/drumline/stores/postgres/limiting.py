@@ -1,0 +1,155 @@
+"""Choosing tasks under limits, and looking up their keys.
+
+One transaction: find the lanes that have work, lock their limits, count, lease, note the slots. Whoever claims under
+the same limit waits for the lock, and then counts what was leased meanwhile.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from drumline.core.clock import Instant
+from drumline.core.flow import Candidate, FlowLimit, Slots, Use, key_of
+from drumline.core.task import decode_options
+from drumline.ports.store import ClaimRequest
+from drumline.stores.flow_rows import (
+    MOST_KEYS,
+    SORTED_AT_ONCE,
+    Choice,
+    LimitedLane,
+    asked_of,
+    decide,
+    limit_of,
+    limited_lanes,
+    soonest,
+)
+from drumline.stores.postgres.access import Access
+from drumline.stores.postgres.connection import Rows
+from drumline.stores.postgres.database import Transaction
+
+NOTHING = Choice([], None)
+
+
+class Limiting(Access):
+    """What claims need to know of limits."""
+
+    async def _choose_limited(
+        self, transaction: Transaction, able: Mapping[str, Any], requests: Sequence[ClaimRequest]
+    ) -> tuple[Choice, Instant]:
+        """Return the tasks under limits that requests may be given, with those limits locked, and the time."""
+        rows = await transaction.fetch("limited_lanes", **able, now=self._now())
+        if not rows:
+            return NOTHING, Instant(0)
+        now = Instant(rows[0][0])
+        next_due = soonest(*[row[-1] for row in rows])
+        due = [row[1:-2] for row in rows if row[-2]]
+        locked = await self._lock_limits(transaction, due)
+        # One that came between the look and the lock is not locked: its lanes are left to the next claim.
+        limits = await read_limits(transaction)
+        known = [lane for lane in limited_lanes(due, limits) if all(limit.id in locked for limit in lane.limits)]
+        lanes = await self._sorted(transaction, known, now)
+        candidates = [each for lane in lanes for each in await self._heads(transaction, lane, requests, now)]
+        uses = await slot_uses(transaction, candidates, locked, now)
+        choice = decide(candidates, uses, locked, requests)
+        return Choice(choice.chosen, soonest(choice.next_at, next_due)), now
+
+    async def _lock_limits(self, transaction: Transaction, lanes: Iterable[Iterable[Any]]) -> dict[int, FlowLimit]:
+        """Lock the limits of lanes and return them as they are now. While they are locked, none is set or deleted."""
+        limits = await read_limits(transaction)
+        concerned = {limit.id for lane in limited_lanes(lanes, limits) for limit in lane.limits}
+        rows = await transaction.fetch("lock_limits", limits=sorted(concerned)) if concerned else []
+        return {limit.id: limit for limit in map(limit_of, rows)}
+
+    async def _sorted(self, transaction: Transaction, lanes: Sequence[LimitedLane], now: Instant) -> list[LimitedLane]:
+        """Return the lanes to claim from, once the keys of tasks were looked up."""
+        found = {lane.number: lane for lane in lanes if not lane.is_unsorted}
+        for lane in lanes:
+            if lane.is_unsorted:
+                twin, _ = await self._sort(transaction, lane, now)
+                if twin is not None:
+                    found[twin.number] = twin
+        return list(found.values())
+
+    async def _heads(
+        self, transaction: Transaction, lane: LimitedLane, requests: Sequence[ClaimRequest], now: Instant
+    ) -> list[Candidate]:
+        """Return the tasks of a lane that come first, of each key if it has keys."""
+        wanted = sum(request.limit for request in requests)
+        if not lane.is_by_key:
+            rows = await transaction.fetch("due_in_lanes", lanes=[lane.number], each=wanted, now=now)
+            return [lane.candidate(str(task), due_at) for _, task, due_at in rows]
+        span = {"lane": lane.number, "now": now, "each": min(wanted, lane.most_of_key), "most": MOST_KEYS}
+        after = self._keys_seen.get(lane.number, 0)
+        found = await transaction.fetch("due_by_key", **span, after=after)
+        keys = {row[0] for row in found}
+        if after and len(keys) < MOST_KEYS:
+            found = [
+                *found,
+                *[row for row in await transaction.fetch("due_by_key", **span, after=0) if row[0] <= after],
+            ]
+        # The next claim goes on behind these, so that of very many keys all have their turn.
+        self._keys_seen[lane.number] = max(keys) if len(keys) >= MOST_KEYS else 0
+        return [lane.candidate(str(task), due_at, key) for key, task, due_at in found if task is not None]
+
+    async def _sort(
+        self, transaction: Transaction, lane: LimitedLane, until: Instant, most: int = SORTED_AT_ONCE
+    ) -> tuple[LimitedLane | None, int]:
+        """Look up the keys of tasks and put them into the lane's twin; return that, and how many there were."""
+        rows = await transaction.fetch("unsorted", lane=lane.number, until=until, most=most)
+        if not rows:
+            return None, 0
+        keys = await key_numbers(transaction, lane.lane.tenant, keys_of(rows, lane.keyed_by or ""))
+        twins = await transaction.fetch("twin_number", lane=lane.number)
+        if not twins:
+            await transaction.fetch("insert_twin", lane=lane.number)
+            twins = await transaction.fetch("twin_number", lane=lane.number)
+        await transaction.fetch("sort_keys", twin=twins[0][0], tasks=[row[0] for row in rows], keys=keys)
+        return LimitedLane(twins[0][0], lane.lane, is_twin=True, limits=lane.limits), len(rows)
+
+
+async def read_limits(transaction: Transaction, tenant: str | None = None) -> list[FlowLimit]:
+    """Return the limits of a tenant, or all."""
+    return [limit_of(row) for row in await transaction.fetch("limits", tenant=tenant)]
+
+
+def keys_of(rows: Rows, keyed_by: str) -> list[str]:
+    """Return the keys of tasks, whose rows end with payload and options."""
+    return [key_of(keyed_by, row[-2], decode_options(row[-1])) for row in rows]
+
+
+async def key_numbers(transaction: Transaction, tenant: str, keys: Sequence[str]) -> list[int]:
+    """Return the number of each key, giving one to those that are new."""
+    wanted = sorted(set(keys))
+    rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
+    if len(rows) < len(wanted):
+        await transaction.fetch("insert_limit_keys", tenant=tenant, keys=wanted)
+        rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
+    numbers = dict(tuple(row) for row in rows)
+    return [numbers[key] for key in keys]
+
+
+async def slot_uses(
+    transaction: Transaction, candidates: Sequence[Candidate], limits: Mapping[int, FlowLimit], now: Instant
+) -> dict[Slots, Use]:
+    """Return how much is used of what candidates count to; what nothing counts any more is forgotten."""
+    asked = _columns(asked_of(candidates, limits, now))
+    await transaction.fetch("drop_slots", **asked)
+    rows = await transaction.fetch("slot_uses", **asked)
+    return {(limit, key): Use(running, started, oldest) for limit, key, running, started, oldest in rows}
+
+
+async def write_slots(transaction: Transaction, slots: Sequence[Sequence[Any]]) -> None:
+    """Note slots, given as limit, key, task, epoch and time of the start; those that are known stay."""
+    if slots:
+        names = ("limits", "keys", "tasks", "epochs", "started_at")
+        await transaction.fetch(
+            "insert_slots", **{name: list(column) for name, column in zip(names, zip(*slots, strict=True), strict=True)}
+        )
+
+
+def _columns(asked: Iterable[Sequence[int]]) -> dict[str, list[int]]:
+    rows = list(asked)
+    return {
+        "limits": [row[0] for row in rows],
+        "keys": [row[1] for row in rows],
+        "since": [row[2] for row in rows],
+    }

@@ -1,0 +1,108 @@
+"""Looking at jobs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from msgspec import Raw
+
+from drumline.core.attempt import JobAttempt
+from drumline.core.codec import decode
+from drumline.core.errors import NotFound
+from drumline.core.ids import JobId, TaskId
+from drumline.core.job import JobView, NodeView
+from drumline.core.outcome import ErrorInfo
+from drumline.core.state import State
+from drumline.core.task import Lane
+from drumline.ports.jobs import JobFilter
+from drumline.stores.attempt_rows import job_attempt
+from drumline.stores.driver import Line
+from drumline.stores.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
+from drumline.stores.postgres.access import Access
+
+ABOVE_ALL: Final = JobId("ffffffff-ffff-ffff-ffff-ffffffffffff")
+
+
+class QueryingJobs(Access):
+    """The looking part of `ports.jobs.Jobs` on PostgreSQL."""
+
+    async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
+        """Return jobs as they stand, with their running tasks counted; None for those that do not exist."""
+        found_rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=list(jobs))
+        rows = [job_row(row) for row in found_rows]
+        living = [row.id for row in rows if not row.has_ended]
+        running: dict[str, int] = {}
+        if living:
+            counted = await self._database.fetch(Line.DESK, "running_in_jobs", repeat=True, within=tenant, ids=living)
+            running = {str(job): count for job, count in counted}
+        needed = await self._deps(rows, tenant)
+        found = {
+            row.id: job_view(row, depends_on=needed[row.id], running=running.get(row.id, 0))
+            for row in rows
+            if tenant in {None, row.tenant}
+        }
+        return [found.get(job) for job in jobs]
+
+    async def list_jobs(self, which: JobFilter, *, limit: int, before: JobId | None = None) -> list[JobView]:
+        """Return jobs, newest first, starting below `before`; their running tasks are not counted."""
+        found = await self._database.fetch(
+            Line.BROAD,
+            "list_jobs",
+            repeat=True,
+            within=which.tenant,
+            before=before or ABOVE_ALL,
+            tenant=which.tenant,
+            name=which.name,
+            owner=which.owner,
+            schedule_id=which.schedule_id,
+            key=which.idempotency_key,
+            tag=which.tag,
+            statuses=[NUMBER_OF[status] for status in which.statuses] or None,
+            limit=limit,
+        )
+        rows = [job_row(row) for row in found]
+        needed = await self._deps(rows, which.tenant)
+        return [job_view(row, depends_on=needed[row.id]) for row in rows]
+
+    async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
+        """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
+        await self._check_job(job, tenant)
+        rows = await self._database.fetch(Line.DESK, "nodes", repeat=True, within=tenant, job=job)
+        lanes = await self._lanes.lanes({row[2] for row in rows})
+        return [_node(row, lanes[row[2]]) for row in rows]
+
+    async def job_attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> list[JobAttempt]:
+        """Return up to `limit` executions of a job's tasks; raises `NotFound`."""
+        await self._check_job(job, tenant)
+        rows = await self._database.fetch(Line.DESK, "job_attempts", repeat=True, within=tenant, job=job, limit=limit)
+        return [job_attempt(row) for row in rows]
+
+    async def results(self, tasks: Sequence[tuple[JobId, str]]) -> list[Raw | None]:
+        """Return what tasks of jobs, by their keys, gave back; None for one that has not completed."""
+        rows = await self._database.fetch(
+            Line.CLAIM, "results", repeat=True, jobs=[job for job, _ in tasks], keys=[key for _, key in tasks]
+        )
+        found = {(str(job), key): Raw(result or b"null") for job, key, result in rows}
+        return [found.get(task) for task in tasks]
+
+    async def _check_job(self, job: JobId, tenant: str | None) -> None:
+        rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=[job])
+        if not rows or tenant not in {None, job_row(rows[0]).tenant}:
+            raise NotFound(f"there is no job {job}", field="id")
+
+    async def _deps(self, rows: Sequence[JobRow], tenant: str | None) -> dict[str, list[object]]:
+        needed: defaultdict[str, list[object]] = defaultdict(list)
+        if rows:
+            ids = [row.id for row in rows]
+            for job, other in await self._database.fetch(Line.DESK, "deps", repeat=True, within=tenant, ids=ids):
+                needed[str(job)].append(other)
+        return needed
+
+
+def _node(row: Iterable[Any], lane: Lane) -> NodeView:
+    key, task, _, state, needs, run_if, due_at, attempt, started_at, finished_at, error, cause = row
+    return NodeView(
+        key=key, task=TaskId(str(task)), name=lane.name, state=State(state), needs=tuple(needs),
+        run_if=RUN_IFS[run_if], due_at=due_at, attempt=attempt, started_at=started_at, finished_at=finished_at,
+        reason=None if error is None else decode(error, ErrorInfo).message, cause=cause,
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+"""Jobs that wait for other jobs are told when those have ended, one at a time."""
+
+from functools import partial
+
+from drumline.core.ids import TaskId
+from drumline.core.job import JobStatus
+from drumline.core.state import Act, State
+from drumline.ports.hint import NO_EFFECTS, Effects
+from drumline.ports.jobs import Rippled
+from drumline.stores.driver import Line
+from drumline.stores.job_rows import JobRow, job_error
+from drumline.stores.postgres.database import Transaction
+from drumline.stores.postgres.endings import Ending, error_text, record
+from drumline.stores.postgres.following import JobFollowing, lock_jobs, moved_by
+
+
+class Rippling(JobFollowing):
+    """The rippling part of `ports.jobs.Jobs` on PostgreSQL."""
+
+    async def ripple(self, *, limit: int = 100) -> Rippled:
+        """Tell up to `limit` jobs that others which they depend on have ended."""
+        told, effects = 0, NO_EFFECTS
+        for seq, ended in await self._database.fetch(Line.DESK, "ripples", repeat=True):
+            rows = await self._database.fetch(
+                Line.DESK, "jobs_waiting_for", repeat=True, needed=ended, limit=limit - told
+            )
+            for (job,) in rows:
+                tell = partial(self._tell_job, waiting=str(job), ended=str(ended))
+                led_to = await self._database.transact(Line.DESK, tell)
+                if led_to is None:
+                    break
+                told, effects = told + 1, effects + led_to
+            if told >= limit:
+                return Rippled(told=told, effects=effects, is_done=False)
+            # Whoever waits for it still, or began to after we looked, does so because it lives again: its next end
+            # tells them.
+            await self._database.fetch(Line.DESK, "delete_ripple", repeat=True, seq=seq)
+        return Rippled(told=told, effects=effects)
+
+    async def _tell_job(self, transaction: Transaction, waiting: str, ended: str) -> Effects | None:
+        """Tell one job that another has ended, unless it has been told; None if the other lives again."""
+        jobs = await lock_jobs(transaction, [waiting, ended])
+        if ended not in jobs or not jobs[ended].has_ended:
+            return None
+        is_news = await transaction.fetch("dep_done", job=waiting, needed=ended)
+        job = jobs.get(waiting)
+        if not is_news or job is None or job.has_ended or not job.pending_jobs:
+            return NO_EFFECTS
+        if jobs[ended].status is not JobStatus.COMPLETED:
+            return await self._fail_job(transaction, job, jobs[ended])
+        await transaction.fetch("job_needs_less", job=waiting)
+        if job.pending_jobs > 1:
+            return NO_EFFECTS
+        rows = await transaction.fetch("lock_in_job", job=waiting)
+        released = await self._unblock(transaction, [TaskId(str(row[0])) for row in rows if not row[-1]])
+        return Effects(released=tuple(released))
+
+    async def _fail_job(self, transaction: Transaction, job: JobRow, needed: JobRow) -> Effects:
+        """Fail a job because of another; both are locked, and none of its tasks has run."""
+        error = job_error(needed)
+        await transaction.fetch("fail_job", job=job.id, needed=needed.id, reason=error.message)
+        endings = [
+            Ending(
+                id=TaskId(str(task)),
+                act=Act.SKIP,
+                state=State.SKIPPED,
+                epoch=epoch + 1,
+                lane=lane,
+                attempt=attempt,
+                error=error_text(error),
+            )
+            for task, _, lane, epoch, attempt, *_ in await transaction.fetch("lock_in_job", job=job.id)
+        ]
+        await record(transaction, endings, now=self._now())
+        changed = await self._tally(transaction, [(job.id, State.SKIPPED, None) for _ in endings], {job.id: job})
+        return moved_by(endings) + changed

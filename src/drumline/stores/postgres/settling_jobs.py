@@ -1,0 +1,157 @@
+"""Recording how attempts of tasks of jobs ended: their ends lead to others, so the jobs are locked first."""
+
+from collections.abc import Container, Iterable, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, Final, NamedTuple
+
+from drumline.core.attempt import OUTCOME_OF
+from drumline.core.clock import Instant
+from drumline.core.ids import TaskId
+from drumline.core.lease import Lease
+from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TRANSITIONS, Act, State
+from drumline.ports.hint import NO_EFFECTS, Effects
+from drumline.ports.store import Hint, Settled, Settlement
+from drumline.stores.driver import Line
+from drumline.stores.postgres.access import column
+from drumline.stores.postgres.acts import NUMBER_OF
+from drumline.stores.postgres.connection import Rows
+from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.database import Transaction
+from drumline.stores.postgres.endings import Ending, Held, end, error_text, is_queued
+from drumline.stores.postgres.following import JobFollowing, Members, lock_jobs
+
+ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
+"""The acts whose end depends on nothing but the lease: one statement ends them, without a look before."""
+
+
+class Plain(NamedTuple):
+    """What an ending act is in numbers, and the answer to it."""
+
+    act: int
+    outcome: int
+    answer: Settled
+
+
+PLAIN: Final = {
+    act: Plain(NUMBER_OF[act], int(OUTCOME_OF[act]), Settled(TRANSITIONS[State.RUNNING, act])) for act in ENDING_ACTS
+}
+
+Answers = dict[Lease, Settled]
+
+
+class SettlingJobs(JobFollowing):
+    """Settles tasks of jobs."""
+
+    async def _settle_in_jobs(self, settlements: Sequence[Settlement]) -> Answers:
+        """Settle those that belong to jobs, and return the answers for them; the others are left alone."""
+        firsts = {settlement.lease.task: settlement for settlement in reversed(settlements)}
+
+        async def act(transaction: Transaction) -> tuple[Answers, Effects]:
+            members = await self._members_of(transaction, list(firsts.values()))
+            if members is None:
+                return {}, NO_EFFECTS
+            mine = [firsts[task] for task in members.job_of]
+            if all(each.act is Act.COMPLETE for each in mine):
+                return await self._complete(transaction, mine, members)
+            endings = await self._end(transaction, mine, in_job=True)
+            effects = await self._record_in_jobs(transaction, endings, members)
+            return await self._settled(endings, held_back={task for task, _ in effects.moved}), effects
+
+        answers, effects = await self._database.transact(Line.SETTLE, act, repeat=True)
+        if effects:
+            lease, settled = next((lease, each) for lease, each in answers.items() if each.hint is None)
+            answers[lease] = Settled(settled.state, effects=effects)
+        rest = [each for each in settlements if each.lease != firsts[each.lease.task].lease]
+        return answers | await self._settle_in_jobs(rest) if rest else answers
+
+    async def _members_of(self, transaction: Transaction, settlements: Sequence[Settlement]) -> Members | None:
+        """Lock the jobs of tasks, which whoever settles them may know."""
+        known = {each.lease.task: str(each.job) for each in settlements if each.job is not None}
+        if len(known) < len(settlements):
+            return await self._lock_members(transaction, [each.lease.task for each in settlements])
+        return Members(known, await lock_jobs(transaction, known.values()))
+
+    async def _complete(
+        self, transaction: Transaction, settlements: Sequence[Settlement], members: Members
+    ) -> tuple[Answers, Effects]:
+        """End tasks that have completed: by the statement that ends plain ones."""
+        started: dict[TaskId, int] = {}
+        if any(job.started_at is None for job in members.jobs.values()):
+            rows = await transaction.fetch("started_at", ids=[each.lease.task for each in settlements])
+            started = {TaskId(task): started_at for task, started_at in sorted(rows, key=itemgetter(1), reverse=True)}
+        rows = await transaction.fetch("settle", **end_columns(settlements, self._now(), in_job=True))
+        answers = answers_of(settlements, rows)
+        if not answers:
+            return answers, NO_EFFECTS
+        ended = sorted(lease.task for lease in answers)
+        return answers, await self._follow_completed(transaction, ended, members, started)
+
+    async def _end(self, transaction: Transaction, settlements: Sequence[Settlement], *, in_job: bool) -> list[Ending]:
+        """Lock the tasks of current leases, each once in the list, and decide how their attempts end."""
+        wanted = {settlement.lease: settlement for settlement in settlements}
+        leases = sorted(wanted, key=lambda lease: lease.task)
+        rows = await transaction.fetch("lock_leases", **lease_columns(leases), in_job=in_job, now=self._now())
+        endings = []
+        for *row, now in rows:
+            held = Held(*row)
+            settlement = wanted[held.lease]
+            due_at = held.due_at if settlement.act is Act.RELEASE else now + settlement.delay_ms
+            ending = end(
+                held,
+                settlement.act,
+                due_at=due_at,
+                is_settlement=True,
+                result=settlement.result,
+                error=settlement.error,
+            )
+            endings.append(ending if settlement.cause is None else ending._replace(cause=settlement.cause))
+        return endings
+
+    async def _settled(self, endings: list[Ending], *, held_back: Container[TaskId] = ()) -> Answers:
+        """Return the answers; what is held back was queued like the others, but is not worth offering."""
+        lanes = await self._lanes.lanes({ending.lane for ending in endings})
+        answers: Answers = {}
+        for ending in endings:
+            hint = None
+            if is_queued(ending) and ending.due_at is not None and ending.id not in held_back:
+                self._cursors.queued(ending.lane, Place(ending.due_at, ending.id))
+                hint = Hint(ending.id, lanes[ending.lane], Instant(ending.due_at))
+            answers[Lease(ending.id, ending.epoch, ending.nonce or 0)] = Settled(ending.state, hint)
+        return answers
+
+
+def end_columns(settlements: Iterable[Settlement], now: Instant | None, *, in_job: bool = False) -> dict[str, Any]:
+    """Return the parameters of settle.sql; the acts must be ending ones."""
+    # Sorted, so that no two settlements can wait for each other's tasks.
+    ending = sorted(settlements, key=attrgetter("lease.task"))
+    leases = [each.lease for each in ending]
+    plains = [PLAIN[each.act] for each in ending]
+    return {
+        "ids": [lease.task for lease in leases],
+        **column("epochs", [lease.epoch for lease in leases]),
+        **column("nonces", [lease.nonce for lease in leases]),
+        **column("acts", [plain.act for plain in plains]),
+        **column("outcomes", [plain.outcome for plain in plains]),
+        **column("results", [each.result for each in ending]),
+        **column("errors", [each.error and error_text(each.error) for each in ending]),
+        "in_job": in_job,
+        "now": now,
+    }
+
+
+def lease_columns(leases: Sequence[Lease]) -> dict[str, Any]:
+    """Return leases as three arrays."""
+    return {
+        "ids": [lease.task for lease in leases],
+        "epochs": [lease.epoch for lease in leases],
+        "nonces": [lease.nonce for lease in leases],
+    }
+
+
+def answers_of(ending: Iterable[Settlement], rows: Rows) -> Answers:
+    """Return the answers for those that ended: all of them, unless the statement says which."""
+    if not rows:
+        return {}
+    ((_, ids),) = rows
+    ended = None if ids is None else {str(task) for task in ids}
+    return {each.lease: PLAIN[each.act].answer for each in ending if ended is None or each.lease.task in ended}

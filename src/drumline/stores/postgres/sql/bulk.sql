@@ -1,0 +1,185 @@
+-- name: survey
+-- survey: how many dead letters a filter finds, up to :limit, and when they failed. What is NULL does not narrow.
+SELECT count(*) AS count, min(found.at) AS oldest_at, max(found.at) AS newest_at
+FROM (
+    SELECT d.at FROM drumline.dead_letter AS d
+    WHERE
+        (:causes::int8 [] IS NULL OR d.cause = any(:causes))
+        AND d.at >= :since::int8
+        AND d.at < :until::int8
+        AND (:reason::text IS NULL OR d.reason = :reason)
+        AND (:job::uuid IS NULL OR d.job_id = :job)
+        AND (:tag::text IS NULL OR d.tags ? :tag)
+    LIMIT :limit::int4
+) AS found
+
+-- name: freeze_tasks
+-- begin a bulk operation: take these tasks, and note which dead letter each has now.
+--   :ids  each once
+INSERT INTO drumline.bulk_item (bulk_id, seq, task_id, epoch)
+SELECT
+    :bulk::uuid, g.seq, g.id,
+    (SELECT d.epoch FROM drumline.dead_letter AS d WHERE d.task_id = g.id)
+FROM unnest(:ids::uuid []) WITH ORDINALITY AS g (id, seq)
+
+-- name: freeze_dead_letters
+-- begin a bulk operation: take the dead letters that a filter finds now, the oldest first, up to :limit.
+-- What is NULL does not narrow.
+-- GIVES how many
+WITH frozen AS (
+    INSERT INTO drumline.bulk_item (bulk_id, seq, task_id, epoch)
+    SELECT :bulk::uuid, row_number() OVER (ORDER BY d.at, d.task_id), d.task_id, d.epoch
+    FROM drumline.dead_letter AS d
+    WHERE
+        (:causes::int8 [] IS NULL OR d.cause = any(:causes))
+        AND d.at >= :since::int8
+        AND d.at < :until::int8
+        AND (:reason::text IS NULL OR d.reason = :reason)
+        AND (:job::uuid IS NULL OR d.job_id = :job)
+        AND (:tag::text IS NULL OR d.tags ? :tag)
+    ORDER BY d.at, d.task_id
+    LIMIT :limit::int4
+    RETURNING 1
+)
+
+SELECT count(*) AS count FROM frozen
+
+-- name: insert_bulk
+-- begin a bulk operation. One without tasks has ended at once.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+)
+
+INSERT INTO drumline.bulk (id, tenant, act, request, rate, state, total, tokens_at, created_at, finished_at)
+SELECT
+    :id::uuid, :tenant::text, :act::text, :request::text, :rate::float8,
+    CASE WHEN :total::int4 > 0 THEN 'running' ELSE 'completed' END,
+    :total, clock.now, clock.now,
+    CASE WHEN :total > 0 THEN NULL ELSE clock.now END
+FROM clock
+
+-- name: abort_bulk
+-- abort a bulk operation.
+UPDATE drumline.bulk AS b
+SET
+    state = 'aborted',
+    finished_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
+WHERE b.id = :id::uuid AND b.state = 'running'
+RETURNING b.id
+
+-- name: get_bulk
+-- bulk operations: one as it stands.
+--   :tenant  NULL means every tenant's
+SELECT
+    b.id, b.tenant, b.act, b.request, b.rate, b.state, b.total, b.position, b.failed, b.skipped, b.created_at,
+    b.finished_at
+FROM drumline.bulk AS b
+WHERE b.id = :id::uuid AND (:tenant::text IS NULL OR b.tenant = :tenant)
+
+-- name: list_bulks
+-- bulk operations: newest first, below :before. What is NULL does not narrow.
+SELECT
+    b.id, b.tenant, b.act, b.request, b.rate, b.state, b.total, b.position, b.failed, b.skipped, b.created_at,
+    b.finished_at
+FROM drumline.bulk AS b
+WHERE
+    (:before::uuid IS NULL OR b.id < :before)
+    AND (:tenant::text IS NULL OR b.tenant = :tenant)
+    AND (:states::text [] IS NULL OR b.state = any(:states))
+ORDER BY b.id DESC
+LIMIT :limit::int4
+
+-- name: bulk_items
+-- bulk operations: the tasks of one behind a place. What is NULL does not narrow.
+--   :refused  whether only outcomes are asked for that are kept with a reason
+SELECT found.seq, found.task_id, found.outcome, found.error
+FROM (
+    SELECT
+        item.seq,
+        item.task_id,
+        coalesce(item.outcome, CASE WHEN item.seq <= b.position THEN 'done' ELSE 'waiting' END) AS outcome,
+        item.error
+    FROM drumline.bulk_item AS item
+    INNER JOIN drumline.bulk AS b ON item.bulk_id = b.id
+    WHERE
+        item.bulk_id = :id::uuid
+        AND item.seq > :after::int4
+        AND (NOT :refused::bool OR item.outcome IS NOT NULL)
+        AND (:tenant::text IS NULL OR b.tenant = :tenant)
+) AS found
+WHERE :outcomes::text [] IS NULL OR found.outcome = any(:outcomes)
+ORDER BY found.seq
+LIMIT :limit::int4
+
+-- name: running_bulks
+-- bulk operations: those that have not ended.
+SELECT b.id FROM drumline.bulk AS b WHERE b.state = 'running' ORDER BY b.id
+
+-- name: prune_bulks
+-- prune: forget bulk operations that ended before a time, with their tasks, a few at once; and causes that have no dead
+-- letters and were last seen before it.
+-- GIVES how many operations
+WITH gone AS (
+    DELETE FROM drumline.bulk
+    WHERE bulk.id IN (
+        SELECT b.id FROM drumline.bulk AS b
+        WHERE b.finished_at < :before::int8
+        ORDER BY b.id
+        LIMIT :limit::int4
+        FOR UPDATE SKIP LOCKED
+    )
+    RETURNING bulk.id
+),
+
+items AS (
+    DELETE FROM drumline.bulk_item WHERE bulk_item.bulk_id IN (SELECT gone.id FROM gone)
+),
+
+causes AS (
+    DELETE FROM drumline.cause WHERE cause.count = 0 AND cause.last_at < :before
+)
+
+SELECT count(*) AS count FROM gone
+
+-- name: lock_bulk
+-- advance a bulk operation: take one that runs, unless somebody else is dealing with it.
+-- GIVES how it stands as in get_bulk, then how its rate is kept, and the time
+SELECT
+    b.id, b.tenant, b.act, b.request, b.rate, b.state, b.total, b.position, b.failed, b.skipped, b.created_at,
+    b.finished_at, b.tokens, b.tokens_at,
+    coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+FROM drumline.bulk AS b
+WHERE b.id = :id::uuid AND b.state = 'running'
+FOR UPDATE SKIP LOCKED
+
+-- name: next_bulk_items
+-- advance a bulk operation: its next tasks, and which dead letter each of them has now.
+SELECT
+    item.seq, item.task_id, item.epoch,
+    (SELECT d.epoch FROM drumline.dead_letter AS d WHERE d.task_id = item.task_id) AS now_epoch
+FROM drumline.bulk_item AS item
+WHERE item.bulk_id = :id::uuid AND item.seq > :position::int4
+ORDER BY item.seq
+LIMIT :limit::int4
+
+-- name: advance_bulk
+-- advance a bulk operation: note how far it has come, and why the act does not hold for some tasks. At its last task it
+-- has ended.
+--   :seqs, :outcomes, :errors  arrays of equal length
+WITH refused AS (
+    UPDATE drumline.bulk_item AS item
+    SET outcome = g.outcome, error = g.error
+    FROM unnest(:seqs::int4 [], :outcomes::text [], :errors::text []) AS g (seq, outcome, error)
+    WHERE item.bulk_id = :id::uuid AND item.seq = g.seq
+)
+
+UPDATE drumline.bulk AS b
+SET
+    position = b.position + :count::int4,
+    failed = b.failed + :failed::int4,
+    skipped = b.skipped + :skipped::int4,
+    tokens = :tokens::float8,
+    tokens_at = :now::int8,
+    state = CASE WHEN b.position + :count >= b.total THEN 'completed' ELSE b.state END,
+    finished_at = CASE WHEN b.position + :count >= b.total THEN :now END
+WHERE b.id = :id

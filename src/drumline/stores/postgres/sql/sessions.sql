@@ -1,0 +1,224 @@
+-- name: hold_back
+-- resume: tasks that wait to be claimed have to wait for others again. Their job is locked.
+--   transition  queued -> blocked
+--   fence       epoch rises
+--   :ids        sorted; those that were claimed meanwhile are left alone
+-- GIVES those that wait for others now, with their epochs
+WITH held AS (
+    UPDATE drumline.task_live AS live
+    SET state = 0, due_at = NULL, epoch = live.epoch + 1
+    WHERE live.id = any(:ids::uuid []) AND live.state = 1
+    RETURNING live.id, live.epoch
+),
+
+told AS (
+    INSERT INTO drumline.outbox (at, tasks, acts, states, epochs)
+    SELECT
+        coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8),
+        array_agg(held.id), array_agg(:act::int2), array_agg(0::int2), array_agg(held.epoch)
+    FROM held
+    HAVING count(*) > 0
+)
+
+SELECT held.id::text, held.epoch FROM held
+
+-- name: unended_parents
+-- settle, reap: which of these tasks need tasks that have not ended, because those run again. Their jobs are locked.
+-- GIVES with each how many of what it needs have not ended, and how many ended badly; nothing for the others
+SELECT
+    given.id::text,
+    count(live.id) AS pending,
+    count(*) FILTER (
+        WHERE live.id IS NULL AND (last.outcome IN (4, 5) OR (last.outcome = 6 AND member.cause IS NOT NULL))
+    ) AS bad
+FROM unnest(:ids::uuid []) AS given (id)
+CROSS JOIN LATERAL (
+    SELECT e.parent FROM drumline.task_edge AS e WHERE e.child = given.id OFFSET 0
+) AS edge
+LEFT JOIN LATERAL (
+    SELECT l.id FROM drumline.task_live AS l WHERE l.id = edge.parent OFFSET 0
+) AS live ON true
+LEFT JOIN LATERAL (
+    SELECT a.outcome FROM drumline.attempt AS a WHERE a.task_id = edge.parent ORDER BY a.epoch DESC LIMIT 1
+) AS last ON true
+CROSS JOIN LATERAL (
+    SELECT m.cause FROM drumline.job_task AS m WHERE m.task_id = edge.parent OFFSET 0
+) AS member
+GROUP BY given.id
+HAVING count(live.id) > 0
+
+-- name: count_parents
+-- every act that ends tasks or brings them back: what blocked tasks still wait for.
+--   :ids …  arrays of equal length, sorted by id, each once
+UPDATE drumline.job_task AS member
+SET
+    pending = (:pending::int4 [])[width_bucket(member.task_id, :ids::uuid [])],
+    bad = (:bad::int4 [])[width_bucket(member.task_id, :ids)],
+    cause = NULL
+WHERE member.task_id = any(:ids)
+
+-- name: open_session
+-- open a session: register a worker. Repeated, it changes nothing.
+INSERT INTO drumline.session (id, spec, opened_at, beat_at)
+SELECT :session::int8, :spec::text, clock.now, clock.now
+FROM (SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now) AS clock
+ON CONFLICT DO NOTHING
+RETURNING id
+
+-- name: beat
+-- beat: note signs of life, and find the leases that are not the session's any more or whose task should stop.
+--   :sessions, :firsts, :lasts   each session once, sorted; what it holds is tasks[first..last]
+--   :owners, :tasks, :epochs, :nonces   the leases, and whose each is said to be
+-- GIVES the open sessions (place NULL), and the leases to speak of by their place
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+beaten AS (
+    UPDATE drumline.session AS s
+    SET
+        beat = s.beat + 1,
+        beat_at = (SELECT clock.now FROM clock),
+        held = (:tasks::uuid [])[
+            (:firsts::int4 [])[width_bucket(s.id, :sessions::int8 [])]
+            :(:lasts::int4 [])[width_bucket(s.id, :sessions)]
+        ]
+    WHERE s.id = any(:sessions) AND s.closed_at IS NULL
+    RETURNING s.id, s.should_drain
+)
+
+SELECT beaten.id AS session, NULL::int8 AS place, beaten.should_drain, false AS is_lost, false AS is_cancelled
+FROM beaten
+UNION ALL
+SELECT
+    g.owner,
+    g.place,
+    false,
+    live.session IS DISTINCT FROM g.owner,
+    coalesce(live.cancel_requested, false)
+FROM
+    unnest(:owners::int8 [], :tasks, :epochs::int4 [], :nonces::int8 [])
+    WITH ORDINALITY AS g (owner, task, epoch, nonce, place)
+LEFT JOIN LATERAL (
+    SELECT l.session, l.cancel_requested
+    FROM drumline.task_live AS l
+    WHERE l.id = g.task AND l.epoch = g.epoch AND l.nonce = g.nonce AND l.state = 2
+    OFFSET 0
+) AS live ON true
+WHERE live.session IS DISTINCT FROM g.owner OR live.cancel_requested
+
+-- name: change_session
+-- change a session: what it serves from now on.
+UPDATE drumline.session
+SET spec = (spec::jsonb || jsonb_build_object('queues', :queues::text::jsonb, 'capacity', :capacity::int4))::text
+WHERE id = :session::int8 AND closed_at IS NULL
+
+-- name: pause_in_session
+-- pause in a session: the task names that it is not handed.
+UPDATE drumline.session
+SET spec = (spec::jsonb || jsonb_build_object('paused', :names::text::jsonb))::text
+WHERE id = :session::int8 AND closed_at IS NULL
+
+-- name: drain_session
+-- drain a session: it is given no more tasks, and told so at its next beat.
+UPDATE drumline.session SET should_drain = true WHERE id = :session::int8 AND closed_at IS NULL
+RETURNING spec
+
+-- name: close_session
+-- close a session in order.
+UPDATE drumline.session
+SET closed_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
+WHERE id = :session::int8 AND closed_at IS NULL
+RETURNING spec
+
+-- name: sessions
+-- sessions: the open ones; with :closed_since those that closed since that time too.
+SELECT
+    s.id, s.spec, s.opened_at, s.beat_at, s.beat, s.should_drain, s.closed_at,
+    CASE WHEN s.closed_at IS NULL THEN cardinality(s.held) ELSE 0 END AS held
+FROM drumline.session AS s
+WHERE s.closed_at IS NULL OR s.closed_at >= :closed_since::int8
+ORDER BY s.opened_at, s.id
+
+-- name: session_specs
+-- claim: what open sessions can run.
+SELECT s.id, s.spec FROM drumline.session AS s WHERE s.id = any(:sessions::int8 []) AND s.closed_at IS NULL
+
+-- name: beat_numbers
+-- reap: how often each open session has beaten.
+SELECT s.id, s.beat FROM drumline.session AS s WHERE s.closed_at IS NULL
+
+-- name: reap_alone
+-- reap: whether this pass is the only one; another one under way does the same work.
+SELECT pg_try_advisory_xact_lock(:key::int8) AS is_alone
+
+-- name: orphans
+-- reap: running tasks that no open session holds: what lock_orphans would lock, for those who lock their jobs first.
+-- with the orphan of lock_orphans
+SELECT orphan.id FROM orphan
+
+-- name: forget_claims
+-- reap: forget claims of which nothing is running any more.
+DELETE FROM drumline.claim USING drumline.session AS s
+WHERE
+    claim.session = s.id
+    AND (s.closed_at IS NOT NULL OR s.beat >= claim.beat + 2)
+    AND NOT EXISTS (
+        SELECT FROM drumline.task_live AS live
+        WHERE
+            live.id = any(claim.tasks)
+            AND live.state = 2
+            AND live.session = s.id -- the claim's too; said of s, so that only the tasks of old claims are looked at
+            AND live.nonce = claim.nonce
+        OFFSET 0 -- no join: it would read the whole table
+    )
+
+-- name: lock_orphans
+-- reap: lock running tasks that no open session holds.
+-- GIVES tasks whose session died, and ghosts: tasks whose session closed in order without settling them, or is open
+-- and has beaten twice since it was given them without naming them in its last beat
+--   :in_job  whether they belong to jobs
+--   :only    only these, whose jobs are locked; NULL means all
+-- They are found first and locked afterwards, so that they are locked in order, and nothing else is.
+WITH orphan AS MATERIALIZED (
+    SELECT lost.id, s.id AS session, claim.nonce, NOT s.is_dead AS is_ghost
+    FROM drumline.claim
+    INNER JOIN drumline.session AS s
+        ON claim.session = s.id AND (s.closed_at IS NOT NULL OR s.beat >= claim.beat + 2)
+    CROSS JOIN LATERAL (
+        SELECT l.id
+        FROM drumline.task_live AS l
+        WHERE
+            l.id = any(claim.tasks)
+            AND l.state = 2
+            AND l.session = s.id
+            AND l.nonce = claim.nonce
+            AND (s.closed_at IS NOT NULL OR l.id <> all(s.held))
+            AND l.in_job = :in_job::bool
+            AND (:only::uuid [] IS NULL OR l.id = any(:only))
+        OFFSET 0 -- no join: it would read the whole table, each second
+    ) AS lost
+    ORDER BY lost.id
+    LIMIT :limit::int4
+)
+
+SELECT
+    live.id, live.epoch, live.nonce, live.lane, live.due_at, live.attempt, live.failures, live.crashes,
+    live.session, live.started_at, live.cancel_requested, orphan.is_ghost
+FROM orphan
+INNER JOIN drumline.task_live AS live
+    ON
+        orphan.id = live.id
+        AND live.state = 2
+        AND orphan.session = live.session
+        AND orphan.nonce = live.nonce
+ORDER BY live.id
+FOR UPDATE OF live
+
+-- name: reap_sessions
+-- reap: close the sessions whose beat number is still the one observed.
+UPDATE drumline.session AS s
+SET closed_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8), is_dead = true
+FROM unnest(:sessions::int8 [], :beats::int4 []) AS g (session, beat)
+WHERE s.id = g.session AND s.beat = g.beat AND s.closed_at IS NULL
+RETURNING s.id, s.spec

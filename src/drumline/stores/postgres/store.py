@@ -1,0 +1,85 @@
+"""The store, put together from its parts."""
+
+from typing import Self
+
+from drumline.core.clock import Clock
+from drumline.core.metrics import Metrics
+from drumline.stores.parts.audit import Auditing
+from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.keys import Keys
+from drumline.stores.parts.runtime_config import RuntimeConfigs
+from drumline.stores.parts.secrets import Secrets
+from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.subscriptions import Subscriptions
+from drumline.stores.parts.tenants import Tenants
+from drumline.stores.postgres.bulk import Bulks
+from drumline.stores.postgres.claiming import Claiming
+from drumline.stores.postgres.counting import Counting
+from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
+from drumline.stores.postgres.firing import Firing
+from drumline.stores.postgres.flow import Flow
+from drumline.stores.postgres.housekeeping import Housekeeping
+from drumline.stores.postgres.migrating import check_major
+from drumline.stores.postgres.outputs import Outputs
+from drumline.stores.postgres.picking import Picking
+from drumline.stores.postgres.progress import ProgressNotes
+from drumline.stores.postgres.querying_jobs import QueryingJobs
+from drumline.stores.postgres.sessions import Sessions
+from drumline.stores.postgres.settling import Settling
+from drumline.stores.postgres.stats import Stats
+from drumline.stores.postgres.submitting_jobs import SubmittingJobs
+from drumline.stores.postgres.submitting_leased import SubmittingLeased
+from drumline.stores.postgres.sweeping import Sweeping
+from drumline.stores.postgres.types import TaskTypes
+
+
+class PostgresStore(
+    Firing,
+    SubmittingLeased,
+    Claiming,
+    Settling,
+    Outputs,
+    ProgressNotes,
+    Sessions,
+    Bulks,
+    SubmittingJobs,
+    QueryingJobs,
+    Counting,
+    Sweeping,
+    Housekeeping,
+    Picking,
+    Deliveries,
+    Subscriptions,
+    Keys,
+    Tenants,
+    Auditing,
+    Secrets,
+    RuntimeConfigs,
+    SignIns,
+    Stats,
+    Flow,
+    TaskTypes,
+):
+    """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        budget: Budget = DEFAULT_BUDGET,
+        metrics: Metrics | None = None,
+    ) -> Self:
+        """Reach the database at `url`, or raise `Unavailable`. Its schema is left as it is: see `migrate`.
+
+        Raises `Conflict` if that schema is of a major that this version does not know.
+        """
+        database = Database(url, budget=budget, metrics=metrics)
+        await database.is_direct()
+        try:
+            await check_major(database)
+        except BaseException:
+            await database.close()
+            raise
+        return cls(database, clock)

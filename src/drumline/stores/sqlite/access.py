@@ -1,0 +1,71 @@
+"""What every part of the store shares: the database, the lanes, the clock, and how a batch is written."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from drumline.core.clock import Clock, Instant
+from drumline.core.codec import encode
+from drumline.core.event import Fact
+from drumline.core.state import Act, State
+from drumline.stores.driver import Part
+from drumline.stores.sqlite.database import Database
+from drumline.stores.sqlite.lanes import Lanes
+from drumline.stores.sqlite.statements import SQL
+
+Event = tuple[str, str, int, int]
+"""[task id, act, state after, epoch], as the outbox keeps it."""
+
+
+class Access(Part):
+    """The ground that the parts of the store stand on."""
+
+    _database: Database
+
+    def __init__(self, database: Database, lanes: Lanes, clock: Clock) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._clock = clock
+        self._keys_seen: dict[int, int] = {}
+        """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
+
+    def _now(self) -> Instant:
+        return self._clock.now()
+
+    async def _change(self, name: str, parameters: dict[str, Any] | tuple[Any, ...]) -> int:
+        """Run one statement in a transaction of its own, and return how many rows it changed."""
+        return await self._database.write(lambda connection: connection.execute(SQL[name], parameters).rowcount)
+
+
+def batch_of(items: Sequence[Any]) -> str:
+    """Return a list as the JSON text that the set-based statements take."""
+    return encode(items).decode()
+
+
+def rows_of(connection: sqlite3.Connection, name: str, parameters: dict[str, Any]) -> list[Any]:
+    """Run a statement that gives one JSON list, and return the list.
+
+    One row per statement, whatever the number of items, keeps the hand-overs of the interpreter lock few.
+    """
+    (text,) = connection.execute(SQL[name], parameters).fetchone()
+    rows: list[Any] = msgspec.json.decode(text)
+    return rows
+
+
+def tell(connection: sqlite3.Connection, now: Instant, events: Sequence[Event]) -> None:
+    """Write what changed into the outbox."""
+    if events:
+        connection.execute(SQL["insert_outbox"], {"now": now, "events": batch_of(events)})
+
+
+def tell_facts(connection: sqlite3.Connection, now: Instant, facts: Sequence[Fact]) -> None:
+    """Write changes of anything but tasks into the outbox, in the transaction that makes them."""
+    if facts:
+        connection.execute(SQL["insert_facts"], {"now": now, "facts": batch_of(facts)})
+
+
+def event(task: str, act: Act, state: State, epoch: int) -> Event:
+    """Return one outbox event."""
+    return (task, act.value, int(state), epoch)

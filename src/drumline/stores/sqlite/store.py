@@ -1,0 +1,78 @@
+"""The store, put together from its parts."""
+
+import os
+from pathlib import Path
+from typing import Self
+
+from drumline.core.clock import Clock, SystemClock
+from drumline.core.metrics import Metrics
+from drumline.stores.parts.audit import Auditing
+from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.keys import Keys
+from drumline.stores.parts.runtime_config import RuntimeConfigs
+from drumline.stores.parts.secrets import Secrets
+from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.subscriptions import Subscriptions
+from drumline.stores.parts.tenants import Tenants
+from drumline.stores.sqlite.bulk import Bulks
+from drumline.stores.sqlite.counting import Counting
+from drumline.stores.sqlite.database import Database
+from drumline.stores.sqlite.firing import Firing
+from drumline.stores.sqlite.flow import Flow
+from drumline.stores.sqlite.housekeeping import Housekeeping
+from drumline.stores.sqlite.lanes import Lanes
+from drumline.stores.sqlite.outputs import Outputs
+from drumline.stores.sqlite.picking import Picking
+from drumline.stores.sqlite.progress import ProgressNotes
+from drumline.stores.sqlite.querying import Querying
+from drumline.stores.sqlite.querying_jobs import QueryingJobs
+from drumline.stores.sqlite.sessions import Sessions
+from drumline.stores.sqlite.settling import Settling
+from drumline.stores.sqlite.stats import Stats
+from drumline.stores.sqlite.submitting_jobs import SubmittingJobs
+from drumline.stores.sqlite.submitting_leased import SubmittingLeased
+from drumline.stores.sqlite.sweeping import Sweeping
+from drumline.stores.sqlite.types import TaskTypes
+
+
+class SqliteStore(
+    Firing,
+    SubmittingLeased,
+    Settling,
+    Outputs,
+    ProgressNotes,
+    Sessions,
+    Bulks,
+    SubmittingJobs,
+    QueryingJobs,
+    Querying,
+    Counting,
+    Sweeping,
+    Housekeeping,
+    Picking,
+    Deliveries,
+    Subscriptions,
+    Keys,
+    Tenants,
+    Auditing,
+    Secrets,
+    RuntimeConfigs,
+    SignIns,
+    Stats,
+    Flow,
+    TaskTypes,
+):
+    """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
+
+    @classmethod
+    async def open(cls, path: str | Path, *, clock: Clock | None = None, metrics: Metrics | None = None) -> Self:
+        """Open the file at `path`, or a database in memory for `:memory:`, and bring its schema up to date."""
+        file = None if str(path) == ":memory:" else Path(path)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Payloads are nobody else's business: the file, and with it the WAL, is readable by its owner only.
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        lanes = Lanes()
+        store = cls(Database(file, on_rollback=lanes.forget, metrics=metrics), lanes, clock or SystemClock())
+        await store.migrate()
+        return store

@@ -1,0 +1,61 @@
+"""Bringing tasks in."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from drumline.core.clock import Instant
+from drumline.core.errors import KeyReused
+from drumline.core.ids import TaskId
+from drumline.core.state import State
+from drumline.core.task import NewTask, Submitted
+from drumline.stores.sqlite.access import Access, batch_of, tell
+from drumline.stores.sqlite.statements import SQL
+
+SUBMITTED = "submit"
+
+
+class Submitting(Access):
+    """`ports.store.Submitting` on SQLite."""
+
+    async def prepare(self) -> None:
+        """Have everything ready since the store was opened."""
+
+    async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+        """Store tasks durably, in order."""
+        return await self._database.write(lambda connection: self._submit(connection, tasks))
+
+    def _submit(self, connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
+        now = self._now()
+        answers: list[Submitted | KeyReused] = []
+        wide: list[tuple[object, ...]] = []
+        live: list[tuple[object, ...]] = []
+        for task in tasks:
+            due_at = task.run_at if task.run_at is not None else Instant(now + task.delay_ms)
+            known = self._known(connection, task, due_at) if task.idempotency_key is not None else None
+            if known is not None:
+                answers.append(known)
+                continue
+            lane = self._lanes.number(connection, task.lane)
+            options = None if task.options is None else task.options.decode()
+            wide.append((task.id, lane, task.payload.decode(), options, task.idempotency_key, due_at))
+            live.append((task.id, lane, due_at, 0, 0))
+            answers.append(Submitted(task.id, due_at))
+        if wide:
+            connection.execute(SQL["insert_tasks"], {"batch": batch_of(wide), "now": now})
+            connection.execute(SQL["insert_live"], {"batch": batch_of(live)})
+            tell(connection, now, [(str(row[0]), SUBMITTED, int(State.QUEUED), 0) for row in live])
+        return answers
+
+    def _known(self, connection: sqlite3.Connection, task: NewTask, due_at: Instant) -> Submitted | KeyReused | None:
+        """Return the answer for a key that was used before; otherwise note the key."""
+        found = connection.execute(
+            SQL["idempotency"], {"tenant": task.lane.tenant, "key": task.idempotency_key}
+        ).fetchone()
+        if found is None:
+            row = (task.lane.tenant, task.idempotency_key, task.id, task.fingerprint, due_at)
+            connection.execute(SQL["insert_idempotency"], row)
+            return None
+        task_id, fingerprint, first_due_at = found
+        if fingerprint != task.fingerprint:
+            return KeyReused(f"belongs to task {task_id}, which was submitted differently", field="idempotency_key")
+        return Submitted(TaskId(task_id), Instant(first_due_at), created=False)
