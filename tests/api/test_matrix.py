@@ -15,7 +15,6 @@ from drumline.api.routes import OPERATIONS
 from drumline.core.access import INSTALLATION, ROLES, Role
 from drumline.core.api_key import make_key
 from drumline.core.clock import ManualClock
-from drumline.core.rules import rule_of
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
 from drumline.stores.no_queue import NoQueue
@@ -151,8 +150,7 @@ async def test_without_a_key_that_opens_nothing_is_served(tenancy: Tenancy, cloc
 @pytest.mark.parametrize("role", list(Role))
 async def test_a_role_may_do_what_the_table_says_and_nothing_else(tenancy: Tenancy, role: Role) -> None:
     for operation in GUARDED:
-        rule = rule_of(operation.method, operation.path)
-        may = rule.permission is None or rule.permission in ROLES[role] - INSTALLATION
+        may = operation.permission is None or operation.permission in ROLES[role] - INSTALLATION
 
         reply = await tenancy.ask(operation.method, path_of(operation, tenancy), by=f"acme {role}")
 
@@ -161,7 +159,7 @@ async def test_a_role_may_do_what_the_table_says_and_nothing_else(tenancy: Tenan
         assert reply.status_code < 500, place
         assert (reply.status_code != 403) is may, place
         if not may:
-            assert str(rule.permission) in reply.json()["detail"], place
+            assert str(operation.permission) in reply.json()["detail"], place
 
 
 async def test_scopes_narrow_a_role_and_the_reason_names_what_is_missing(tenancy: Tenancy) -> None:
@@ -169,9 +167,8 @@ async def test_scopes_narrow_a_role_and_the_reason_names_what_is_missing(tenancy
     tenancy.keys["narrow"] = made["key"]
 
     for operation in GUARDED:
-        rule = rule_of(operation.method, operation.path)
         reply = await tenancy.ask(operation.method, path_of(operation, tenancy), by="narrow")
-        may = rule.permission in {None, "tasks:read"}
+        may = operation.permission in {None, "tasks:read"}
         assert (reply.status_code != 403) is may, (operation.method, operation.path, reply.text[:200])
 
     refused = await tenancy.ask("POST", "/api/v1/tasks", by="narrow", json={"name": "x"})
@@ -219,7 +216,7 @@ async def test_another_tenants_key_finds_nothing_of_ours(tenancy: Tenancy) -> No
         # Queues, limits and secrets are each tenant's own by name: there beta finds its own, and nothing of ours.
         is_by_name = any(noun in operation.path for noun in ("/queues/", "/limits/", "/secrets/"))
         if "{" in operation.path and not is_by_name:
-            is_for_all = rule_of(operation.method, operation.path).permission in INSTALLATION
+            is_for_all = operation.permission in INSTALLATION
             hidden = {403} if is_for_all else {404}
             hidden |= {200, 204} if "worker/sessions" in operation.path else set()
             is_unread = reply.status_code in {400, 422} and not more

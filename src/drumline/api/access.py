@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.access import EVERY_TENANT, Permission, Role
 from drumline.core.api_key import ApiKey, KeyId
@@ -201,34 +201,39 @@ def _moment(instant: Instant | None) -> str | None:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/me", handler=me, tag=Tag.KEYS, summary="Tell whose key it is that was sent",
-        answer=MeBody,
+        answer=MeBody, permission=None,
     ),
     Operation(
         method="POST", path=_KEYS, handler=create_key, tag=Tag.KEYS, summary="Make a key, shown once",
         largest=lambda limits: limits.request_lists, body=KeyRequest, answer=MadeKeyBody, status=201,
+        permission=Permission.KEYS_MANAGE, audit_act="key.create", reach=Reach.OWN,
     ),
     Operation(
         method="GET", path=_KEYS, handler=list_keys, tag=Tag.KEYS, summary="List keys, newest first", query=KeysQuery,
-        answer=KeyList,
+        answer=KeyList, permission=Permission.KEYS_MANAGE,
     ),
     Operation(
         method="GET", path=_KEYS + "/{id}", handler=get_key, tag=Tag.KEYS, summary="Look at a key", answer=KeyBody,
+        permission=Permission.KEYS_MANAGE,
     ),
     Operation(
         method="POST", path=_KEYS + "/{id}/disable", handler=disable_key, tag=Tag.KEYS,
         summary="Let a key open nothing for now", body=ReasonRequest, body_required=False, answer=KeyBody,
+        permission=Permission.KEYS_MANAGE, audit_act="key.disable", reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_KEYS + "/{id}/enable", handler=enable_key, tag=Tag.KEYS,
         summary="Let a disabled key open again", body=ReasonRequest, body_required=False, answer=KeyBody,
+        permission=Permission.KEYS_MANAGE, audit_act="key.enable", reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_KEYS + "/{id}/revoke", handler=revoke_key, tag=Tag.KEYS,
         summary="Let a key open nothing any more", body=ReasonRequest, body_required=False, answer=KeyBody,
+        permission=Permission.KEYS_MANAGE, audit_act="key.revoke", reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_KEYS + "/{id}/rotate", handler=rotate_key, tag=Tag.KEYS,
         summary="Make a key in the place of another", body=RotateKeyRequest, body_required=False, answer=MadeKeyBody,
-        status=201,
+        status=201, permission=Permission.KEYS_MANAGE, audit_act="key.rotate", reach=Reach.OWN,
     ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Stream, Tag
 from drumline.api.reading import read_time
 from drumline.api.shapes import Moment, TaskIdText
+from drumline.core.access import Permission
 from drumline.core.audit import AuditHead, AuditRow, Phase, parse_head
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -215,14 +216,15 @@ def _body(row: AuditRow) -> AuditBody:
 OPERATIONS = (
     Operation(
         method="GET", path=_AUDIT, handler=list_audit, tag=Tag.AUDIT, summary="List who did what, newest first",
-        query=AuditQuery, answer=AuditList,
+        query=AuditQuery, answer=AuditList, permission=Permission.AUDIT_READ,
     ),
     Operation(
         method="GET", path=_AUDIT + "/export", handler=export_audit, tag=Tag.AUDIT,
-        summary="Export the audit log, one row a line", media=JSON_LINES, answer=str,
+        summary="Export the audit log, one row a line", media=JSON_LINES, answer=str, permission=Permission.AUDIT_READ,
     ),
     Operation(
         method="GET", path=_AUDIT + "/verify", handler=verify_audit, tag=Tag.AUDIT,
         summary="Find out whether the audit log was touched", query=VerifyQuery, answer=VerifyBody,
+        permission=Permission.AUDIT_READ,
     ),
 )  # fmt: skip

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText, moment
-from drumline.core.access import are_within
+from drumline.core.access import Permission, are_within
 from drumline.core.bulk import BulkAct, BulkFilter, BulkId, BulkRequest, BulkState, BulkView, ItemOutcome
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -188,23 +188,25 @@ OPERATIONS = (
         method="POST", path="/api/v1/bulk", handler=begin_bulk, tag=Tag.BULK,
         summary="Retry, discard, cancel or reschedule many tasks",
         largest=lambda limits: limits.request_lists, body=BulkRequest, answer=BulkBody, status=202,
-        also=(200,),
+        also=(200,), permission=Permission.TASKS_CONTROL, audit_act="bulk.begin", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path="/api/v1/bulk", handler=list_bulks, tag=Tag.BULK,
         summary="List bulk operations, newest first", query=BulkQuery, answer=BulkList,
+        permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/bulk/{id}", handler=get_bulk, tag=Tag.BULK,
-        summary="See how a bulk operation goes", answer=BulkBody,
+        summary="See how a bulk operation goes", answer=BulkBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/bulk/{id}/items", handler=list_bulk_items, tag=Tag.BULK,
         summary="List the tasks of a bulk operation, and why some were passed over", query=ItemsQuery,
-        answer=ItemList,
+        answer=ItemList, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="POST", path="/api/v1/bulk/{id}/abort", handler=abort_bulk, tag=Tag.BULK,
         summary="Deal with no more tasks of a bulk operation", answer=BulkBody,
+        permission=Permission.TASKS_CONTROL, audit_act="bulk.abort", reach=Reach.TASKS,
     ),
 )  # fmt: skip

@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
+from drumline.core.access import Permission
 from drumline.core.audit import LONGEST_REASON
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -103,15 +104,17 @@ def _body(config: RuntimeConfig) -> ConfigBody:
 OPERATIONS = (
     Operation(
         method="GET", path=_CONFIG, handler=get_config, tag=Tag.CONFIG,
-        summary="Look at the runtime configuration of the fleet", answer=ConfigBody,
+        summary="Look at the runtime configuration of the fleet", answer=ConfigBody, permission=Permission.CONFIG_READ,
     ),
     Operation(
         method="PATCH", path=_CONFIG, handler=change_config, tag=Tag.CONFIG,
         summary="Change the runtime configuration of the fleet",
         largest=lambda limits: limits.request_lists, body=ConfigChange, answer=ConfigBody,
+        permission=Permission.CONFIG_WRITE, audit_act="config.change", reach=Reach.WHOLE,
     ),
     Operation(
         method="GET", path=_CONFIG + "/history", handler=config_history, tag=Tag.CONFIG,
         summary="List the versions of the runtime configuration", query=HistoryQuery, answer=ConfigHistory,
+        permission=Permission.CONFIG_READ,
     ),
 )  # fmt: skip

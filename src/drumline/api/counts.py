@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from drumline.api.operation import Call, Operation, Reply, Tag
 from drumline.api.task_filters import TaskQuery, filter_of
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.state import Status
 
@@ -34,6 +35,6 @@ async def count_tasks(call: Call[None, TaskQuery]) -> Reply:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/tasks/counts", handler=count_tasks, tag=Tag.TASKS,
-        summary="Count tasks by status", query=TaskQuery, answer=CountList,
+        summary="Count tasks by status", query=TaskQuery, answer=CountList, permission=Permission.TASKS_READ,
     ),
 )  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.narrowing import check_delivery
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.delivery import Delivery, DeliveryId, DeliveryState
@@ -131,13 +132,16 @@ OPERATIONS = (
     Operation(
         method="GET", path=_PATH, handler=list_deliveries, tag=Tag.NOTIFICATIONS,
         summary="List deliveries, newest first", query=DeliveriesQuery, answer=DeliveryList,
+        permission=Permission.SUBSCRIPTIONS_READ,
     ),
     Operation(
         method="GET", path=_PATH + "/{id}", handler=get_delivery, tag=Tag.NOTIFICATIONS,
         summary="Look at a delivery, with what it sends", answer=DeliveryBody,
+        permission=Permission.SUBSCRIPTIONS_READ,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/resend", handler=resend, tag=Tag.NOTIFICATIONS,
         summary="Send a delivery again, now", answer=DeliveryBody, status=202,
+        permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="delivery.resend", reach=Reach.TASKS,
     ),
 )  # fmt: skip

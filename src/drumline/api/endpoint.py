@@ -10,14 +10,13 @@ from starlette.types import Receive, Scope, Send
 
 from drumline.api.auditing import entry_of, recorded
 from drumline.api.door import HELD, TURNS
-from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reply, Stream, Trail
+from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reach, Reply, Stream, Trail
 from drumline.api.problems import Headers, Refused
 from drumline.api.reading import AnyQuery, Bounds, check_media, decode_body, read_any_query, read_body, read_query
 from drumline.api.reception import COOKIES
 from drumline.api.request_bytes import HeldBytes
 from drumline.api.stopping import each_while
 from drumline.core.access import EVERY_TENANT, Caller
-from drumline.core.rules import Reach, rule_of
 from drumline.core.trace import CURRENT_TRACE, read_traceparent
 
 CALLER = "drumline.caller"
@@ -94,12 +93,8 @@ class _Steps:
     def __init__(self, desk: Desk, operation: Operation) -> None:
         self.operation = operation
         self.desk = desk
-        rule = None if operation.is_open else rule_of(operation.method, operation.path)
-        self.permission = None if rule is None else rule.permission
-        self._usual_act = None if rule is None else rule.act
-        self.is_whole = rule is not None and (
-            rule.reach is Reach.WHOLE or (rule.reach is None and operation.method != "GET")
-        )
+        self.permission = operation.permission or None
+        self.is_whole = operation.reach is Reach.WHOLE
         self._bounds = Bounds(operation.largest(desk.limits), operation.bulk)
         self._is_json = operation.body not in (None, bytes)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.body if self._is_json else object)
@@ -139,10 +134,11 @@ class _Steps:
         return await recorded(call, entry, self.operation.handler)
 
     def _act(self, body: Any) -> str | None:
-        """Return the word under which the audit log has a request with this body; None if nothing is done by it."""
-        if getattr(body, "dry_run", False):
+        """Return the act that the audit log records for a request with this body; None if it records nothing."""
+        act = self.operation.audit_act
+        if not act or getattr(body, "dry_run", False):
             return None
-        return self._usual_act or self.operation.act_of(body)
+        return act if isinstance(act, str) else act(body)
 
     def watched(self, reply: Stream, scope: Scope) -> Stream:
         """Return a stream that ends when its caller's key or sign-in does."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from drumline.api.operation import EVENT_STREAM, Call, NoQuery, Operation, Reply, Stream, Tag
+from drumline.api.operation import EVENT_STREAM, Call, NoQuery, Operation, Reach, Reply, Stream, Tag
 from drumline.api.shapes import Moment
 from drumline.api.stopping import hung_up
 from drumline.core.access import Permission
@@ -194,14 +194,16 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/events", handler=follow_events, tag=Tag.EVENTS,
         summary="Follow everything that changes, as server-sent events", query=EventQuery, media=EVENT_STREAM,
-        answer=StreamMessage,
+        answer=StreamMessage, permission=Permission.EVENTS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/events/consumers", handler=list_consumers, tag=Tag.EVENTS,
         summary="List who passes events on, and how far each has come", answer=ConsumerList,
+        permission=Permission.SYSTEM_READ,
     ),
     Operation(
         method="DELETE", path="/api/v1/events/consumers/{name}", handler=forget_consumer, tag=Tag.EVENTS,
         summary="Keep no more events for a consumer", status=204,
+        permission=Permission.TENANTS_MANAGE, audit_act="consumer.forget", reach=Reach.WHOLE,
     ),
 )  # fmt: skip

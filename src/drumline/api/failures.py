@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.bulk import BulkBody, begin_reply
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import read_time
 from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, shown, task_body, weight_of
 from drumline.api.standing import note_before
@@ -271,40 +271,47 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/failures", handler=list_failures, tag=Tag.FAILURES,
         summary="List the tasks that failed for good, the latest first", query=FailuresQuery, answer=FailureList,
+        permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/failures/groups", handler=list_groups, tag=Tag.FAILURES,
         summary="List failures by their cause, with counts", query=GroupsQuery, answer=GroupList,
+        permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/failures/groups/{fingerprint}", handler=get_group, tag=Tag.FAILURES,
-        summary="Look at the failures of one cause", answer=GroupBody,
+        summary="Look at the failures of one cause", answer=GroupBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="POST", path="/api/v1/failures/retry", handler=retry_failures, tag=Tag.FAILURES,
         summary="Run many failed tasks again",
         largest=lambda limits: limits.request_lists, body=ManyRequest, answer=BulkBody, status=202, also=(200,),
+        permission=Permission.TASKS_CONTROL, audit_act="failures.retry", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/failures/discard", handler=discard_failures, tag=Tag.FAILURES,
         summary="Take many failures off the list",
         largest=lambda limits: limits.request_lists, body=ManyRequest, answer=BulkBody, status=202, also=(200,),
+        permission=Permission.TASKS_CONTROL, audit_act="failures.discard", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/failures/purge", handler=purge_failures, tag=Tag.FAILURES,
         summary="Take old failures off the list", body=PurgeRequest, answer=BulkBody, status=202, also=(200,),
+        permission=Permission.TASKS_CONTROL, audit_act="failures.purge", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path="/api/v1/failures/{id}", handler=get_failure, tag=Tag.FAILURES,
-        summary="Look at a failure: payload, error, history", answer=FailureFile,
+        summary="Look at a failure: payload, error, history", answer=FailureFile, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="POST", path="/api/v1/failures/{id}/retry", handler=retry_failure, tag=Tag.FAILURES,
         summary="Run a failed task again, if need be with another payload", body=RetryRequest, body_required=False,
         largest=task_limit, bulk="payload", answer=TaskBody,
+        permission=Permission.TASKS_CONTROL, audit_act="failure.retry", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/failures/{id}/discard", handler=discard_failure, tag=Tag.FAILURES,
         summary="Take a failure off the list", answer=TaskBody,
+        permission=Permission.TASKS_CONTROL, audit_act="failure.discard", reach=Reach.TASKS,
     ),
 )  # fmt: skip

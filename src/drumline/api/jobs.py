@@ -17,7 +17,7 @@ from drumline.api.job_shapes import (
     job_body,
 )
 from drumline.api.narrowing import check_job_tasks
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import decode_body, members_of
 from drumline.api.schedule_shapes import ScheduleBody
 from drumline.api.schedules import created, location_of
@@ -270,33 +270,37 @@ def _read_task(key: str, raw: Raw) -> JobTaskRequest:
 OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/jobs", handler=submit_job, tag=Tag.JOBS, summary="Submit a job",
-
         largest=lambda limits: limits.body,
         body=JobSubmission, described=JobRequest, answer=SubmittedJobBody, status=201, also=(200,), idempotent=True,
-        act_of=lambda body: None if body.schedule is None else "schedule.create",
+        # With a schedule it needs schedules:write too, which the handler checks.
+        permission=Permission.TASKS_SUBMIT, reach=Reach.TASKS,
+        audit_act=lambda body: None if body.schedule is None else "schedule.create",
     ),
     Operation(
         method="GET", path="/api/v1/jobs", handler=list_jobs, tag=Tag.JOBS, summary="List jobs, newest first",
-        query=JobsQuery, answer=JobList,
+        query=JobsQuery, answer=JobList, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/jobs/{id}", handler=get_job, tag=Tag.JOBS,
-        summary="Look at a job, or wait for its end", query=GetQuery, answer=JobBody,
+        summary="Look at a job, or wait for its end", query=GetQuery, answer=JobBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/jobs/{id}/graph", handler=graph, tag=Tag.JOBS,
-        summary="Look at a job's tasks and how they hang together", answer=GraphBody,
+        summary="Look at a job's tasks and how they hang together", answer=GraphBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/jobs/{id}/attempts", handler=job_attempts, tag=Tag.JOBS,
         summary="List the executions of a job's tasks, the latest first", query=JobAttemptsQuery, answer=JobAttemptList,
+        permission=Permission.TASKS_READ,
     ),
     Operation(
         method="POST", path="/api/v1/jobs/{id}/cancel", handler=cancel_job, tag=Tag.JOBS, summary="Cancel a job",
         body=CancelJobRequest, body_required=False, query=CancelQuery, answer=JobBody,
+        permission=Permission.TASKS_CONTROL, audit_act="job.cancel", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/jobs/{id}/resume", handler=resume_job, tag=Tag.JOBS,
         summary="Run what failed in a job, and what hung on it, again", answer=JobBody,
+        permission=Permission.TASKS_CONTROL, audit_act="job.resume", reach=Reach.TASKS,
     ),
 )  # fmt: skip

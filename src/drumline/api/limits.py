@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from drumline.api.narrowing import check_filter
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import NotFound
@@ -107,18 +108,20 @@ def _noted(limit: FlowLimit) -> dict[str, object]:
 OPERATIONS = (
     Operation(
         method="GET", path=_LIMITS, handler=list_limits, tag=Tag.LIMITS, summary="List the flow limits",
-        answer=LimitList,
+        answer=LimitList, permission=Permission.QUEUES_READ,
     ),
     Operation(
         method="GET", path=_LIMITS + "/{name}", handler=get_limit, tag=Tag.LIMITS, summary="Look at a flow limit",
-        answer=LimitBody,
+        answer=LimitBody, permission=Permission.QUEUES_READ,
     ),
     Operation(
         method="PUT", path=_LIMITS + "/{name}", handler=set_limit, tag=Tag.LIMITS, summary="Set a flow limit",
         body=LimitRequest, answer=LimitBody, also=(201,),
+        permission=Permission.QUEUES_CONTROL, audit_act="limit.set", reach=Reach.TASKS,
     ),
     Operation(
         method="DELETE", path=_LIMITS + "/{name}", handler=delete_limit, tag=Tag.LIMITS,
         summary="Delete a flow limit", status=204,
+        permission=Permission.QUEUES_CONTROL, audit_act="limit.delete", reach=Reach.TASKS,
     ),
 )  # fmt: skip

@@ -170,16 +170,16 @@ def _measured(family: Family, chosen: list[Labels]) -> tuple[MeasurementBody, ..
 OPERATIONS = (
     Operation(
         method="GET", path="/metrics", handler=metrics, tag=Tag.HEALTH, media=TEXT,
-        summary="The metrics of this server, for Prometheus",
+        summary="The metrics of this server, for Prometheus", permission=Permission.SYSTEM_READ,
     ),
     Operation(
         method="GET", path="/actuator/metrics", handler=names, tag=Tag.HEALTH, summary="List the metrics",
-        answer=NamesBody,
+        answer=NamesBody, permission=Permission.SYSTEM_READ,
     ),
     Operation(
         method="GET", path="/actuator/metrics/{name}", handler=metric, tag=Tag.HEALTH,
         summary="One metric with its labels: of the whole installation, or of this server where it has its own",
-        query=MetricQuery, answer=MetricBody,
+        query=MetricQuery, answer=MetricBody, permission=Permission.SYSTEM_READ,
     ),
     Operation(
         method="GET", path="/actuator/info", handler=info, tag=Tag.HEALTH, summary="Tell what runs here",

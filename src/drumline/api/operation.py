@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.types import Receive, Scope
 
 from drumline.api.door import Door
 from drumline.api.log_room import LogRoom
 from drumline.api.problems import Headers
 from drumline.api.request_bytes import RequestBytes
-from drumline.core.access import Caller
+from drumline.core.access import Caller, Permission
 from drumline.core.errors import Invalid, Unauthorized
 from drumline.core.http_limits import DEFAULT_HTTP_LIMITS, HttpLimits
 from drumline.core.limits import Limits
@@ -197,6 +197,17 @@ class Stream(Struct, frozen=True):
 Handler = Callable[[Call[Any, Any]], Awaitable[Reply | Stream]]
 
 
+class Reach(StrEnum):
+    """Whether an operation may be used with a key that is restricted to some task names or queues."""
+
+    TASKS = "tasks"
+    """It creates, runs or changes tasks: the handler checks that the key allows these tasks."""
+    WHOLE = "whole"
+    """It concerns a whole tenant or the installation: a restricted key is refused."""
+    OWN = "own"
+    """It concerns the caller's own key, sign-in or session, or changes nothing: the restriction does not matter."""
+
+
 class Operation(Struct, frozen=True, kw_only=True):
     """One method of one path, with everything that its route and its documentation need."""
 
@@ -223,9 +234,23 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Other statuses with the same answer."""
     idempotent: bool = False
     """Whether it takes the header `Idempotency-Key`."""
-    act_of: Callable[[Any], str | None] = lambda _body: None
-    """Returns the act that the audit log has for a body, where that depends on it; others are in `core/rules.py`."""
+    permission: Permission | UnsetType | None = UNSET
+    """What the caller's key must allow; None for any valid key. Every operation that is not open states it."""
+    audit_act: str | Callable[[Any], str | None] | UnsetType | None = UNSET
+    """The name of the act in the audit log (noun and verb), or a function of the body that returns it; None if it is
+    not recorded. Every operation that needs a key and is not a GET states it."""
+    reach: Reach | None = None
+    """What a key restricted to some names and queues may do with it. Stated wherever `audit_act` is."""
     is_open: bool = False
     """Whether it is served without a key."""
     is_hidden: bool = False
     """Whether it is left out of the documentation."""
+
+    def __post_init__(self) -> None:
+        """Refuse an operation that does not state who may use it, or whether the audit log records it."""
+        if self.is_open:
+            return
+        if self.permission is UNSET:
+            raise TypeError(f"{self.method} {self.path}: state its permission, or that it is open")
+        if self.method != "GET" and (self.audit_act is UNSET or self.reach is None):
+            raise TypeError(f"{self.method} {self.path}: state its audit_act and its reach")

@@ -11,6 +11,7 @@ from drumline.api.operation import TEXT, Call, NoQuery, Operation, Reply, Stream
 from drumline.api.shapes import ArtifactList, artifact_body
 from drumline.api.stopping import each_unless_stopped
 from drumline.api.tasks import task_of
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import TaskId
@@ -101,13 +102,14 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/tasks/{id}/log", handler=read_log, tag=Tag.TASKS,
         summary="Read a task's log, or follow it while it runs", query=LogQuery, media=TEXT, answer=str,
+        permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}/artifacts", handler=list_artifacts, tag=Tag.TASKS,
-        summary="List the files that a task made", answer=ArtifactList,
+        summary="List the files that a task made", answer=ArtifactList, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}/artifacts/{name}", handler=get_artifact, tag=Tag.TASKS,
-        summary="Download a file that a task made", media=b"*/*", answer=bytes,
+        summary="Download a file that a task made", media=b"*/*", answer=bytes, permission=Permission.TASKS_READ,
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import msgspec
 
 from drumline.api.holding import is_own, lease_header, leases_of, own_chunks, own_spec, own_tasks
 from drumline.api.lists import ListReader
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
 from drumline.api.problems import to_problem
 from drumline.api.stopping import unless_stopped
@@ -47,7 +47,7 @@ from drumline.api.wire import (
     outcome_of,
     progress_note,
 )
-from drumline.core.access import Caller
+from drumline.core.access import Caller, Permission
 from drumline.core.codec import check_json, encode
 from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, QuotaExceeded, Unavailable
 from drumline.core.ids import SessionId, TaskId, parse_session_id, parse_task_id, session_text
@@ -338,54 +338,63 @@ OPERATIONS = (
         method="POST", path=_SESSIONS + "/{session}/claim", handler=claim, tag=Tag.PROTOCOL,
         summary="Lease tasks, waiting for the first",
         largest=lambda limits: limits.request_lists, body=ClaimRequestBody, body_required=False, answer=ClaimBody,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/settle", handler=settle, tag=Tag.PROTOCOL,
         summary="Report how attempts ended", largest=lambda limits: limits.body, body=Reports, described=SettleRequest,
-        answer=SettleBody,
+        answer=SettleBody, permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/beat", handler=beat, tag=Tag.PROTOCOL,
         summary="Give a sign of life",
         largest=lambda _limits: LARGEST_BEAT, body=BeatRequest, body_required=False, answer=BeatBody,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/stops", handler=stops, tag=Tag.PROTOCOL,
         summary="Hear which attempts should stop, waiting for the first", largest=lambda _limits: LARGEST_BEAT,
         body=StopsRequest, body_required=False, answer=StopsBody,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
         summary="Append to logs", largest=lambda limits: limits.body, body=LogPieces, described=LogRequest, status=204,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/progress", handler=report_progress, tag=Tag.PROTOCOL,
         summary="Say how far attempts are", largest=lambda _limits: LARGEST_SESSION, body=ProgressRequest, status=204,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/secrets", handler=reveal, tag=Tag.PROTOCOL,
         summary="Get the secrets that a held task refers to", body=RevealRequest, answer=RevealBody,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",
         body=Opening, described=OpenRequest, largest=lambda _limits: LARGEST_SESSION, answer=OpenBody, status=201,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="PATCH", path=_SESSIONS + "/{session}", handler=change_session, tag=Tag.PROTOCOL,
         summary="Serve other queues, or have another capacity",
         largest=lambda limits: limits.request_lists, body=ChangeSessionRequest, status=204,
+        permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="GET", path="/api/v1/worker/config", handler=worker_config, tag=Tag.PROTOCOL,
         summary="Look at what the runtime configuration says about workers", answer=WorkerConfigBody,
+        permission=Permission.WORKERS_PROTOCOL,
     ),
     Operation(
         method="DELETE", path=_SESSIONS + "/{session}", handler=close_session, tag=Tag.PROTOCOL,
-        summary="Leave in order", status=204,
+        summary="Leave in order", status=204, permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="PUT", path=_SESSIONS + "/{session}/artifacts/{task}/{name}", handler=put_artifact, tag=Tag.PROTOCOL,
         summary="Keep a file that a task made", body=bytes, largest=lambda limits: limits.artifact, bulk="artifact",
-        status=204,
+        status=204, permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
 )  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from drumline.api.narrowing import check_queue_reach
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import QueueBody, QueueList, queue_body
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.names import check_queue, check_text
 from drumline.core.tenant import check_tenant
@@ -104,13 +105,16 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/queues", handler=list_queues, tag=Tag.QUEUES,
         summary="List the queues that have tasks or are paused", query=QueuesQuery, answer=QueueList,
+        permission=Permission.QUEUES_READ,
     ),
     Operation(
         method="POST", path="/api/v1/queues/{name}/pause", handler=pause_queue, tag=Tag.QUEUES,
         summary="Hand out no more tasks of a queue", body=PauseRequest, body_required=False, answer=QueueBody,
+        permission=Permission.QUEUES_CONTROL, audit_act="queue.pause", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/queues/{name}/resume", handler=resume_queue, tag=Tag.QUEUES,
         summary="Hand out a paused queue's tasks again", answer=QueueBody,
+        permission=Permission.QUEUES_CONTROL, audit_act="queue.resume", reach=Reach.TASKS,
     ),
 )  # fmt: skip

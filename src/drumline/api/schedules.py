@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import Headers
 from drumline.api.schedule_shapes import (
     BackfillBody,
@@ -23,6 +23,7 @@ from drumline.api.schedule_shapes import (
     run_body,
     schedule_body,
 )
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Forbidden
 from drumline.core.ids import ScheduleId, parse_schedule_id
@@ -313,55 +314,66 @@ OPERATIONS = (
     Operation(
         method="POST", path=_PATH, handler=create_schedule, tag=Tag.SCHEDULES, summary="Create a schedule",
         largest=lambda limits: limits.body, body=ScheduleRequest, answer=ScheduleBody, status=201,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.create", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path=_PATH, handler=list_schedules, tag=Tag.SCHEDULES, summary="List schedules, newest first",
-        query=SchedulesQuery, answer=ScheduleList,
+        query=SchedulesQuery, answer=ScheduleList, permission=Permission.SCHEDULES_READ,
     ),
     Operation(
         method="POST", path=_PATH + "/preview", handler=preview_schedule, tag=Tag.SCHEDULES,
         summary="Tell when a rule would fire", body=PreviewRequest, answer=PreviewBody,
+        permission=Permission.SCHEDULES_READ, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
         method="POST", path=_PATH + "/register", handler=register_schedules, tag=Tag.SCHEDULES,
         summary="Keep schedules in step with an app's code",
         largest=lambda limits: limits.body, body=RegisterRequest, answer=RegisteredBody,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedules.register", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path=_PATH + "/{id}", handler=get_schedule, tag=Tag.SCHEDULES, summary="Look at a schedule",
-        query=ScheduleQuery, answer=ScheduleBody,
+        query=ScheduleQuery, answer=ScheduleBody, permission=Permission.SCHEDULES_READ,
     ),
     Operation(
         method="PATCH", path=_PATH + "/{id}", handler=edit_schedule, tag=Tag.SCHEDULES, summary="Change a schedule",
         largest=lambda limits: limits.body, body=ScheduleEdit, answer=ScheduleBody,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.edit", reach=Reach.TASKS,
     ),
     Operation(
         method="DELETE", path=_PATH + "/{id}", handler=delete_schedule, tag=Tag.SCHEDULES,
         summary="Delete a schedule", status=204,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.delete", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/pause", handler=pause_schedule, tag=Tag.SCHEDULES,
         summary="Let a schedule not fire any more", body=SchedulePauseRequest, body_required=False, answer=ScheduleBody,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.pause", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/resume", handler=resume_schedule, tag=Tag.SCHEDULES,
         summary="Let a paused schedule fire again", answer=ScheduleBody,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.resume", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/trigger", handler=trigger_schedule, tag=Tag.SCHEDULES,
         summary="Start a run now", body=TriggerRequest, body_required=False, answer=RunBody, status=201,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.trigger", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/backfill", handler=backfill_schedule, tag=Tag.SCHEDULES,
         summary="Make runs for fire times of the past that have none", body=BackfillRequest, answer=BackfillBody,
         status=202, also=(200,),
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.backfill", reach=Reach.TASKS,
     ),
     Operation(
         method="DELETE", path=_PATH + "/{id}/backfill", handler=drop_backfill, tag=Tag.SCHEDULES,
         summary="Give up what has not started of a backfill", answer=DroppedBody,
+        permission=Permission.SCHEDULES_WRITE, audit_act="schedule.drop_backfill", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path=_PATH + "/{id}/runs", handler=list_runs, tag=Tag.SCHEDULES,
         summary="List the runs of a schedule, latest first", query=RunsQuery, answer=RunList,
+        permission=Permission.SCHEDULES_READ,
     ),
 )  # fmt: skip

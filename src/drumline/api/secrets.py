@@ -4,8 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
@@ -130,17 +131,20 @@ OPERATIONS = (
     Operation(
         method="GET", path=_SECRETS, handler=list_secrets, tag=Tag.SECRETS,
         summary="List secrets, without their values", query=SecretsQuery, answer=SecretInfoList,
+        permission=Permission.SECRETS_READ,
     ),
     Operation(
         method="PUT", path=_SECRETS + "/{name}", handler=put_secret, tag=Tag.SECRETS, summary="Set a secret",
         body=SecretRequest, largest=lambda _limits: _SLACK, bulk="value", answer=SecretInfo, status=200, also=(201,),
+        permission=Permission.SECRETS_WRITE, audit_act="secret.set", reach=Reach.WHOLE,
     ),
     Operation(
         method="DELETE", path=_SECRETS + "/{name}", handler=delete_secret, tag=Tag.SECRETS, summary="Delete a secret",
-        status=204,
+        status=204, permission=Permission.SECRETS_WRITE, audit_act="secret.delete", reach=Reach.WHOLE,
     ),
     Operation(
         method="POST", path="/api/v1/secret-key/rotate", handler=rotate_secret_key, tag=Tag.SECRETS,
         summary="Seal everything with the newest key", answer=RotatedKeyBody,
+        permission=Permission.TENANTS_MANAGE, audit_act="secret_key.rotate", reach=Reach.WHOLE,
     ),
 )  # fmt: skip

@@ -7,10 +7,11 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.standing import note_before, standing_of
 from drumline.api.tasks import SubmittedBody, allow_of, cancelled, submit_request, task_limit, with_header_key
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
@@ -116,18 +117,20 @@ OPERATIONS = (
     Operation(
         method="POST", path="/tasks", handler=submit_flow, tag=Tag.SHORT, summary="Submit a task by its type",
         body=FlowRequest, largest=task_limit, bulk="payload", answer=SubmittedBody, status=201, also=(200,),
-        idempotent=True,
+        idempotent=True, permission=Permission.TASKS_SUBMIT, audit_act=None, reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/scheduleTask", handler=schedule_task, tag=Tag.SHORT, summary="Schedule a task",
         body=ScheduleTaskRequest, largest=task_limit, bulk="payload", answer=ScheduledBody, status=201,
+        permission=Permission.TASKS_SUBMIT, audit_act=None, reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path="/taskStatus/{task_id}", handler=task_status, tag=Tag.SHORT,
-        summary="Tell where a task stands", answer=TaskStatusBody,
+        summary="Tell where a task stands", answer=TaskStatusBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="DELETE", path="/cancelTask/{task_id}", handler=cancel_task, tag=Tag.SHORT,
         summary="Cancel a task, running or not", answer=ScheduledBody,
+        permission=Permission.TASKS_CONTROL, audit_act="task.cancel", reach=Reach.TASKS,
     ),
 )  # fmt: skip

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 from msgspec import Meta, Struct
 
 from drumline.api.door import HELD
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reception import COOKIES
 from drumline.api.shapes import Moment
-from drumline.core.access import EVERY_TENANT, Caller, Role
+from drumline.core.access import EVERY_TENANT, Caller, Permission, Role
 from drumline.core.audit import AuditEntry, Phase
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -196,9 +196,11 @@ OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/sign-out", handler=sign_out, tag=Tag.SIGN_IN, summary="Sign out",
         body=SignOutRequest, body_required=False, answer=SignedOutBody,
+        permission=None, audit_act="sign_in.close", reach=Reach.OWN,
     ),
     Operation(
         method="POST", path="/api/v1/sign-ins/revoke", handler=revoke, tag=Tag.SIGN_IN,
         summary="Sign somebody out everywhere", body=RevokeRequest, status=204,
+        permission=Permission.TENANTS_MANAGE, audit_act="sign_in.revoke", reach=Reach.WHOLE,
     ),
 )  # fmt: skip

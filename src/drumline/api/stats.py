@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, Operation, Reply, Tag
 from drumline.api.shapes import Moment
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
@@ -85,6 +86,6 @@ OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/stats", handler=stats, tag=Tag.HEALTH,
         summary="Metrics over time: throughput, failures, depth, waiting and running times", query=StatsQuery,
-        answer=StatsBody,
+        answer=StatsBody, permission=Permission.METRICS_READ,
     ),
 )  # fmt: skip

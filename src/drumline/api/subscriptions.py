@@ -6,10 +6,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from drumline.api.deliveries import DeliveryBody, delivery_body
 from drumline.api.narrowing import check_filter
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.stopping import unless_stopped
 from drumline.core.accept_subscription import SubscriptionPatch, SubscriptionRequest
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
@@ -171,35 +172,40 @@ OPERATIONS = (
         method="POST", path=_PATH, handler=create_subscription, tag=Tag.NOTIFICATIONS,
         summary="Subscribe to events by webhook or mail",
         largest=lambda limits: limits.request_lists, body=SubscriptionRequest, answer=SubscriptionBody, status=201,
+        permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="subscription.create", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path=_PATH, handler=list_subscriptions, tag=Tag.NOTIFICATIONS, summary="List the subscriptions",
-        answer=SubscriptionList,
+        answer=SubscriptionList, permission=Permission.SUBSCRIPTIONS_READ,
     ),
     Operation(
         method="GET", path=_PATH + "/{id}", handler=get_subscription, tag=Tag.NOTIFICATIONS,
-        summary="Look at a subscription", answer=SubscriptionBody,
+        summary="Look at a subscription", answer=SubscriptionBody, permission=Permission.SUBSCRIPTIONS_READ,
     ),
     Operation(
         method="PATCH", path=_PATH + "/{id}", handler=change_subscription, tag=Tag.NOTIFICATIONS,
         summary="Change, disable or enable a subscription",
         largest=lambda limits: limits.request_lists, body=SubscriptionPatch, answer=SubscriptionBody,
+        permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="subscription.change", reach=Reach.TASKS,
     ),
     Operation(
         method="DELETE", path=_PATH + "/{id}", handler=delete_subscription, tag=Tag.NOTIFICATIONS,
         summary="Forget a subscription", status=204,
+        permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="subscription.delete", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/rotate", handler=rotate_subscription, tag=Tag.NOTIFICATIONS,
         summary="Give a subscription a new secret", body=RotateRequest, body_required=False, answer=SecretBody,
+        permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="subscription.rotate", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path=_PATH + "/{id}/test", handler=send_test, tag=Tag.NOTIFICATIONS,
         summary="Send a test to a subscription's target", query=TestQuery, answer=DeliveryBody, status=202,
+        permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="subscription.test", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/notify/rotate", handler=rotate_notify, tag=Tag.NOTIFICATIONS,
         summary="Make a new secret for the webhooks that tasks and jobs name", body=RotateRequest, body_required=False,
-        answer=SecretBody,
+        answer=SecretBody, permission=Permission.SUBSCRIPTIONS_WRITE, audit_act="notify.rotate", reach=Reach.WHOLE,
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.lists import raw_items
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import Problem, to_problem
 from drumline.api.reading import decode_body
 from drumline.api.shapes import (
@@ -29,7 +29,7 @@ from drumline.api.shapes import (
 from drumline.api.standing import note_before, standing_of
 from drumline.api.stopping import unless_stopped
 from drumline.api.task_filters import TaskQuery, filter_of
-from drumline.core.access import Caller
+from drumline.core.access import Caller, Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
@@ -323,38 +323,43 @@ OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/tasks", handler=submit, tag=Tag.TASKS, summary="Submit a task",
         body=TaskRequest, largest=task_limit, bulk="payload", answer=SubmittedBody, status=201, also=(200,),
-        idempotent=True,
+        idempotent=True, permission=Permission.TASKS_SUBMIT, audit_act=None, reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/tasks/batch", handler=submit_batch, tag=Tag.TASKS, summary="Submit many tasks",
         largest=lambda limits: limits.body, body=BatchSubmission, described=BatchRequest, answer=BatchBody,
+        permission=Permission.TASKS_SUBMIT, audit_act=None, reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path="/api/v1/tasks", handler=list_tasks, tag=Tag.TASKS, summary="List tasks, newest first",
-        query=ListQuery, answer=TaskList,
+        query=ListQuery, answer=TaskList, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}", handler=get, tag=Tag.TASKS,
         summary="Look at a task, or wait for its end", query=GetQuery, answer=TaskBody,
+        permission=Permission.TASKS_READ,
     ),
     Operation(
         method="PATCH", path="/api/v1/tasks/{id}", handler=reschedule, tag=Tag.TASKS,
         summary="Change when a waiting task runs, or its priority", body=RescheduleRequest, answer=TaskBody,
+        permission=Permission.TASKS_CONTROL, audit_act="task.reschedule", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/tasks/{id}/cancel", handler=cancel, tag=Tag.TASKS, summary="Cancel a task",
         body=CancelRequest, body_required=False, query=CancelQuery, answer=TaskBody,
+        permission=Permission.TASKS_CONTROL, audit_act="task.cancel", reach=Reach.TASKS,
     ),
     Operation(
         method="POST", path="/api/v1/tasks/{id}/retry", handler=retry, tag=Tag.TASKS,
         summary="Run a failed, cancelled or skipped task again", answer=TaskBody,
+        permission=Permission.TASKS_CONTROL, audit_act="task.retry", reach=Reach.TASKS,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}/status", handler=status, tag=Tag.TASKS,
-        summary="Ask for a task's status, often and cheaply", answer=StatusBody,
+        summary="Ask for a task's status, often and cheaply", answer=StatusBody, permission=Permission.TASKS_READ,
     ),
     Operation(
         method="GET", path="/api/v1/tasks/{id}/attempts", handler=attempts, tag=Tag.TASKS,
-        summary="List a task's executions, oldest first", answer=AttemptList,
+        summary="List a task's executions, oldest first", answer=AttemptList, permission=Permission.TASKS_READ,
     ),
 )  # fmt: skip

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
+from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
@@ -126,17 +127,19 @@ OPERATIONS = (
     Operation(
         method="POST", path=_TENANTS, handler=create_tenant, tag=Tag.TENANTS, summary="Make a tenant",
         body=TenantRequest, answer=TenantBody, status=201,
+        permission=Permission.TENANTS_MANAGE, audit_act="tenant.create", reach=Reach.WHOLE,
     ),
     Operation(
         method="GET", path=_TENANTS, handler=list_tenants, tag=Tag.TENANTS, summary="List tenants by name",
-        query=TenantsQuery, answer=TenantList,
+        query=TenantsQuery, answer=TenantList, permission=Permission.TENANTS_READ,
     ),
     Operation(
         method="GET", path=_TENANTS + "/{name}", handler=get_tenant, tag=Tag.TENANTS, summary="Look at a tenant",
-        answer=TenantBody,
+        answer=TenantBody, permission=Permission.TENANTS_READ,
     ),
     Operation(
         method="PATCH", path=_TENANTS + "/{name}", handler=change_tenant, tag=Tag.TENANTS,
         summary="Change how much a tenant may have", body=TenantChange, answer=TenantBody,
+        permission=Permission.TENANTS_MANAGE, audit_act="tenant.change", reach=Reach.WHOLE,
     ),
 )  # fmt: skip

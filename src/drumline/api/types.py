@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.task_type import NO_DEFAULTS, TypeDefaults
 
@@ -51,6 +52,6 @@ async def list_types(call: Call[None, NoQuery]) -> Reply:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/types", handler=list_types, tag=Tag.WORKERS,
-        summary="List the tasks that live workers can run", answer=TypeList,
+        summary="List the tasks that live workers can run", answer=TypeList, permission=Permission.WORKERS_READ,
     ),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText, moment
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.ids import parse_task_id
 from drumline.core.why import Cause
@@ -42,6 +43,6 @@ async def why(call: Call[None, NoQuery]) -> Reply:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/tasks/{id}/why", handler=why, tag=Tag.TASKS,
-        summary="Tell why a task is not running", answer=WhyBody,
+        summary="Tell why a task is not running", answer=WhyBody, permission=Permission.TASKS_READ,
     ),
 )  # fmt: skip

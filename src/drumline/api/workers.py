@@ -3,8 +3,9 @@
 from msgspec import Struct
 
 from drumline.api.narrowing import check_worker
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import WorkerBody, WorkerList, worker_body
+from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import NotFound
 from drumline.core.ids import parse_session_id
@@ -37,10 +38,11 @@ async def drain_worker(call: Call[None, NoQuery]) -> Reply:
 OPERATIONS = (
     Operation(
         method="GET", path="/api/v1/workers", handler=list_workers, tag=Tag.WORKERS, summary="List the workers",
-        query=WorkersQuery, answer=WorkerList,
+        query=WorkersQuery, answer=WorkerList, permission=Permission.WORKERS_READ,
     ),
     Operation(
         method="POST", path="/api/v1/workers/{id}/drain", handler=drain_worker, tag=Tag.WORKERS,
         summary="Ask a worker to finish and leave", answer=WorkerBody,
+        permission=Permission.WORKERS_CONTROL, audit_act="worker.drain", reach=Reach.TASKS,
     ),
 )  # fmt: skip
