@@ -31,7 +31,7 @@ from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.new_key import KeyRequest
 from drumline.engine.engine import Engine
-from drumline.engine.quotas import QuotaDesk
+from drumline.engine.quotas import QuotaService
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 
@@ -51,7 +51,7 @@ class Bare(Door):
         return FIRST
 
 
-class NoQuotas(QuotaDesk):
+class NoQuotas(QuotaService):
     """Knows no tenants."""
 
     def has_none(self, tenant: str) -> bool:

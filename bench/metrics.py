@@ -33,8 +33,8 @@ from drumline.lifecycle.processes import run
 from drumline.lifecycle.working import Crew
 from drumline.observe.logging import set_up_logging
 from drumline.scheduler.duty import Rounds
-from drumline.scheduler.stats import Statistician
-from drumline.scheduler.stock import Stocktaker
+from drumline.scheduler.queue_metrics import QueueMetrics
+from drumline.scheduler.stats import StatsCounter
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import open_engine
@@ -126,8 +126,8 @@ async def _drain(settings: Settings, variant: str, services: list[int], tasks: i
 def _duties(engine: Engine, variant: str) -> list[Rounds]:
     """Return what schedulers do for figures."""
     metrics = engine.metrics
-    stock = Rounds(Stocktaker(engine.store, metrics, clock=SystemClock()), metrics=metrics)
-    stats = Rounds(Statistician(engine.store, metrics=metrics, every=0.25), metrics=metrics)
+    stock = Rounds(QueueMetrics(engine.store, metrics, clock=SystemClock()), metrics=metrics)
+    stats = Rounds(StatsCounter(engine.store, metrics=metrics, every=0.25), metrics=metrics)
     return {"silent": [], "counted": [stock], "charted": [stock, stats]}[variant]
 
 

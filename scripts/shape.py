@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "drumline"
 METAPHORS = re.compile(
-    r"Desk|Door|Purse|Courier|Postman|PostOffice|Stocktaker|Reception|Letterhead|Patience|Guardian|Board|Holding|Standing"
+    r"Desk|Door|KeyTurns|Courier|Postman|PostOffice|QueueMetrics|Reception|Letterhead|Patience|Guardian|Board|Holding|Standing"
 )
 VAGUE = re.compile(r"\b(whoever|somebody|nobody|is told|stands|word of|looks? after|goes? away)\b", re.IGNORECASE)
 

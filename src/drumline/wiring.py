@@ -87,10 +87,10 @@ async def _on_postgres(settings: Settings, metrics: Metrics) -> Wired:
         return Wired(Engine(store, NotifyQueue(url), limits=settings.limits, parallel=SERVER_FLIGHTS))
     try:
         with _explained("redis", "Redis as the queue"):
-            from drumline.redis import RedisBoard, RedisLimiter, RedisQueue  # noqa: PLC0415
+            from drumline.redis import RedisLimiter, RedisQueue, RedisReadModel  # noqa: PLC0415
         url, prefix = settings.queue_url, settings.queue_prefix
         queue = await RedisQueue.open(url, prefix=prefix, metrics=metrics)
-        board = await RedisBoard.open(url, prefix=prefix, metrics=metrics)
+        board = await RedisReadModel.open(url, prefix=prefix, metrics=metrics)
         limiter = await RedisLimiter.open(url, prefix=prefix, metrics=metrics)
     except BaseException:
         await store.close()

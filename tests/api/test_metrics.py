@@ -15,7 +15,7 @@ from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.vitals import Vitals
 from drumline.engine.engine import Engine
 from drumline.observe.exposition import Exposition
-from drumline.scheduler.stats import Statistician
+from drumline.scheduler.stats import StatsCounter
 from tests.api.conftest import KEY, Ada, submitted
 
 
@@ -96,7 +96,7 @@ async def test_what_happened_is_told_alike_by_a_server_that_counts_nothing_itsel
         await submitted(http, queue="mail")
         await ada.settle(await ada.claim(), outcome)
     await submitted(http)
-    await Statistician(engine.store, metrics=Metrics()).pass_once()  # as a scheduler, in a process of its own
+    await StatsCounter(engine.store, metrics=Metrics()).pass_once()  # as a scheduler, in a process of its own
 
     async def value(name: str, **tag: str) -> list[float]:
         reply = await http.get(f"/actuator/metrics/{name}", params=tag)

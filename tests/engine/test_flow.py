@@ -85,13 +85,13 @@ async def test_weights_are_read_again_after_a_while(engine: Engine, clock: Manua
 
 async def test_limits_set_elsewhere_are_known_after_a_moment(engine: Engine, clock: ManualClock) -> None:
     asked = claim_request(ADA)
-    assert not await engine.flow.concern(asked)
+    assert not await engine.flow.may_meet_limits(asked)
     await engine.store.set_limit(FlowLimit(tenant="default", name="few", task="work", max_concurrent=1))
 
     clock.advance(LASTS + 0.1)
 
-    assert await engine.flow.concern(asked)
-    assert not await engine.flow.concern(claim_request(ADA, "other"))
+    assert await engine.flow.may_meet_limits(asked)
+    assert not await engine.flow.may_meet_limits(claim_request(ADA, "other"))
 
 
 async def test_a_limit_that_is_so_already_is_left_alone(engine: Engine) -> None:
@@ -120,7 +120,7 @@ async def test_while_the_store_is_away_limits_stay_as_they_were(
     monkeypatch.setattr(engine.store, "limits", away)
     clock.advance(LASTS + 0.1)
 
-    assert await engine.flow.concern(claim_request(ADA))
+    assert await engine.flow.may_meet_limits(claim_request(ADA))
 
 
 async def test_tasks_under_limits_are_not_asked_for_again_at_once(engine: Engine, clock: ManualClock) -> None:

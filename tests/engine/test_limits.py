@@ -73,9 +73,9 @@ def test_memory_is_bounded_by_keys_and_by_times(limiter: LocalLimiter) -> None:
     large = Rate(60_000, 60.0)
     allowed = sum(limiter.take_now("fleet", large).is_allowed for _ in range(61_000))
 
-    assert len(limiter._purses._purses) == MOST_KEYS
+    assert len(limiter._turns_of_keys._turns_of_keys) == MOST_KEYS
     assert allowed == 60_000
-    assert len(limiter._purses.of("fleet", large).window._times) <= MOST_LOTS
+    assert len(limiter._turns_of_keys.of("fleet", large).window._times) <= MOST_LOTS
 
 
 def test_turns_in_hand_do_not_outlive_their_window(limiter: LocalLimiter, clock: ManualClock) -> None:

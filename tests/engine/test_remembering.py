@@ -7,7 +7,7 @@ import pytest
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
-from drumline.engine.remembering import FRESH_SECONDS, OUTAGE_SECONDS, STALE_SECONDS, Remembered
+from drumline.engine.caching import FRESH_SECONDS, OUTAGE_SECONDS, STALE_SECONDS, CachedLookup
 
 
 class Truth:
@@ -39,8 +39,8 @@ def truth() -> Truth:
 
 
 @pytest.fixture
-async def remembered(truth: Truth, clock: ManualClock) -> AsyncIterator[Remembered[str, int]]:
-    made: Remembered[str, int] = Remembered(truth.ask, name="things", clock=clock)
+async def remembered(truth: Truth, clock: ManualClock) -> AsyncIterator[CachedLookup[str, int]]:
+    made: CachedLookup[str, int] = CachedLookup(truth.ask, name="things", clock=clock)
     yield made
     await made.close()
 
@@ -51,7 +51,7 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_is_fresh_is_not_asked_for(remembered: Remembered[str, int], truth: Truth) -> None:
+async def test_what_is_fresh_is_not_asked_for(remembered: CachedLookup[str, int], truth: Truth) -> None:
     assert remembered.recall("a") is None
     assert await remembered.get("a") == 1
 
@@ -62,7 +62,7 @@ async def test_what_is_fresh_is_not_asked_for(remembered: Remembered[str, int], 
     assert truth.questions == [["a"]]
 
 
-async def test_that_there_is_nothing_is_remembered_too(remembered: Remembered[str, int], truth: Truth) -> None:
+async def test_that_there_is_nothing_is_remembered_too(remembered: CachedLookup[str, int], truth: Truth) -> None:
     assert await remembered.get("b") is None
 
     memory = remembered.recall("b")
@@ -73,7 +73,7 @@ async def test_that_there_is_nothing_is_remembered_too(remembered: Remembered[st
 
 
 async def test_what_is_not_fresh_answers_and_is_asked_for_in_the_background(
-    remembered: Remembered[str, int], truth: Truth, clock: ManualClock
+    remembered: CachedLookup[str, int], truth: Truth, clock: ManualClock
 ) -> None:
     await remembered.get("a")
     truth.values["a"] = 2
@@ -90,7 +90,7 @@ async def test_what_is_not_fresh_answers_and_is_asked_for_in_the_background(
 
 
 async def test_what_is_stale_is_believed_no_more(
-    remembered: Remembered[str, int], truth: Truth, clock: ManualClock
+    remembered: CachedLookup[str, int], truth: Truth, clock: ManualClock
 ) -> None:
     await remembered.get("a")
     del truth.values["a"]
@@ -102,7 +102,7 @@ async def test_what_is_stale_is_believed_no_more(
 
 
 async def test_an_answer_is_as_old_as_its_question(
-    remembered: Remembered[str, int], truth: Truth, clock: ManualClock
+    remembered: CachedLookup[str, int], truth: Truth, clock: ManualClock
 ) -> None:
     truth.waits = asyncio.Event()
     asking = asyncio.create_task(remembered.get("a"))
@@ -114,14 +114,14 @@ async def test_an_answer_is_as_old_as_its_question(
     assert remembered.recall("a") is None
 
 
-async def test_many_who_ask_at_once_share_a_question(remembered: Remembered[str, int], truth: Truth) -> None:
+async def test_many_who_ask_at_once_share_a_question(remembered: CachedLookup[str, int], truth: Truth) -> None:
     assert await asyncio.gather(*(remembered.get("a") for _ in range(50))) == [1] * 50
 
     assert truth.questions == [["a"]]
 
 
 async def test_while_the_store_is_away_what_was_known_lately_holds_for_a_while(
-    remembered: Remembered[str, int], truth: Truth, clock: ManualClock
+    remembered: CachedLookup[str, int], truth: Truth, clock: ManualClock
 ) -> None:
     await remembered.get("a")
     truth.is_away = True
@@ -136,7 +136,7 @@ async def test_while_the_store_is_away_what_was_known_lately_holds_for_a_while(
 
 
 async def test_what_has_changed_is_forgotten_at_once_also_if_it_is_just_being_asked_for(
-    remembered: Remembered[str, int], truth: Truth, clock: ManualClock
+    remembered: CachedLookup[str, int], truth: Truth, clock: ManualClock
 ) -> None:
     await remembered.get("a")
     clock.advance(FRESH_SECONDS)

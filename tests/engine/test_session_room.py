@@ -6,7 +6,7 @@ from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import QuotaExceeded
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec
-from drumline.engine.session_room import FORGET_SECONDS, SessionRoom, SpecCache
+from drumline.engine.session_cache import FORGET_SECONDS, SessionBounds, SpecCache
 
 SPEC = SessionSpec(host="ada", pid=1, version="1", queues=(), types=(), capacity=1)
 
@@ -23,7 +23,7 @@ def test_specifications_are_cached_up_to_a_number_of_bytes() -> None:
 
 def test_a_tenant_has_room_for_some_bytes_of_sessions_and_others_are_not_concerned() -> None:
     clock = ManualClock(Instant(0))
-    room = SessionRoom(1000, clock)
+    room = SessionBounds(1000, clock)
     room.opened(SessionId(1), "ada", 900)
 
     with pytest.raises(QuotaExceeded):
@@ -35,7 +35,7 @@ def test_a_tenant_has_room_for_some_bytes_of_sessions_and_others_are_not_concern
 
 def test_sessions_that_were_not_heard_of_do_not_count() -> None:
     clock = ManualClock(Instant(0))
-    room = SessionRoom(1000, clock)
+    room = SessionBounds(1000, clock)
     room.opened(SessionId(1), "ada", 500)
     room.opened(SessionId(2), "ada", 500)
     clock.advance(FORGET_SECONDS - 1)

@@ -22,11 +22,11 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import LetterNote
-from drumline.redis import RedisBoard, RedisLimiter, RedisQueue
+from drumline.ports.read_model import LetterNote
+from drumline.redis import RedisLimiter, RedisQueue, RedisReadModel
 from drumline.redis.forgetting import forget_all
 from drumline.redis.keys import FAMILIES
-from drumline.scheduler.keep import BoardKeeper
+from drumline.scheduler.read_model import ReadModelKeeper
 from drumline.scheduler.sweep import Sweeper
 from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
@@ -56,7 +56,7 @@ async def allow(client: Redis, *rules: str) -> None:
 async def engine(tmp_path: Path, restricted_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(restricted_url, clock=clock)
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisBoard(restricted_url), pauses=queue)
+    engine.attach(board=RedisReadModel(restricted_url), pauses=queue)
     engine.access.attach(limiter=RedisLimiter(restricted_url, clock=clock))
     yield engine
     await engine.close()
@@ -87,7 +87,7 @@ async def run_something(engine: Engine, clock: ManualClock) -> tuple[str, str]:
         outcome = Failed(ErrorInfo("Oops", "no")) if claimed.options.key else Succeeded()
         await gateway.settle([Report(claimed.lease, outcome)])
     await queue.pause_queue("q", tenant="default")
-    await BoardKeeper(engine).pass_once()
+    await ReadModelKeeper(engine).pass_once()
     return job.id, job.tasks["a"]
 
 
@@ -178,7 +178,7 @@ async def test_every_key_begins_with_the_prefix_and_one_of_the_families(
 ) -> None:
     queue = RedisQueue(redis_url, clock=clock, prefix=prefix)
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisBoard(redis_url, prefix=prefix), pauses=queue)
+    engine.attach(board=RedisReadModel(redis_url, prefix=prefix), pauses=queue)
     limiter = RedisLimiter(redis_url, clock=clock, prefix=prefix)
     await limiter.take("k", Rate(100, 60.0))
     await client.set("unrelated", "1")

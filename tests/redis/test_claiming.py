@@ -16,7 +16,7 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import NoBoard
+from drumline.ports.read_model import NoReadModel
 from drumline.ports.store import Store
 from drumline.redis import RedisQueue
 from drumline.stores.postgres import PostgresStore
@@ -69,7 +69,7 @@ async def office(address: str, redis_url: str, clock: ManualClock) -> AsyncItera
     queue = RedisQueue(redis_url, clock=clock, most_per_lane=10)
     await queue.filled()
     engine = Engine(store, queue, clock=clock)
-    engine.attach(board=NoBoard(), pauses=queue)
+    engine.attach(board=NoReadModel(), pauses=queue)
     gateway = LocalGateway(engine)
     yield Office(engine, queue, gateway, await open_worker(gateway))
     await engine.close()

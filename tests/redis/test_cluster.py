@@ -12,8 +12,8 @@ import pytest
 
 from drumline.core.clock import ManualClock
 from drumline.core.state import Status
-from drumline.ports.readmodel import Moment, Note
-from drumline.redis import RedisBoard, RedisQueue
+from drumline.ports.read_model import Moment, Note
+from drumline.redis import RedisQueue, RedisReadModel
 from scripts.programs import missing
 from tests.factories import new_id
 from tests.harness.programs import Program, free_port, path_of, private_folder, run_as
@@ -144,7 +144,7 @@ async def test_wake_ups_reach_listeners_on_any_node(spread: RedisQueue, cluster:
 
 
 async def test_the_board_spreads_over_the_nodes(cluster: Cluster) -> None:
-    board = RedisBoard(cluster.url, prefix=f"test-{new_id()}:")
+    board = RedisReadModel(cluster.url, prefix=f"test-{new_id()}:")
     tasks = [new_id() for _ in range(20)]
     board.note([Note(task=task, moment=Moment.CLAIMED, status=Status.PROCESSING) for task in tasks])
 

@@ -13,14 +13,14 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Status
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
-from drumline.redis import RedisBoard, RedisQueue
-from drumline.redis.job_notes import LIVE_MS as JOB_MS
-from drumline.redis.notes import LIVE_MS
-from drumline.scheduler.keep import BoardKeeper
+from drumline.redis import RedisQueue, RedisReadModel
+from drumline.redis.job_calls import LIVE_MS as JOB_MS
+from drumline.redis.task_calls import LIVE_MS
+from drumline.scheduler.read_model import ReadModelKeeper
 from drumline.stores.sqlite import SqliteStore
 from tests.factories import request
 from tests.harness.sqlite import migrated
-from tests.redis.test_board import written
+from tests.redis.test_read_model import written
 
 SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=10)
 
@@ -30,7 +30,7 @@ async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIte
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisBoard(redis_url), pauses=queue)
+    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
     yield engine
     await engine.close()
 
@@ -44,7 +44,7 @@ async def expire_soon(client: Redis, *keys: str) -> None:
 async def keep(engine: Engine, client: Redis) -> None:
     """Let a scheduler renew what waits."""
     await client.delete("drumline:board:keeper")
-    await BoardKeeper(engine).pass_once()
+    await ReadModelKeeper(engine).pass_once()
     await written(engine)
 
 
@@ -139,7 +139,7 @@ async def test_one_scheduler_renews_at_a_time(engine: Engine, clock: ManualClock
     await engine.submissions.submit(request())
     clock.advance(60)
 
-    passes = [await BoardKeeper(engine).pass_once() for _ in range(3)]
+    passes = [await ReadModelKeeper(engine).pass_once() for _ in range(3)]
 
     assert passes == [1, 0, 0]
 

@@ -17,8 +17,8 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.redis import RedisBoard, RedisQueue
-from drumline.redis.notes import LETTERS_MS
+from drumline.redis import RedisQueue, RedisReadModel
+from drumline.redis.task_calls import LETTERS_MS
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.reap import Reaper
 from drumline.stores.sqlite import SqliteStore
@@ -35,7 +35,7 @@ async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIte
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisBoard(redis_url), pauses=queue)
+    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
     yield engine
     await engine.close()
 

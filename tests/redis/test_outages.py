@@ -13,8 +13,8 @@ from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
 from drumline.redis import RedisQueue
+from drumline.redis.client import ANSWER_SECONDS, CONNECT_SECONDS
 from drumline.redis.keys import QueueKeys
-from drumline.redis.line import ANSWER_SECONDS, CONNECT_SECONDS
 from drumline.redis.queue import MOST_UNSENT
 from scripts.programs import missing
 from tests.factories import claim_request

@@ -27,9 +27,9 @@ from drumline.core.rate import Rate
 from drumline.core.sign_in import SignIn
 from drumline.core.tenant import check_tenant
 from drumline.engine.access import Access
+from drumline.engine.caching import FRESH_SECONDS
 from drumline.engine.identities import Identity, Pass
 from drumline.engine.limits import ALWAYS_TOLD
-from drumline.engine.remembering import FRESH_SECONDS
 from drumline.ports.limiter import Taken
 
 HELD: Final = "drumline.held"
@@ -71,7 +71,7 @@ class Door:
         known.uses[0] += 1
         if known.digest is not None:
             scope[HELD] = known.digest
-        if known.purse is not None and not known.purse.spend_freely(now):
+        if known.turns is not None and not known.turns.take_unreported(now):
             await self._take_turn(known.caller, scope)
         if known.caller.shared is not None:
             await self._take_shared_turn(known.caller, known.caller.shared)
@@ -164,7 +164,7 @@ class Door:
         else:
             known = await self._holder(key, digest, scope)
         rate = known.caller.rate
-        known.purse = None if rate is None else self._access.limiter.purse(known.caller.id, rate)
+        known.turns = None if rate is None else self._access.limiter.turns(known.caller.id, rate)
         passes = self._access.identities.passes
         if known.until > now:
             if len(passes) >= MOST_PASSES:

@@ -16,7 +16,7 @@ from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Forbidden
 from drumline.core.seal import Seal
 from drumline.core.sign_in import SignIn
-from drumline.engine.sign_ins import STATE_MS, SignInDesk
+from drumline.engine.sign_ins import STATE_MS, SignInService
 
 TOKEN: Final = b"x-csrf-token"
 UNATTENDED: Final = b"x-unattended"
@@ -41,7 +41,7 @@ class Way(Struct, frozen=True):
 class Reception:
     """Reads and writes what browsers keep."""
 
-    def __init__(self, desk: SignInDesk, origins: Origins, *, clock: Clock) -> None:
+    def __init__(self, desk: SignInService, origins: Origins, *, clock: Clock) -> None:
         self.origins = origins
         self._desk = desk
         self._clock = clock

@@ -5,13 +5,13 @@ from random import Random, SystemRandom
 from drumline.core.clock import Clock
 from drumline.core.ids import IdSource
 from drumline.core.policy import Policy
-from drumline.engine.audit import AuditDesk
+from drumline.engine.audit import AuditService
 from drumline.engine.identities import Identities
-from drumline.engine.keys import KeyDesk
+from drumline.engine.keys import KeyService
 from drumline.engine.limits import LocalLimiter
-from drumline.engine.quotas import QuotaDesk
-from drumline.engine.sign_ins import SignInDesk
-from drumline.engine.tenants import TenantDesk
+from drumline.engine.quotas import QuotaService
+from drumline.engine.sign_ins import SignInService
+from drumline.engine.tenants import TenantService
 from drumline.ports.limiter import Limiter
 from drumline.ports.store import Store
 
@@ -22,11 +22,11 @@ class Access:
     def __init__(self, store: Store, clock: Clock) -> None:
         new_id = IdSource(clock.now, Random(SystemRandom().getrandbits(256))).next  # noqa: S311 - distinct, not secret
         self.identities = Identities(store, clock=clock)
-        self.tenants = TenantDesk(store, clock=clock)
-        self.quotas = QuotaDesk(store, self.tenants, clock=clock)
-        self.keys = KeyDesk(store, self.identities, self.tenants, clock=clock, new_id=new_id)
-        self.sign_ins = SignInDesk(store, clock=clock)
-        self.audit = AuditDesk(store, new_id=new_id)
+        self.tenants = TenantService(store, clock=clock)
+        self.quotas = QuotaService(store, self.tenants, clock=clock)
+        self.keys = KeyService(store, self.identities, self.tenants, clock=clock, new_id=new_id)
+        self.sign_ins = SignInService(store, clock=clock)
+        self.audit = AuditService(store, new_id=new_id)
         self.limiter: Limiter = LocalLimiter(clock)
 
     @property

@@ -25,7 +25,7 @@ class Verdict(Struct, frozen=True):
     fault: Fault | None
 
 
-class AuditDesk:
+class AuditService:
     """The audit log. Appends that come at the same time share a transaction, so nobody queues for the chain's end."""
 
     def __init__(self, store: Auditing, *, new_id: Callable[[], str]) -> None:

@@ -28,7 +28,7 @@ from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import Status
 from drumline.engine.control import Control
-from drumline.engine.noting import Noting
+from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.bulk import Advanced, too_many
 from drumline.ports.dead_letters import DeadLetterFilter, Mark
 from drumline.ports.store import Store, TaskFilter
@@ -66,11 +66,11 @@ class ItemPage(Struct, frozen=True):
     next_cursor: str | None
 
 
-class BulkDesk:
+class BulkService:
     """Where acts on many tasks are asked for and looked at. A `tenant` of None is everybody's."""
 
     def __init__(
-        self, store: Store, noting: Noting, control: Control, *, new_id: Callable[[], TaskId], limits: Limits
+        self, store: Store, noting: ReadModelNotes, control: Control, *, new_id: Callable[[], TaskId], limits: Limits
     ) -> None:
         self._store = store
         self._noting = noting

@@ -13,7 +13,7 @@ from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
-from drumline.engine.flow import FlowDesk
+from drumline.engine.flow import FlowLimits
 from drumline.engine.offer import Offers
 from drumline.engine.returns import Returns
 from drumline.engine.shares import Shares
@@ -45,7 +45,7 @@ class Dispatch(NamedTuple):
     """What decides who is given what: the tenants' shares, and the limits; and who is told of it."""
 
     shares: Shares
-    flow: FlowDesk
+    flow: FlowLimits
     returns: Returns
     """Where goes what was leased and nobody took."""
     note_leased: Callable[[tuple[ClaimedTask, ...]], None]
@@ -212,7 +212,7 @@ class Claims:
 
     async def _choose(self, request: ClaimRequest) -> Claim:
         """Claim; where tasks under limits may be met, those and others in turn, so that neither keeps out the other."""
-        if not await self._flow.concern(request):
+        if not await self._flow.may_meet_limits(request):
             return await self._choose_free(request)
         self._turn ^= 1
         first = request.limit if request.again else (request.limit + self._turn) // 2

@@ -25,7 +25,7 @@ class Standing(Struct, frozen=True):
     """Settings that were changed outside and hold only after a restart."""
 
 
-class ConfigDesk:
+class ConfigService:
     """Looks at the runtime configuration and changes it."""
 
     def __init__(self, store: RuntimeConfigs) -> None:

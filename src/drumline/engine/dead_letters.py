@@ -17,10 +17,10 @@ from drumline.core.references import MARK, find_references
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
 from drumline.engine.control import Control
-from drumline.engine.noting import Noting
 from drumline.engine.off_loop import off_loop
-from drumline.engine.quotas import QuotaDesk
-from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.quotas import QuotaService
+from drumline.engine.read_model_notes import ReadModelNotes
+from drumline.engine.secrets import SecretService, Wanted
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
@@ -58,16 +58,18 @@ class LetterFile(Struct, frozen=True, kw_only=True):
     edits: tuple[PayloadEdit, ...]
 
 
-class DeadLetterDesk:
+class DeadLetterService:
     """What people do about tasks that failed for good. A `tenant` of None sees every tenant's."""
 
-    secrets: SecretDesk
+    secrets: SecretService
     """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
     types: TypeRegistry
     """What is known of types of tasks; the engine sets it."""
     redaction: Redaction = DEFAULT_REDACTION
 
-    def __init__(self, store: Store, noting: Noting, control: Control, *, limits: Limits, quotas: QuotaDesk) -> None:
+    def __init__(
+        self, store: Store, noting: ReadModelNotes, control: Control, *, limits: Limits, quotas: QuotaService
+    ) -> None:
         self._store = store
         self._quotas = quotas
         self._noting = noting

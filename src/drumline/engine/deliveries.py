@@ -17,7 +17,7 @@ class DeliveryPage(Struct, frozen=True):
     next_cursor: str | None
 
 
-class DeliveryDesk:
+class DeliveryService:
     """What people ask and do about deliveries. A `tenant` of None means every tenant's."""
 
     def __init__(self, store: DeliveryStore, *, limits: Limits) -> None:

@@ -19,7 +19,7 @@ MOST_TOLD = 100
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class EffectDesk:
+class EffectFollower:
     """Follows effects. Nothing here may fail those who acted: what is lost here is found by the duties."""
 
     def __init__(

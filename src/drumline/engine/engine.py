@@ -12,44 +12,44 @@ from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.task import TaskView
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
-from drumline.engine.bulk import BulkDesk
+from drumline.engine.bulk import BulkService
 from drumline.engine.claim import Claims, Dispatch
-from drumline.engine.configuration import ConfigDesk
+from drumline.engine.configuration import ConfigService
 from drumline.engine.control import Control
 from drumline.engine.counts import Counts
-from drumline.engine.dead_letters import DeadLetterDesk
-from drumline.engine.deliveries import DeliveryDesk
-from drumline.engine.effects import EffectDesk
+from drumline.engine.dead_letters import DeadLetterService
+from drumline.engine.deliveries import DeliveryService
+from drumline.engine.effects import EffectFollower
 from drumline.engine.endings import Endings
 from drumline.engine.feed import Feed
 from drumline.engine.fire import Firings
-from drumline.engine.flow import FlowDesk
-from drumline.engine.hand_over import HandOver
-from drumline.engine.installation import InstallationFigures
+from drumline.engine.flow import FlowLimits
+from drumline.engine.installation import InstallationMetrics
 from drumline.engine.job_claims import JobClaims
-from drumline.engine.jobs import JobDesk
+from drumline.engine.jobs import JobService
+from drumline.engine.lease_on_submit import LeaseOnSubmit
 from drumline.engine.limited_claims import LimitedClaims
-from drumline.engine.noting import Noting
 from drumline.engine.offer import Offers
 from drumline.engine.query import Queries
+from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.engine.registering import Registrar
 from drumline.engine.returns import Returns
-from drumline.engine.runs import RunDesk
-from drumline.engine.schedules import ScheduleDesk
-from drumline.engine.secrets import SecretDesk
-from drumline.engine.sessions import SessionDesk
+from drumline.engine.runs import RunService
+from drumline.engine.schedules import ScheduleService
+from drumline.engine.secrets import SecretService
+from drumline.engine.sessions import SessionService
 from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
 from drumline.engine.stats import Figures
 from drumline.engine.stops import StopSignals
 from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
-from drumline.engine.subscriptions import SubscriptionDesk
+from drumline.engine.subscriptions import SubscriptionService
 from drumline.engine.task_types import TypeRegistry
+from drumline.engine.wait_reasons import WaitReasons
 from drumline.engine.waiting import Waiters
-from drumline.engine.why import Whys
 from drumline.ports.queue import PausedQueue, Queue
-from drumline.ports.readmodel import StatusBoard
+from drumline.ports.read_model import ReadModel
 from drumline.ports.sealing import Box
 from drumline.ports.store import Hint, Store
 from drumline.ports.tracing import NO_TRACER, Tracer
@@ -78,18 +78,18 @@ class Engine:
         self.store, self.queue, self.stops = store, queue, StopSignals(store, queue)
         self.clock, self.limits = clock, limits
         self.access = Access(store, clock)
-        self.secrets, self.types = SecretDesk(store), TypeRegistry(store, clock=clock)
+        self.secrets, self.types = SecretService(store), TypeRegistry(store, clock=clock)
         self._waiters, self._endings = Waiters(poll=poll), Endings()
-        self.flow = FlowDesk(store, queue, self._waiters, clock=clock)
+        self.flow = FlowLimits(store, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
-        self._noting = Noting(store, clock)
-        self.effects = EffectDesk(store, self._offers, self._endings, self.stops, note=self._noting.note_effects)
+        self._noting = ReadModelNotes(store, clock)
+        self.effects = EffectFollower(store, self._offers, self._endings, self.stops, note=self._noting.note_effects)
         self._noting.led_to = self.effects.follow
         ids = IdSource(clock.now, random)
         in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
         under_limits = LimitedClaims(in_jobs, self.flow)
         returns = Returns(under_limits, self._offers)
-        self._hand_over = HandOver(self._noting, queue, self._offers, returns, flow=self.flow, clock=clock)
+        self._hand_over = LeaseOnSubmit(self._noting, queue, self._offers, returns, flow=self.flow, clock=clock)
         self.submissions = Submissions(
             self._noting,
             self._hand_over,
@@ -114,17 +114,19 @@ class Engine:
             limits=limits,
             parallel=parallel,
         )
-        self.sessions = SessionDesk(
+        self.sessions = SessionService(
             store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)), clock=clock, limits=limits
         )
         self.control = Control(self._noting, self._offers, self._waiters, self._endings, self.stops)
-        self.dead_letters = DeadLetterDesk(store, self._noting, self.control, limits=limits, quotas=self.access.quotas)
-        self.bulk = BulkDesk(store, self._noting, self.control, new_id=ids.next, limits=limits)
+        self.dead_letters = DeadLetterService(
+            store, self._noting, self.control, limits=limits, quotas=self.access.quotas
+        )
+        self.bulk = BulkService(store, self._noting, self.control, new_id=ids.next, limits=limits)
         self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
         job_submissions = JobSubmissions(
             store, self.effects, self._noting, new_id=ids.next, limits=limits, quotas=self.access.quotas
         )
-        self.jobs = JobDesk(
+        self.jobs = JobService(
             job_submissions,
             store,
             self.effects,
@@ -132,18 +134,18 @@ class Engine:
             clock=clock,
             limits=limits,
         )
-        self.figures, self.configuration = Figures(store), ConfigDesk(store)
-        self.whys, self.feed = Whys(store), Feed(store)
+        self.figures, self.configuration = Figures(store), ConfigService(store)
+        self.whys, self.feed = WaitReasons(store), Feed(store)
         self.subscriptions, self.deliveries = (
-            SubscriptionDesk(store, new_id=ids.next), DeliveryDesk(store, limits=limits),
+            SubscriptionService(store, new_id=ids.next), DeliveryService(store, limits=limits),
         )  # fmt: skip
         # An id source of its own: SQLite fires in the thread of its writer.
         self.firings = Firings(
             store, self._noting, self.effects, new_id=IdSource(clock.now, random).next, limits=limits
         )
         self.firings.parallel = parallel
-        self.schedules = ScheduleDesk(store, self.types, new_id=ids.next, limits=limits, quotas=self.access.quotas)
-        self.runs = RunDesk(store, self.schedules, self.firings, limits=limits)
+        self.schedules = ScheduleService(store, self.types, new_id=ids.next, limits=limits, quotas=self.access.quotas)
+        self.runs = RunService(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)
         self.redaction = DEFAULT_REDACTION
         # Whatever brings payloads in asks whether the secrets are there that they refer to.
@@ -153,9 +155,9 @@ class Engine:
         self.measure(Metrics(clock))
 
     @cached_property
-    def installation(self) -> InstallationFigures:
+    def installation(self) -> InstallationMetrics:
         """Figures that are the same at every server."""
-        return InstallationFigures(self.store, self.clock)
+        return InstallationMetrics(self.store, self.clock)
 
     @property
     def counts(self) -> Counts:
@@ -163,7 +165,7 @@ class Engine:
         return Counts(self.store, self.clock)
 
     @property
-    def board(self) -> StatusBoard:
+    def board(self) -> ReadModel:
         """The read model."""
         return self._noting.board
 
@@ -171,7 +173,7 @@ class Engine:
         """Write a task into the read model that has no note there."""
         self._noting.seen(view, None)
 
-    def attach(self, *, board: StatusBoard, pauses: PausedQueue | None = None) -> None:
+    def attach(self, *, board: ReadModel, pauses: PausedQueue | None = None) -> None:
         """Feed a read model, and tell a queue that keeps hints which tasks are paused. To be called before use."""
         self._noting.board = board
         self._noting.pauses = pauses

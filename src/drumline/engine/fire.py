@@ -9,8 +9,8 @@ from drumline.core.limits import Limits
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.state import State
 from drumline.core.tuning import Tuning
-from drumline.engine.effects import EffectDesk
-from drumline.engine.noting import Noting
+from drumline.engine.effects import EffectFollower
+from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.schedules import Fired, FireOrder, NewRun, Schedules, Watch
 
@@ -25,7 +25,13 @@ class Firings:
     """How many transactions may be under way at once: one process works out a batch while the server writes another."""
 
     def __init__(
-        self, store: Schedules, noting: Noting, effects: EffectDesk, *, new_id: Callable[[], TaskId], limits: Limits
+        self,
+        store: Schedules,
+        noting: ReadModelNotes,
+        effects: EffectFollower,
+        *,
+        new_id: Callable[[], TaskId],
+        limits: Limits,
     ) -> None:
         self._store = store
         self._noting = noting

@@ -27,7 +27,7 @@ QUIET: Final = 0.1
 MOST_LANES: Final = 10_000
 
 
-class FlowDesk:
+class FlowLimits:
     """The limits there are, as this process knows them."""
 
     def __init__(self, store: Flow, queue: Queue, waiters: Waiters, *, clock: Clock) -> None:
@@ -71,7 +71,7 @@ class FlowDesk:
                 return limit, running
         raise NotFound(f"there is no limit {name}", field="name")
 
-    async def concern(self, request: ClaimRequest) -> bool:
+    async def may_meet_limits(self, request: ClaimRequest) -> bool:
         """Tell whether somebody who claims may meet tasks under limits. Nearly always not, and at once."""
         await self.refresh()
         return bool(self._limits) and any(
@@ -86,16 +86,16 @@ class FlowDesk:
         self._read_meanwhile()
         if not self._limits:
             return hints, ()
-        limited = [hint for hint in hints if self._is_limited(hint.lane)]
+        limited = [hint for hint in hints if self._lane_is_limited(hint.lane)]
         if not limited:
             return hints, ()
-        self.stir()
-        return [hint for hint in hints if not self._is_limited(hint.lane)], limited
+        self.invalidate()
+        return [hint for hint in hints if not self._lane_is_limited(hint.lane)], limited
 
-    def concerns(self, lane: Lane) -> bool:
+    def is_limited(self, lane: Lane) -> bool:
         """Tell whether tasks of a lane are under a limit, as far as is known: as `split` knows it."""
         self._read_meanwhile()
-        return bool(self._limits) and self._is_limited(lane)
+        return bool(self._limits) and self._lane_is_limited(lane)
 
     async def refresh(self) -> None:
         """Read the limits again if that was a while ago. With the store away they stay as they were."""
@@ -109,7 +109,7 @@ class FlowDesk:
         if limits != self._limits:
             self._limits = limits
             self._lanes.clear()
-            self.stir()
+            self.invalidate()
 
     async def drained(self) -> None:
         """Wait until limits that are being read have been."""
@@ -127,13 +127,13 @@ class FlowDesk:
         if len(claim.tasks) < request.limit:
             self._quiet[_kind(request)] = self._clock.monotonic() + QUIET
 
-    def stir(self) -> None:
+    def invalidate(self) -> None:
         """Note that something changed under limits: it is worth while to ask."""
         self._quiet.clear()
 
     def freed(self, queues: Sequence[str]) -> None:
         """Note that tasks under limits have ended, in these queues: their slots are somebody's."""
-        self.stir()
+        self.invalidate()
         for queue in queues:
             self._waiters.wake(queue, 1)
 
@@ -151,10 +151,10 @@ class FlowDesk:
     async def _changed(self) -> None:
         self._read_at = None
         await self.refresh()
-        self.stir()
+        self.invalidate()
         self._waiters.wake_all()
 
-    def _is_limited(self, lane: Lane) -> bool:
+    def _lane_is_limited(self, lane: Lane) -> bool:
         known = self._lanes.get(lane)
         if known is None:
             if len(self._lanes) > MOST_LANES:

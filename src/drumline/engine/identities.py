@@ -15,9 +15,9 @@ from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
 from drumline.core.policy import DEFAULT_POLICY, Policy
 from drumline.core.rate import parse_rate
-from drumline.engine.remembering import Memory, Remembered
+from drumline.engine.caching import CachedLookup, Memory
 from drumline.ports.access import Keys
-from drumline.ports.limiter import Purse
+from drumline.ports.limiter import KeyTurns
 
 FLUSH_EVERY: Final = 5.0
 """Seconds between two writes of how often keys were used."""
@@ -50,7 +50,7 @@ class Pass:
     """The digest of the key, if it is one of the store's."""
     uses: list[int] = field(default_factory=lambda: [0])
     """How often the key was used, shared with the count that is written down."""
-    purse: Purse | None = None
+    turns: KeyTurns | None = None
     """The turns that the key has in hand, if it is limited."""
 
 
@@ -61,7 +61,7 @@ class Identities:
         self.policy: Policy = DEFAULT_POLICY
         self._store = store
         self._clock = clock
-        self._known: Remembered[bytes, Identity] = Remembered(self._find, name="API keys", clock=clock)
+        self._known: CachedLookup[bytes, Identity] = CachedLookup(self._find, name="API keys", clock=clock)
         self.passes: dict[bytes, Pass] = {}
         self._uses: dict[KeyId, list[int]] = {}
         self._flushing: asyncio.Task[None] | None = None

@@ -9,7 +9,7 @@ from typing import Final
 
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
-from drumline.engine.stock import take_stock
+from drumline.engine.queue_metrics import update_queue_metrics
 from drumline.ports.store import Store
 
 FRESH_SECONDS: Final = 2.0
@@ -19,7 +19,7 @@ LONGEST: Final = 300.0
 READ_SECONDS: Final = 30.0
 
 
-class InstallationFigures:
+class InstallationMetrics:
     """Reads figures of the installation when somebody asks, at most so often."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -44,5 +44,5 @@ class InstallationFigures:
         metrics = Metrics(self._clock)
         for figure in await self._store.total_stats():
             metrics.count(figure)
-        await take_stock(self._store, metrics, self._clock)
+        await update_queue_metrics(self._store, metrics, self._clock)
         return metrics

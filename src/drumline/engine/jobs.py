@@ -12,7 +12,7 @@ from drumline.core.job import ENDED, JobRequest, JobView, NodeView
 from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tuning import Tuning
-from drumline.engine.effects import EffectDesk
+from drumline.engine.effects import EffectFollower
 from drumline.engine.endings import Endings
 from drumline.engine.query import LOOK_EVERY, Page, large_page
 from drumline.engine.submit_jobs import AllowTask, JobSubmissions
@@ -27,14 +27,14 @@ class JobPage(Struct, frozen=True):
     next_cursor: str | None
 
 
-class JobDesk:
+class JobService:
     """Jobs, for people and programs. A `tenant` of None sees every tenant's."""
 
     def __init__(
         self,
         submissions: JobSubmissions,
         store: Store,
-        effects: EffectDesk,
+        effects: EffectFollower,
         endings: Endings,
         *,
         clock: Clock,

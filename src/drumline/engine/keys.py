@@ -18,7 +18,7 @@ from drumline.core.new_key import (
     replace_key,
 )
 from drumline.engine.identities import Identities
-from drumline.engine.tenants import TenantDesk
+from drumline.engine.tenants import TenantService
 from drumline.ports.access import KeyChange, Keys
 
 
@@ -29,14 +29,14 @@ class MadeKey(NamedTuple):
     secret: str
 
 
-class KeyDesk:
+class KeyService:
     """Keys. A `tenant` of None sees every tenant's."""
 
     def __init__(
         self,
         store: Keys,
         identities: Identities,
-        tenants: TenantDesk,
+        tenants: TenantService,
         *,
         clock: Clock,
         new_id: Callable[[], str],

@@ -6,7 +6,7 @@ from typing import Final
 
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId
-from drumline.ports.readmodel import LetterNote, NoBoard, StatusBoard
+from drumline.ports.read_model import LetterNote, NoReadModel, ReadModel
 from drumline.ports.store import Store
 
 MOST_WAITING: Final = 10_000
@@ -17,7 +17,7 @@ AT_ONCE: Final = 500
 class LetterNotes:
     """Looks up tasks that may have got or lost a dead letter, in the background and many at once."""
 
-    def __init__(self, store: Store, board: Callable[[], StatusBoard]) -> None:
+    def __init__(self, store: Store, board: Callable[[], ReadModel]) -> None:
         self._store = store
         self._board = board
         self._waiting: dict[TaskId, None] = {}
@@ -25,7 +25,7 @@ class LetterNotes:
 
     def changed(self, tasks: Iterable[TaskId]) -> None:
         """Look at these tasks soon. Returns at once, and costs nothing where nobody keeps notes."""
-        if isinstance(self._board(), NoBoard):
+        if isinstance(self._board(), NoReadModel):
             return
         for task in tasks:
             if len(self._waiting) < MOST_WAITING:

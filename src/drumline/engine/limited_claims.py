@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from drumline.core.errors import Fenced
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.engine.flow import FlowDesk
+from drumline.engine.flow import FlowLimits
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Standing
 
 MOST_HELD: Final = 100_000
@@ -31,7 +31,7 @@ class WorkStore(Protocol):
 class LimitedClaims:
     """Remembers what was claimed here under limits. Tasks under none pass."""
 
-    def __init__(self, store: WorkStore, flow: FlowDesk) -> None:
+    def __init__(self, store: WorkStore, flow: FlowLimits) -> None:
         self._store = store
         self._flow = flow
         self._held: dict[TaskId, str] = {}

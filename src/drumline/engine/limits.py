@@ -59,7 +59,7 @@ class Window:
         return self._times[0] + self.rate.seconds - now if self._times else 0.0
 
 
-class Purse:
+class KeyTurns:
     """The turns of one key that this process has in hand, and what it knows of those to come."""
 
     def __init__(self, rate: Rate) -> None:
@@ -81,7 +81,7 @@ class Purse:
             return Taken(False, 0, self._refused_until - now)
         return None
 
-    def spend_freely(self, now: float) -> bool:
+    def take_unreported(self, now: float) -> bool:
         """Give a turn if so many are in hand that nobody has to be told; else say no, and mean nothing by it."""
         if self._turns <= self._few or now >= self._void_at:
             return False
@@ -108,22 +108,22 @@ class Purse:
         return ceil(turns / self.window.lot)
 
 
-class Purses:
+class KeyTurnsCache:
     """The purses of the keys that were used lately."""
 
     def __init__(self) -> None:
-        self._purses: OrderedDict[str, Purse] = OrderedDict()
+        self._turns_of_keys: OrderedDict[str, KeyTurns] = OrderedDict()
 
-    def of(self, key: str, rate: Rate) -> Purse:
-        """Return the purse of a key; another rate than before makes it a new one."""
-        purse = self._purses.get(key)
-        if purse is None or (purse.window.rate is not rate and purse.window.rate != rate):
-            purse = self._purses[key] = Purse(rate)
-            if len(self._purses) > MOST_KEYS:
-                self._purses.popitem(last=False)
+    def of(self, key: str, rate: Rate) -> KeyTurns:
+        """Return the turns of a key; another rate than before makes it a new one."""
+        turns = self._turns_of_keys.get(key)
+        if turns is None or (turns.window.rate is not rate and turns.window.rate != rate):
+            turns = self._turns_of_keys[key] = KeyTurns(rate)
+            if len(self._turns_of_keys) > MOST_KEYS:
+                self._turns_of_keys.popitem(last=False)
         else:
-            self._purses.move_to_end(key)
-        return purse
+            self._turns_of_keys.move_to_end(key)
+        return turns
 
 
 class LocalLimiter:
@@ -131,21 +131,21 @@ class LocalLimiter:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._purses = Purses()
+        self._turns_of_keys = KeyTurnsCache()
 
-    def purse(self, key: str, rate: Rate) -> Purse:
+    def turns(self, key: str, rate: Rate) -> KeyTurns:
         """Return the turns that a key has in hand."""
-        return self._purses.of(key, rate)
+        return self._turns_of_keys.of(key, rate)
 
     def take_now(self, key: str, rate: Rate) -> Taken:
         """Answer at once."""
         now = self._clock.monotonic()
-        purse = self._purses.of(key, rate)
-        taken = purse.spend(now)
+        turns = self._turns_of_keys.of(key, rate)
+        taken = turns.spend(now)
         if taken is not None:
             return taken
-        purse.fill(purse.window.take(1, now), 1, now)
-        return purse.settle(now)
+        turns.fill(turns.window.take(1, now), 1, now)
+        return turns.settle(now)
 
     async def take(self, key: str, rate: Rate) -> Taken:
         """Answer."""

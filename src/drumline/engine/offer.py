@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Coroutine, Sequence
 from typing import Final
 
-from drumline.engine.flow import FlowDesk
+from drumline.engine.flow import FlowLimits
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
 from drumline.ports.store import Hint
@@ -17,7 +17,7 @@ AT_ONCE: Final = 1000
 class Offers:
     """Pushes hints in the background, so that no caller waits for them and none fails with them."""
 
-    def __init__(self, queue: Queue, waiters: Waiters, flow: FlowDesk) -> None:
+    def __init__(self, queue: Queue, waiters: Waiters, flow: FlowLimits) -> None:
         self._queue = queue
         self._flow = flow
         self.waiters = waiters

@@ -14,8 +14,8 @@ from drumline.core.progress import Progress
 from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
-from drumline.engine.noting import Noting
 from drumline.engine.paging import bounded_page
+from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, TaskFilter
 
 LOOK_EVERY = 0.5
@@ -35,7 +35,9 @@ class Page(Struct, frozen=True):
 class Queries:
     """What people ask. A `tenant` of None sees every tenant's."""
 
-    def __init__(self, store: Querying, endings: Endings, noting: Noting, *, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self, store: Querying, endings: Endings, noting: ReadModelNotes, *, clock: Clock, limits: Limits
+    ) -> None:
         self._store = store
         self._endings = endings
         self._noting = noting

@@ -13,7 +13,7 @@ from typing import Final
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Invalid, QuotaExceeded
 from drumline.core.tenant import NO_QUOTAS, Quotas
-from drumline.engine.tenants import TenantDesk
+from drumline.engine.tenants import TenantService
 from drumline.ports.access import Tenants
 from drumline.sdk.batcher import Batcher
 
@@ -43,10 +43,10 @@ class Count:
         return now - self.at < max(SHORTEST_AGE + LONGEST_AGE * free, COST_SHARE * self.took)
 
 
-class QuotaDesk:
+class QuotaService:
     """Lets in what tenants may have."""
 
-    def __init__(self, store: Tenants, tenants: TenantDesk, *, clock: Clock) -> None:
+    def __init__(self, store: Tenants, tenants: TenantService, *, clock: Clock) -> None:
         self._store = store
         self._tenants = tenants
         self._clock = clock

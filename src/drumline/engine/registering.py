@@ -17,7 +17,7 @@ from drumline.core.names import LONGEST_NAME, check_name, check_text
 from drumline.core.registration import GONE, MOST, Registered, RegisterRequest
 from drumline.core.schedule import NewSchedule, Origin, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.engine.off_loop import off_loop
-from drumline.engine.schedules import TRIES, ScheduleDesk, or_raise, pausing, resuming, weight_of
+from drumline.engine.schedules import TRIES, ScheduleService, or_raise, pausing, resuming, weight_of
 from drumline.ports.schedules import Definition, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -27,7 +27,7 @@ PAGE: Final = 1000
 class Registrar:
     """Keeps schedules in step with code. Every step may be repeated, and is repeated until all is as it should be."""
 
-    def __init__(self, store: Store, schedules: ScheduleDesk) -> None:
+    def __init__(self, store: Store, schedules: ScheduleService) -> None:
         self._store = store
         self._schedules = schedules
 

@@ -14,7 +14,7 @@ from drumline.core.schedule import RunKind, RunView
 from drumline.core.timetable import timetable
 from drumline.engine.fire import Firings
 from drumline.engine.off_loop import in_thread
-from drumline.engine.schedules import ScheduleDesk
+from drumline.engine.schedules import ScheduleService
 from drumline.ports.schedules import NewRun
 from drumline.ports.store import Store
 
@@ -58,10 +58,10 @@ class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     dry_run: bool = False
 
 
-class RunDesk:
+class RunService:
     """What people do with runs. A `tenant` of None is everybody's."""
 
-    def __init__(self, store: Store, schedules: ScheduleDesk, firings: Firings, *, limits: Limits) -> None:
+    def __init__(self, store: Store, schedules: ScheduleService, firings: Firings, *, limits: Limits) -> None:
         self._store = store
         self._schedules = schedules
         self._firings = firings

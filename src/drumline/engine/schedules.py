@@ -44,8 +44,8 @@ from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import Rule
 from drumline.engine.off_loop import off_loop
 from drumline.engine.paging import bounded_page
-from drumline.engine.quotas import QuotaDesk
-from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.quotas import QuotaService
+from drumline.engine.secrets import SecretService, Wanted
 from drumline.engine.submit_jobs import AllowTask, allow_job, job_names
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
@@ -86,10 +86,10 @@ def weight_of(task: TaskRequest | None, job: JobRequest | None) -> int:
     return (0 if task is None else len(task.payload)) + sum(len(each.payload) + TASK_BYTES for each in tasks)
 
 
-class ScheduleDesk:
+class ScheduleService:
     """What people do with schedules. A `tenant` of None is everybody's."""
 
-    secrets: SecretDesk
+    secrets: SecretService
     """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
     redaction: Redaction = DEFAULT_REDACTION
 
@@ -100,7 +100,7 @@ class ScheduleDesk:
         *,
         new_id: Callable[[], TaskId],
         limits: Limits,
-        quotas: QuotaDesk,
+        quotas: QuotaService,
     ) -> None:
         self._store = store
         self._types = types

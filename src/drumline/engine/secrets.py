@@ -44,7 +44,7 @@ class Rotated(NamedTuple):
     unreadable: tuple[str, ...]
 
 
-class SecretDesk:
+class SecretService:
     """A tenant's secrets. Values come in here, and go out to nobody but a worker that is about to run a task."""
 
     def __init__(self, store: Store) -> None:

@@ -11,13 +11,13 @@ from drumline.core.errors import Forbidden, NotFound, Unavailable
 from drumline.core.ids import SessionId, session_text
 from drumline.core.limits import Limits
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
-from drumline.engine.session_room import MOST_CACHED, SessionRoom, SpecCache
+from drumline.engine.session_cache import MOST_CACHED, SessionBounds, SpecCache
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.store import Sessions as SessionStore
 from drumline.sdk.batcher import Batcher
 
 
-class SessionDesk:
+class SessionService:
     """Opens, beats and closes sessions, and remembers what each one can run."""
 
     def __init__(
@@ -33,7 +33,7 @@ class SessionDesk:
         self._types = types
         self._new_id = new_id
         self._specs = SpecCache()
-        self._room = SessionRoom(limits.sessions, clock)
+        self._room = SessionBounds(limits.sessions, clock)
         self.paused_names: frozenset[str] = frozenset()
         """Task names that the configuration pauses in this process."""
         self._noted_pauses: dict[SessionId, frozenset[str]] = {}

@@ -19,7 +19,7 @@ from drumline.core.sign_in import (
     mark_of_state,
     mark_of_user,
 )
-from drumline.engine.remembering import Remembered
+from drumline.engine.caching import CachedLookup
 from drumline.ports.sign_ins import Mark
 from drumline.ports.store import Store
 
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     created_at: Instant
 
 
-class SignInDesk:
+class SignInService:
     """Sign-ins. They are in no table; what ended them early is, and is known everywhere within two seconds."""
 
     def __init__(self, store: Store, *, clock: Clock) -> None:
@@ -52,7 +52,7 @@ class SignInDesk:
         self.seal = Seal(secrets.token_bytes(32))
         self._store = store
         self._clock = clock
-        self._ended: Remembered[Seen, Instant] = Remembered(self._find, name="sign-ins", clock=clock)
+        self._ended: CachedLookup[Seen, Instant] = CachedLookup(self._find, name="sign-ins", clock=clock)
 
     def attach(self, policy: SignInPolicy, secret: bytes) -> None:
         """Go by a policy, and share sign-ins with the servers that have the same secret. To be called before use."""

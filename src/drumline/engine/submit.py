@@ -13,10 +13,10 @@ from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
-from drumline.engine.hand_over import HandOver
+from drumline.engine.lease_on_submit import LeaseOnSubmit
 from drumline.engine.off_loop import LARGE, in_thread, off_loop
-from drumline.engine.quotas import QuotaDesk
-from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.quotas import QuotaService
+from drumline.engine.secrets import SecretService, Wanted
 from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
 from drumline.ports.store import Hint, Submitting
@@ -43,7 +43,7 @@ class Submissions:
 
     tracer: Tracer = NO_TRACER
 
-    secrets: SecretDesk
+    secrets: SecretService
     """Where the secrets are that payloads refer to; the engine sets it."""
     types: TypeRegistry
     """What is known of types of tasks; the engine sets it."""
@@ -51,11 +51,11 @@ class Submissions:
     def __init__(
         self,
         store: Submitting,
-        hand_over: HandOver,
+        hand_over: LeaseOnSubmit,
         *,
         ids: IdSource,
         limits: Limits,
-        quotas: QuotaDesk,
+        quotas: QuotaService,
         parallel: int = 1,
     ) -> None:
         self._store = store

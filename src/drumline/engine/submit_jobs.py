@@ -13,11 +13,11 @@ from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
-from drumline.engine.effects import EffectDesk
-from drumline.engine.noting import Noting
+from drumline.engine.effects import EffectFollower
 from drumline.engine.off_loop import off_loop
-from drumline.engine.quotas import QuotaDesk
-from drumline.engine.secrets import SecretDesk, Wanted
+from drumline.engine.quotas import QuotaService
+from drumline.engine.read_model_notes import ReadModelNotes
+from drumline.engine.secrets import SecretService, Wanted
 from drumline.engine.submit import MOST_BYTES_WAITING
 from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
@@ -42,7 +42,7 @@ class JobSubmissions:
     """The way in for jobs. An answer means that the job is durable."""
 
     tracer: Tracer = NO_TRACER
-    secrets: SecretDesk
+    secrets: SecretService
     """Where the secrets are that payloads refer to; the engine sets it."""
     types: TypeRegistry
     """What is known of types of tasks; the engine sets it."""
@@ -50,12 +50,12 @@ class JobSubmissions:
     def __init__(
         self,
         store: Jobs,
-        effects: EffectDesk,
-        noting: Noting,
+        effects: EffectFollower,
+        noting: ReadModelNotes,
         *,
         new_id: Callable[[], TaskId],
         limits: Limits,
-        quotas: QuotaDesk,
+        quotas: QuotaService,
     ) -> None:
         self._store = store
         self._effects = effects

@@ -52,7 +52,7 @@ class Subscribed(NamedTuple):
     secret: str | None
 
 
-class SubscriptionDesk:
+class SubscriptionService:
     """What people do about subscriptions. A `tenant` of None means every tenant's."""
 
     def __init__(self, store: SubscriptionStore, *, new_id: Callable[[], str]) -> None:

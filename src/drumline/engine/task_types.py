@@ -17,7 +17,7 @@ from drumline.core.session import SessionSpec
 from drumline.core.task_type import UNKNOWN_TYPE, PayloadMode, TypeRules, rules_of
 from drumline.core.tuning import Tuning
 from drumline.core.warning import SubmissionWarning, unfit_payload, unknown_type
-from drumline.engine.remembering import Remembered
+from drumline.engine.caching import CachedLookup
 from drumline.ports.task_types import TaskTypes, TypeKey
 
 Submission = tuple[str, Raw]
@@ -36,7 +36,7 @@ class TypeRegistry:
         self._store = store
         self._clock = clock
         self._mode = PayloadMode.REFUSE
-        self._known: Remembered[TypeKey, TypeRules] = Remembered(
+        self._known: CachedLookup[TypeKey, TypeRules] = CachedLookup(
             self._find, name="task types", clock=clock, most=MOST_REMEMBERED
         )
 

@@ -6,18 +6,18 @@ from drumline.core.clock import Clock, Instant
 from drumline.core.errors import NotFound
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tenant import Quotas, Tenant, check_tenant, is_default
-from drumline.engine.remembering import Memory, Remembered
+from drumline.engine.caching import CachedLookup, Memory
 from drumline.ports.access import Tenants
 
 _DEFAULT = Tenant(name=DEFAULT_TENANT, created_at=Instant(0))
 
 
-class TenantDesk:
+class TenantService:
     """The tenants there are. The default one is always among them."""
 
     def __init__(self, store: Tenants, *, clock: Clock) -> None:
         self._store = store
-        self._known: Remembered[str, Tenant] = Remembered(self._find, name="tenants", clock=clock)
+        self._known: CachedLookup[str, Tenant] = CachedLookup(self._find, name="tenants", clock=clock)
 
     def recall(self, name: str) -> Memory[Tenant] | None:
         """Return a tenant as it was a moment ago, if that is known."""

@@ -33,15 +33,15 @@ from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.depth import DepthSampler
 from drumline.scheduler.duty import Duty, Rounds
 from drumline.scheduler.fire import Firer
-from drumline.scheduler.keep import BoardKeeper
 from drumline.scheduler.pauses import PauseKeeper
 from drumline.scheduler.prune import Pruner
 from drumline.scheduler.prune_events import EventPruner
+from drumline.scheduler.queue_metrics import QueueMetrics
+from drumline.scheduler.read_model import ReadModelKeeper
 from drumline.scheduler.reap import Reaper
 from drumline.scheduler.ripple import Ripple
 from drumline.scheduler.sort import Sorter
-from drumline.scheduler.stats import Statistician
-from drumline.scheduler.stock import Stocktaker
+from drumline.scheduler.stats import StatsCounter
 from drumline.scheduler.tidy import Tidier
 from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
@@ -226,15 +226,15 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
         Tidier(engine.store, clock=SystemClock()),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
-        Statistician(engine.store, metrics=engine.metrics),
+        StatsCounter(engine.store, metrics=engine.metrics),
         DepthSampler(engine.store, clock=SystemClock()),
-        Stocktaker(engine.store, engine.metrics, clock=SystemClock()),
+        QueueMetrics(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
         PauseKeeper(engine.store, engine.control, queues=lambda: engine.tuning.paused_queues),
         Sorter(engine),
     ]
     if wired.sweeper is not None:
-        duties += [wired.sweeper, BoardKeeper(engine)]
+        duties += [wired.sweeper, ReadModelKeeper(engine)]
     services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
     return services | relay_services(engine.store, settings, engine.metrics)
 

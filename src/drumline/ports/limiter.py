@@ -17,10 +17,10 @@ class Taken(Struct, frozen=True):
     """When it was refused, how long until there is a turn; else how long until there are more than now."""
 
 
-class Purse(Protocol):
+class KeyTurns(Protocol):
     """The turns of one key that this process has in hand."""
 
-    def spend_freely(self, now: float) -> bool:
+    def take_unreported(self, now: float) -> bool:
         """Give a turn if so many are in hand that nobody has to be told; else say no, and mean nothing by it."""
         ...
 
@@ -28,7 +28,7 @@ class Purse(Protocol):
 class Limiter(Protocol):
     """Gives turns. It never raises: one that cannot reach what it shares limits by itself."""
 
-    def purse(self, key: str, rate: Rate) -> Purse:
+    def turns(self, key: str, rate: Rate) -> KeyTurns:
         """Return the turns that a key has in hand."""
         ...
 

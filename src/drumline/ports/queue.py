@@ -140,7 +140,7 @@ class PausedQueue(Queue, Protocol):
         ...
 
 
-class QueueStanding(Struct, frozen=True):
+class QueueState(Struct, frozen=True):
     """Where a queue stands: its generation, and the lanes of which the store has more than it could hold.
 
     The generation is a random word, written when a refill was complete. None, or another one than last time, means
@@ -154,7 +154,7 @@ class QueueStanding(Struct, frozen=True):
 class SweptQueue(PausedQueue, Protocol):
     """A queue that can lose hints, and that the sweep makes whole again from the store. None means it is away."""
 
-    async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueStanding | None:
+    async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueState | None:
         """Take over the store's time, and if given its paused queues as (tenant, queue); tell how the queue stands."""
         ...
 

@@ -4,8 +4,8 @@ Start with `keys.py` (every key, on one page), then `lua/pop.lua` (how the best 
 only file that talks to the server; nothing that goes wrong there reaches a caller.
 """
 
-from drumline.redis.board import RedisBoard
 from drumline.redis.limiter import RedisLimiter
 from drumline.redis.queue import RedisQueue
+from drumline.redis.read_model import RedisReadModel
 
-__all__ = ["RedisBoard", "RedisLimiter", "RedisQueue"]
+__all__ = ["RedisLimiter", "RedisQueue", "RedisReadModel"]

@@ -93,7 +93,7 @@ class QueueKeys:
         return ability + ":lanes"
 
 
-class BoardKeys:
+class ReadModelKeys:
     """The keys of the read model under a prefix."""
 
     def __init__(self, prefix: str = DEFAULT_PREFIX) -> None:

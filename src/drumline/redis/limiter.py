@@ -11,11 +11,11 @@ from typing import Final, NamedTuple, Self
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.core.rate import Rate
-from drumline.engine.limits import Granted, Purse, Purses
+from drumline.engine.limits import Granted, KeyTurns, KeyTurnsCache
 from drumline.ports.limiter import Taken
 from drumline.redis.address import Address
+from drumline.redis.client import Call, Meter, RedisClient
 from drumline.redis.keys import DEFAULT_PREFIX, LimiterKeys
-from drumline.redis.line import Call, Line, Meter
 from drumline.sdk.batcher import Batcher
 
 MOST_JOINED: Final = 1000
@@ -41,10 +41,10 @@ class RedisLimiter:
     ) -> None:
         self._keys = LimiterKeys(prefix)
         probe = Call("probe", (self._keys.rate("probe"),), ("",))
-        self._line = Line(Address(url), probe=probe, meter=Meter(metrics or Metrics(), "limiter"))
+        self._client = RedisClient(Address(url), probe=probe, meter=Meter(metrics or Metrics(), "limiter"))
         self._clock = clock or SystemClock()
-        self._purses = Purses()
-        # One flight at a time: what is asked for meanwhile goes together, and no purse is filled twice.
+        self._turns_of_keys = KeyTurnsCache()
+        # One flight at a time: what is asked for meanwhile goes together, and no turns of a key are added twice.
         self._asks: Batcher[Ask, Taken] = Batcher(self._take, name="turns", largest=MOST_JOINED)
 
     @classmethod
@@ -52,13 +52,13 @@ class RedisLimiter:
         """Return the limiter at `url`. Nothing is sent yet."""
         return cls(url, prefix=prefix, metrics=metrics)
 
-    def purse(self, key: str, rate: Rate) -> Purse:
+    def turns(self, key: str, rate: Rate) -> KeyTurns:
         """Return the turns that a key has in hand."""
-        return self._purses.of(key, rate)
+        return self._turns_of_keys.of(key, rate)
 
     def take_now(self, key: str, rate: Rate) -> Taken | None:
         """Answer at once, where that can be done without asking Redis."""
-        return self._purses.of(key, rate).spend(self._clock.monotonic())
+        return self._turns_of_keys.of(key, rate).spend(self._clock.monotonic())
 
     async def take(self, key: str, rate: Rate) -> Taken:
         """Answer."""
@@ -68,23 +68,23 @@ class RedisLimiter:
     async def close(self) -> None:
         """Let go of every connection."""
         await self._asks.drained()
-        await self._line.close()
+        await self._client.close()
 
     async def _take(self, asks: list[Ask]) -> Sequence[Taken]:
-        wanted = {ask: self._purses.of(ask.key, ask.rate).wanted(turns) for ask, turns in Counter(asks).items()}
-        answers = await self._line.run_all([self._call(ask, lots) for ask, lots in wanted.items()])
+        wanted = {ask: self._turns_of_keys.of(ask.key, ask.rate).wanted(turns) for ask, turns in Counter(asks).items()}
+        answers = await self._client.run_all([self._call(ask, lots) for ask, lots in wanted.items()])
         now = self._clock.monotonic()
         for place, (ask, lots) in enumerate(wanted.items()):
-            purse = self._purses.of(ask.key, ask.rate)
+            turns = self._turns_of_keys.of(ask.key, ask.rate)
             if answers is None:
-                granted = purse.window.take(lots, now)
+                granted = turns.window.take(lots, now)
             else:
                 given, free, until = answers[place]
                 granted = Granted(given, free, until / 1000)
-                purse.window.note(given, now)  # should Redis go away, these still count
-            purse.fill(granted, lots, now)
-        return [self._purses.of(ask.key, ask.rate).settle(now) for ask in asks]
+                turns.window.note(given, now)  # should Redis go away, these still count
+            turns.fill(granted, lots, now)
+        return [self._turns_of_keys.of(ask.key, ask.rate).settle(now) for ask in asks]
 
     def _call(self, ask: Ask, lots: int) -> Call:
-        window = self._purses.of(ask.key, ask.rate).window
+        window = self._turns_of_keys.of(ask.key, ask.rate).window
         return Call("take", (self._keys.rate(ask.key),), (round(ask.rate.seconds * 1000), window.most, lots))

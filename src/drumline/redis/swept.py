@@ -8,11 +8,11 @@ from typing import Final
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.task import Lane
-from drumline.ports.queue import QueueStanding
+from drumline.ports.queue import QueueState
 from drumline.ports.store import Hint
 from drumline.redis.access import MOST_PER_CALL, Access, by_lane, written
+from drumline.redis.client import Call
 from drumline.redis.keys import lane_text, parse_lane, paused_text
-from drumline.redis.line import Call
 
 SKEW_MS: Final = 60_000
 """How long the best bound for the store's clock is kept."""
@@ -21,17 +21,17 @@ SKEW_MS: Final = 60_000
 class Swept(Access):
     """The part of `ports.queue.SweptQueue` that the sweep uses."""
 
-    async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueStanding | None:
+    async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueState | None:
         """Take over the store's time, and its paused queues if given; tell where the queue stands."""
         keys = self._keys
         args: list[str | int] = [now, SKEW_MS]
         if paused is not None:
             args += ("paused", *[paused_text(tenant, queue) for tenant, queue in paused])
-        answer = await self._line.run(Call("sync", (keys.generation, keys.skew, keys.more, keys.paused), args))
+        answer = await self._client.run(Call("sync", (keys.generation, keys.skew, keys.more, keys.paused), args))
         if answer is None:
             return None
         generation, *crowded = answer
-        return QueueStanding(generation or None, tuple(parse_lane(lane) for lane in crowded))
+        return QueueState(generation or None, tuple(parse_lane(lane) for lane in crowded))
 
     async def absent(self, hints: Sequence[Hint]) -> frozenset[TaskId] | None:
         """Return which of these the queue does not hold."""
@@ -70,8 +70,8 @@ class Swept(Access):
         Of several refills at the same time the first gives the name; the others have done the same work.
         """
         key = (self._keys.generation,)
-        await self._line.run(Call("SET", key, (token_hex(8), "NX"), plain=True))
-        generation: str | None = await self._line.run(Call("GET", key, plain=True))
+        await self._client.run(Call("SET", key, (token_hex(8), "NX"), plain=True))
+        generation: str | None = await self._client.run(Call("GET", key, plain=True))
         return generation
 
 

@@ -14,9 +14,9 @@ from drumline.core.clock import Instant
 from drumline.core.ids import SessionId, TaskId
 from drumline.ports.store import Hint
 from drumline.redis.address import Address
+from drumline.redis.client import CONNECT_SECONDS, FAILURES
+from drumline.redis.connection import ChannelConnection, Heard, opened
 from drumline.redis.keys import parse_lane
-from drumline.redis.line import CONNECT_SECONDS, FAILURES
-from drumline.redis.talk import Ear, Heard, opened
 
 RECONNECT_AFTER: Final = 0.5
 SILENCE: Final = 10.0
@@ -46,7 +46,7 @@ async def listen(address: Address, channels: Sequence[str], heard: Heard) -> Non
 async def _listen_once(client: Redis, channels: Sequence[str], heard: Heard) -> None:
     """Listen until the connection is lost, which is raised."""
     async with asyncio.timeout(CONNECT_SECONDS * 2):
-        ear = Ear(await opened(client.connection_pool), heard)
+        ear = ChannelConnection(await opened(client.connection_pool), heard)
     try:
         ear.say(pack_command(("SUBSCRIBE", *channels)))  # type: ignore[arg-type]
         patience = CONNECT_SECONDS

@@ -38,7 +38,7 @@ class Sorter:
             moved, hints = await self._engine.store.sort_keys(most=MOST)
         self._is_idle = not has_limits and not moved
         if moved:
-            self._engine.flow.stir()
+            self._engine.flow.invalidate()
             self._engine.offer_freed(hints)
             log.info("limits.sorted", tasks=moved)
         return moved

@@ -24,7 +24,7 @@ class CountedStore(Stats, Outbox, Querying, Protocol):
     """The part of a store that is counted."""
 
 
-class Statistician:
+class StatsCounter:
     """Keeps the charts up to date."""
 
     name = "stats"

@@ -17,7 +17,7 @@ class Looked(Querying, Sessions, Sweeping, Jobs, Flow, Protocol):
     """The part of a store that is looked at."""
 
 
-class Whys:
+class WaitReasons:
     """Answers the question."""
 
     def __init__(self, store: Looked) -> None:

@@ -8,13 +8,13 @@ from drumline.core.state import Status
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import NoBoard, Note
+from drumline.ports.read_model import NoReadModel, Note
 from tests.factories import request
 
 WORKER = SessionSpec(host="h", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=1)
 
 
-class Notes(NoBoard):
+class Notes(NoReadModel):
     """A board that can be read."""
 
     def __init__(self) -> None:

@@ -10,12 +10,12 @@ from redis.asyncio import Connection, Redis
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import ResponseError
 
-from drumline.redis.talk import Talk, opened
+from drumline.redis.connection import CommandConnection, opened
 
 
 async def test_this_redis_py_has_what_the_talk_takes_from_it(client: Redis) -> None:
     """Fails with a redis-py that keeps its transport elsewhere; the error says so."""
-    talk = Talk(await opened(client.connection_pool))
+    talk = CommandConnection(await opened(client.connection_pool))
 
     assert await talk.ask([pack_command(("PING",))] * 2) == ["PONG", "PONG"]
 
@@ -25,7 +25,7 @@ async def test_this_redis_py_has_what_the_talk_takes_from_it(client: Redis) -> N
 
 
 async def test_an_error_answers_its_command_and_no_other(client: Redis) -> None:
-    talk = Talk(await opened(client.connection_pool))
+    talk = CommandConnection(await opened(client.connection_pool))
 
     wrong, right = await talk.ask([pack_command(("NO-SUCH-COMMAND",)), pack_command(("PING",))])
 
@@ -45,16 +45,16 @@ class Moved(Connection):
 
 async def test_a_redis_py_that_keeps_its_transport_elsewhere_is_named() -> None:
     with pytest.raises(TypeError, match=rf"redis-py {redis.__version__} keeps no StreamWriter in Moved\._writer"):
-        Talk(Moved())
+        CommandConnection(Moved())
 
 
 async def test_a_connection_that_was_closed_meanwhile_is_lost() -> None:
     with pytest.raises(LostConnection):
-        Talk(Connection())
+        CommandConnection(Connection())
 
 
 async def test_nothing_is_asked_over_a_connection_that_was_closed(client: Redis) -> None:
-    talk = Talk(await opened(client.connection_pool))
+    talk = CommandConnection(await opened(client.connection_pool))
     await talk.hang_up(client.connection_pool)
 
     asked: asyncio.Future[list[Any]] = talk.ask([pack_command(("PING",))])

@@ -15,7 +15,7 @@ from drumline.core.job import JobStatus
 from drumline.core.state import status_of
 from drumline.engine.engine import Engine
 from drumline.ports.jobs import JobFilter
-from drumline.ports.readmodel import StatusBoard
+from drumline.ports.read_model import ReadModel
 
 EVERY: Final = 20.0
 """Seconds; a third of the time after which notes of what may change expire."""
@@ -34,7 +34,7 @@ JOBS_AT_ONCE: Final = 500
 PASS_SECONDS: Final = 60.0
 
 
-class BoardKeeper:
+class ReadModelKeeper:
     """Renews the notes of tasks and jobs that wait."""
 
     name = "keep the read model"
@@ -62,7 +62,7 @@ class BoardKeeper:
             if view is not None:
                 self._engine.note_again(view)
 
-    async def _keep_jobs(self, board: StatusBoard, now: Instant) -> None:
+    async def _keep_jobs(self, board: ReadModel, now: Instant) -> None:
         if now - self._jobs_kept_at < JOBS_EVERY:
             return
         living = JobFilter(statuses=frozenset({JobStatus.PENDING, JobStatus.PROCESSING}))

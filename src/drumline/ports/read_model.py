@@ -81,7 +81,7 @@ class LetterNote(Struct, frozen=True, kw_only=True):
     is_there: bool
 
 
-class StatusBoard(Protocol):
+class ReadModel(Protocol):
     """Keeps notes for a while: as long as a task is worth looking at, and some minutes after its end."""
 
     def note(self, notes: Iterable[Note]) -> None:
@@ -137,7 +137,7 @@ class StatusBoard(Protocol):
         ...
 
 
-class NoBoard:
+class NoReadModel:
     """The board of those who have none: the store answers every question."""
 
     def note(self, notes: Iterable[Note]) -> None:

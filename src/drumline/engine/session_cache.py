@@ -56,7 +56,7 @@ class _Open(Struct):
     seen_at: float
 
 
-class SessionRoom:
+class SessionBounds:
     """Limits the bytes that the open sessions of one tenant have together."""
 
     def __init__(self, most_bytes: int, clock: Clock) -> None:

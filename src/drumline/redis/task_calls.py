@@ -6,10 +6,10 @@ from typing import Any, Final
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.state import Status, is_ended
-from drumline.ports.readmodel import LetterNote, Moment, Note
+from drumline.ports.read_model import LetterNote, Moment, Note
 from drumline.ports.store import LogChunk
-from drumline.redis.keys import BoardKeys
-from drumline.redis.line import Call
+from drumline.redis.client import Call
+from drumline.redis.keys import ReadModelKeys
 
 LIVE_MS: Final = 60_000
 """How long a status that may change is kept; beats keep it longer, and so does the time at which it is due."""
@@ -33,7 +33,7 @@ _FIRST_CLAIM: Final = 2
 """The order of the first claim. Before it there is nothing that could come too late."""
 
 
-def calls_of_note(keys: BoardKeys, note: Note) -> tuple[Call, Call]:
+def calls_of_note(keys: ReadModelKeys, note: Note) -> tuple[Call, Call]:
     """Return what writes a note. Each call has one key, so that it can be sent to any node of a cluster."""
     key = keys.task(note.task)
     has_ended = is_ended(note.status)
@@ -55,7 +55,7 @@ def order_of(note: Note) -> int:
     return 2 * note.epoch + (note.moment is Moment.SETTLED) if note.epoch else 0
 
 
-def calls_of_keeping(keys: BoardKeys, task: Any) -> tuple[Call, Call]:
+def calls_of_keeping(keys: ReadModelKeys, task: Any) -> tuple[Call, Call]:
     """Return what keeps a running task's note a while longer."""
     key = keys.task(task)
     return (
@@ -64,7 +64,7 @@ def calls_of_keeping(keys: BoardKeys, task: Any) -> tuple[Call, Call]:
     )
 
 
-def calls_of_waiting(keys: BoardKeys, task: TaskId, status: Status) -> tuple[Call, Call]:
+def calls_of_waiting(keys: ReadModelKeys, task: TaskId, status: Status) -> tuple[Call, Call]:
     """Return what keeps the note of a task that waits, if it says so too; the first answer tells if there is none."""
     key = keys.task(task)
     return (
@@ -73,7 +73,7 @@ def calls_of_waiting(keys: BoardKeys, task: TaskId, status: Status) -> tuple[Cal
     )
 
 
-def calls_of_chunk(keys: BoardKeys, chunk: LogChunk) -> tuple[Call, Call, Call]:
+def calls_of_chunk(keys: ReadModelKeys, chunk: LogChunk) -> tuple[Call, Call, Call]:
     """Return what copies a piece of a log; only the last pieces are kept."""
     key = (keys.task(chunk.task) + ":log",)
     return (
@@ -83,7 +83,7 @@ def calls_of_chunk(keys: BoardKeys, chunk: LogChunk) -> tuple[Call, Call, Call]:
     )
 
 
-def calls_of_letter(keys: BoardKeys, note: LetterNote) -> tuple[Call, ...]:
+def calls_of_letter(keys: ReadModelKeys, note: LetterNote) -> tuple[Call, ...]:
     """Return what puts a task on the list of dead letters, at its end and only once, or takes it off."""
     key = (keys.letters(note.job or note.task),)
     remove = Call("LREM", key, (0, note.task), plain=True)

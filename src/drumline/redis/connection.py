@@ -23,7 +23,7 @@ Heard = Callable[[str, str], None]
 """Called with a channel and a message."""
 
 
-class Speech(asyncio.Protocol, ABC):
+class RawConnection(asyncio.Protocol, ABC):
     """A connection whose transport speaks with this object. `said` and `lost` are for those who know what to do."""
 
     def __init__(self, connection: AbstractConnection) -> None:
@@ -77,7 +77,7 @@ class Speech(asyncio.Protocol, ABC):
         self._streams.connection_lost(exc)
 
 
-class Talk(Speech):
+class CommandConnection(RawConnection):
     """Questions and answers, one list of questions at a time."""
 
     def __init__(self, connection: AbstractConnection) -> None:
@@ -111,7 +111,7 @@ class Talk(Speech):
             waiting.set_exception(error)
 
 
-class Ear(Speech):
+class ChannelConnection(RawConnection):
     """A subscription: `heard` is called with each message, in the same step in which it arrives."""
 
     def __init__(self, connection: AbstractConnection, heard: Heard) -> None:

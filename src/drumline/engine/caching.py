@@ -40,7 +40,7 @@ class Memory(NamedTuple, Generic[V]):
     asked_at: float
 
 
-class Remembered(Generic[K, V]):
+class CachedLookup(Generic[K, V]):
     """Answers from memory, or from the store: one question at a time about one thing, many things in one question."""
 
     def __init__(

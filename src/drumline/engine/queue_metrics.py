@@ -14,7 +14,7 @@ from drumline.ports.store import QueueView, Store
 MOST_LETTERS: Final = 10_000
 
 
-async def take_stock(store: Store, metrics: Metrics, clock: Clock) -> int:
+async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> int:
     """Set the gauges from the store, and return how many queues there are. Reads much of a table: do it seldom."""
     now = await store.now()
     queues = await store.queues()

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from drumline.core.clock import Clock
 from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
-from drumline.engine.flow import FlowDesk
+from drumline.engine.flow import FlowLimits
 from drumline.engine.offer import Offers
 from drumline.engine.returns import Returns
 from drumline.ports.queue import Queue, Reservation
@@ -31,11 +31,11 @@ class LeasingStore(Protocol):
         ...
 
 
-class HandOver:
+class LeaseOnSubmit:
     """Stores lone tasks leased, as long as somebody waits for them."""
 
     def __init__(
-        self, store: LeasingStore, queue: Queue, offers: Offers, returns: Returns, *, flow: FlowDesk, clock: Clock
+        self, store: LeasingStore, queue: Queue, offers: Offers, returns: Returns, *, flow: FlowLimits, clock: Clock
     ) -> None:
         self._store = store
         self._queue = queue
@@ -53,7 +53,7 @@ class HandOver:
 
     async def submit(self, task: NewTask) -> Submitted | None:
         """Store a lone task and hand it over; None, and nothing done, if it has to go the way of all others."""
-        if not _is_plain(task) or self._flow.concerns(task.lane):
+        if not _is_plain(task) or self._flow.is_limited(task.lane):
             return None
         reservation = await self._reserve(task.lane)
         if reservation is None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
-from drumline.engine.stock import take_stock
+from drumline.engine.queue_metrics import update_queue_metrics
 from drumline.ports.store import Store
 
 SHARE: Final = 100
@@ -19,7 +19,7 @@ LONGEST_PAUSE: Final = 300.0
 PASS_SECONDS: Final = 90.0
 
 
-class Stocktaker:
+class QueueMetrics:
     """Keeps the gauges of the whole system."""
 
     name = "take stock"
@@ -35,7 +35,7 @@ class Stocktaker:
         """Look at everything once, and return how many queues there are."""
         began = self._clock.monotonic()
         async with asyncio.timeout(PASS_SECONDS):
-            queues = await take_stock(self._store, self._metrics, self._clock)
+            queues = await update_queue_metrics(self._store, self._metrics, self._clock)
         took = self._clock.monotonic() - began
         self.every = min(max(self._usually_every, took * SHARE), LONGEST_PAUSE)
         return queues

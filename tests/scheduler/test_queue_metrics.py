@@ -7,16 +7,18 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import TaskRequest
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
-from drumline.scheduler.stock import LONGEST_PAUSE, Stocktaker
+from drumline.scheduler.queue_metrics import LONGEST_PAUSE, QueueMetrics
 from tests.scheduler.workers import open_worker, submit
 
 
 @pytest.fixture
-def stocktaker(engine: Engine, clock: ManualClock) -> Stocktaker:
-    return Stocktaker(engine.store, engine.metrics, clock=clock)
+def stocktaker(engine: Engine, clock: ManualClock) -> QueueMetrics:
+    return QueueMetrics(engine.store, engine.metrics, clock=clock)
 
 
-async def test_tasks_are_counted_by_queue_and_state(stocktaker: Stocktaker, engine: Engine, clock: ManualClock) -> None:
+async def test_tasks_are_counted_by_queue_and_state(
+    stocktaker: QueueMetrics, engine: Engine, clock: ManualClock
+) -> None:
     await submit(engine, 3)
     await engine.submissions.submit(TaskRequest(name="add", queue="slow", delay=60))
     await (await open_worker(engine)).claim(limit=1)
@@ -31,7 +33,7 @@ async def test_tasks_are_counted_by_queue_and_state(stocktaker: Stocktaker, engi
     assert engine.metrics.queue_oldest.values == {("default",): 7, ("slow",): 0}
 
 
-async def test_tenants_share_a_line(stocktaker: Stocktaker, engine: Engine) -> None:
+async def test_tenants_share_a_line(stocktaker: QueueMetrics, engine: Engine) -> None:
     for tenant in ("red", "blue"):
         await engine.submissions.submit(TaskRequest(name="add"), tenant=tenant)
 
@@ -40,7 +42,7 @@ async def test_tenants_share_a_line(stocktaker: Stocktaker, engine: Engine) -> N
     assert engine.metrics.queue_tasks.values["default", "queued"] == 2
 
 
-async def test_a_queue_has_the_slots_of_those_who_serve_it(stocktaker: Stocktaker, engine: Engine) -> None:
+async def test_a_queue_has_the_slots_of_those_who_serve_it(stocktaker: QueueMetrics, engine: Engine) -> None:
     await submit(engine)
     await open_worker(engine)
     spec = SessionSpec(host="bob", pid=1, version="0", queues=("mail",), types=(TaskType(name="send"),), capacity=5)
@@ -53,7 +55,7 @@ async def test_a_queue_has_the_slots_of_those_who_serve_it(stocktaker: Stocktake
 
 
 async def test_what_a_consumer_has_not_passed_on_grows_old(
-    stocktaker: Stocktaker, engine: Engine, clock: ManualClock
+    stocktaker: QueueMetrics, engine: Engine, clock: ManualClock
 ) -> None:
     await engine.store.take_cursor("kafka", holder=1, seconds=60)
     await submit(engine, 2)
@@ -72,7 +74,7 @@ async def test_the_longer_it_takes_the_less_often_it_is_done(engine: Engine, clo
             clock.advance(0.5)
             return getattr(engine.store, name)
 
-    slow = Stocktaker(SlowStore(), engine.metrics, clock=clock)  # type: ignore[arg-type]
+    slow = QueueMetrics(SlowStore(), engine.metrics, clock=clock)  # type: ignore[arg-type]
     await slow.pass_once()
 
     assert 200 < slow.every <= LONGEST_PAUSE

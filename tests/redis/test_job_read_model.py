@@ -20,9 +20,9 @@ from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import JobNote, NoBoard
-from drumline.redis import RedisBoard, RedisQueue
-from drumline.redis.job_notes import ENDED_MS
+from drumline.ports.read_model import JobNote, NoReadModel
+from drumline.redis import RedisQueue, RedisReadModel
+from drumline.redis.job_calls import ENDED_MS
 from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id
 from tests.harness.sqlite import migrated
@@ -37,7 +37,7 @@ async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIte
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisBoard(redis_url), pauses=queue)
+    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
     yield engine
     await engine.close()
 
@@ -50,7 +50,7 @@ def diamond(**fields: Any) -> JobRequest:
     return JobRequest(name="etl", owner="ada", tasks=tasks, **fields)
 
 
-class Pad(NoBoard):
+class Pad(NoReadModel):
     """Keeps notes about jobs."""
 
     def __init__(self, noted: list[JobNote]) -> None:
@@ -171,7 +171,7 @@ async def test_a_failure_and_a_resume_are_seen(engine: Engine, client: Redis) ->
 
 
 async def test_an_end_that_arrives_after_a_resume_does_not_undo_it(redis_url: str, client: Redis) -> None:
-    here, there = RedisBoard(redis_url), RedisBoard(redis_url)
+    here, there = RedisReadModel(redis_url), RedisReadModel(redis_url)
     job = JobId(new_id())
     here.note_job(JobNote(job=job, status=JobStatus.PROCESSING, renews=True, version=8))
 
@@ -217,7 +217,7 @@ async def test_every_note_about_a_job_says_what_came_before_it(redis_url: str, c
 
 
 async def test_a_start_that_arrives_late_does_not_undo_an_end(redis_url: str, client: Redis) -> None:
-    board = RedisBoard(redis_url)
+    board = RedisReadModel(redis_url)
     job = JobId(new_id())
     board.note_job(JobNote(job=job, status=JobStatus.COMPLETED))
     board.note_job(JobNote(job=job, status=JobStatus.PROCESSING))

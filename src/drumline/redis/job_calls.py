@@ -8,10 +8,10 @@ from msgspec.structs import asdict
 from drumline.core.codec import encode
 from drumline.core.ids import JobId
 from drumline.core.job import ENDED, JobStatus
-from drumline.ports.readmodel import JobFacts, JobNote
-from drumline.redis.keys import BoardKeys
-from drumline.redis.line import Call
-from drumline.redis.notes import time_text
+from drumline.ports.read_model import JobFacts, JobNote
+from drumline.redis.client import Call
+from drumline.redis.keys import ReadModelKeys
+from drumline.redis.task_calls import time_text
 
 LIVE_MS: Final = 24 * 3_600_000
 """How long a job that may change is kept: its notes are never left out, so it is not wrong for long."""
@@ -20,7 +20,7 @@ MOST_FIELDS: Final = 500
 """Tasks written in one call."""
 
 
-def calls_of_job(keys: BoardKeys, note: JobNote) -> list[Call]:
+def calls_of_job(keys: ReadModelKeys, note: JobNote) -> list[Call]:
     """Return what writes a job. Notes of several processes arrive in any order, so each part has its own rule."""
     lifetime = ENDED_MS if note.status in ENDED else LIVE_MS
     calls = list(_calls_of_facts(keys, note.job, note.facts)) if note.facts is not None else []
@@ -34,12 +34,12 @@ def calls_of_job(keys: BoardKeys, note: JobNote) -> list[Call]:
     return calls
 
 
-def calls_of_kept_job(keys: BoardKeys, job: JobId) -> list[Call]:
+def calls_of_kept_job(keys: ReadModelKeys, job: JobId) -> list[Call]:
     """Return what keeps the notes of a job that has not ended."""
     return [Call("PEXPIRE", (key,), (LIVE_MS,), plain=True) for key in (keys.job(job), keys.dag(job), keys.ids(job))]
 
 
-def _calls_of_facts(keys: BoardKeys, job: JobId, facts: JobFacts) -> Iterator[Call]:
+def _calls_of_facts(keys: ReadModelKeys, job: JobId, facts: JobFacts) -> Iterator[Call]:
     fields: dict[str, str | bytes] = {
         "jobId": job,
         "jobName": facts.name,

@@ -24,7 +24,7 @@ from drumline.engine.task_lines import is_new, log_submitted
 from drumline.ports.bulk import Advanced
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.queue import PausedQueue
-from drumline.ports.readmodel import Facts, JobFacts, JobNote, Moment, NoBoard, Note, StatusBoard
+from drumline.ports.read_model import Facts, JobFacts, JobNote, Moment, NoReadModel, Note, ReadModel
 from drumline.ports.store import (
     Artifact,
     Change,
@@ -45,11 +45,11 @@ LARGEST_LOOKED_INTO = 16_384
 """Bytes of a payload that may be read for the command in it: that is done between two turns of the event loop."""
 
 
-class Noting:
+class ReadModelNotes:
     """`Submitting`, `Executing` and `Controlling` of a store, noted on a board."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
-        self.board: StatusBoard = NoBoard()
+        self.board: ReadModel = NoReadModel()
         self.pauses: PausedQueue | None = None
         self.led_to: Callable[[Effects], None] = self.note_effects
         """Called with what acts led to in jobs."""

@@ -6,7 +6,7 @@ and looks at none, and for longer if that was in vain. A status that was left ou
 whenever something was left out or lost, the board says so under one key, for longer than a status that may change is
 kept: whatever could have been missed has expired by the time the doubt has. While in doubt, `status` answers only with
 ends, which change no more; an operator's act that renews an ended task is never left out. Tasks that wait are kept as
-long as they do: until their time if they have one, else by a scheduler that renews them (`scheduler/keep.py`).
+long as they do: until their time if they have one, else by a scheduler that renews them (`scheduler/read_model.py`).
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from typing import Final, Self
 from drumline.core.ids import JobId, TaskId
 from drumline.core.metrics import Metrics
 from drumline.core.state import Status, is_ended
-from drumline.ports.readmodel import JobNote, LetterNote, Note
+from drumline.ports.read_model import JobNote, LetterNote, Note
 from drumline.ports.store import LogChunk
 from drumline.redis.address import Address
-from drumline.redis.job_notes import calls_of_job, calls_of_kept_job
-from drumline.redis.keys import DEFAULT_PREFIX, BoardKeys
-from drumline.redis.line import Call, Line, Meter
-from drumline.redis.notes import (
+from drumline.redis.client import Call, Meter, RedisClient
+from drumline.redis.job_calls import calls_of_job, calls_of_kept_job
+from drumline.redis.keys import DEFAULT_PREFIX, ReadModelKeys
+from drumline.redis.task_calls import (
     LIVE_MS,
     calls_of_chunk,
     calls_of_keeping,
@@ -59,8 +59,8 @@ ABSENT: Final = -1
 Entry = Note | JobNote | LetterNote | LogChunk | TaskId
 
 
-class RedisBoard:
-    """`ports.readmodel.StatusBoard` in Redis, or in a Redis Cluster."""
+class RedisReadModel:
+    """`ports.read_model.ReadModel` in Redis, or in a Redis Cluster."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class RedisBoard:
         most_waiting: int = MOST_WAITING,
         metrics: Metrics | None = None,
     ) -> None:
-        self._keys = BoardKeys(prefix)
+        self._keys = ReadModelKeys(prefix)
         probe = Call("probe", (self._keys.probe,), ("",))
-        self._line = Line(
+        self._client = RedisClient(
             Address(url), probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "board")
         )
         self._per_second = per_second
@@ -95,7 +95,7 @@ class RedisBoard:
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write where tasks stand, in the background."""
-        if self._line.is_down or time.monotonic() < self._rests_until:
+        if self._client.is_down or time.monotonic() < self._rests_until:
             self._is_in_doubt = True  # under pressure this is all that a batch costs
             return
         self._unread.append(notes)
@@ -134,7 +134,7 @@ class RedisBoard:
         for start in range(0, len(tasks), MOST_AT_ONCE):
             part = tasks[start : start + MOST_AT_ONCE]
             calls = [call for task, status in part for call in calls_of_waiting(self._keys, task, status)]
-            answers = await self._line.run_all(calls)
+            answers = await self._client.run_all(calls)
             if answers is None:
                 return None
             absent += [task for (task, _), answer in zip(part, answers[::2], strict=True) if answer == ABSENT]
@@ -144,16 +144,16 @@ class RedisBoard:
         """Keep the notes of jobs that have not ended."""
         for start in range(0, len(jobs), MOST_AT_ONCE):
             part = jobs[start : start + MOST_AT_ONCE]
-            await self._line.run_all([call for job in part for call in calls_of_kept_job(self._keys, job)])
+            await self._client.run_all([call for job in part for call in calls_of_kept_job(self._keys, job)])
 
     async def may_keep(self, seconds: float) -> bool:
         """Tell whether no other process has renewed the notes of what waits in the last so many seconds."""
         args = (1, "NX", "PX", round(seconds * 1000))
-        return await self._line.run(Call("SET", (self._keys.keeper,), args, plain=True)) is not None
+        return await self._client.run(Call("SET", (self._keys.keeper,), args, plain=True)) is not None
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page; raises `Unavailable` if Redis does not take what is written."""
-        await self._line.check()
+        await self._client.check()
         return {}
 
     def log(self, chunks: Sequence[LogChunk]) -> None:
@@ -163,7 +163,7 @@ class RedisBoard:
     async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
         """Return where tasks stand, as far as that is known here and likely still true."""
         keys = [self._keys.doubt, *[self._keys.task(task) + ":status" for task in tasks]]
-        answers = await self._line.run_all([Call("GET", (key,), plain=True) for key in keys])
+        answers = await self._client.run_all([Call("GET", (key,), plain=True) for key in keys])
         if answers is None:
             return [None] * len(tasks)
         doubt, *found = answers
@@ -182,11 +182,11 @@ class RedisBoard:
                 await asyncio.wait({writing}, timeout=CLOSE_SECONDS)
             writing.cancel()
             await asyncio.wait({writing})
-        await self._line.close()
+        await self._client.close()
 
     def _add(self, entries: Sequence[LogChunk] | Sequence[LetterNote] | Sequence[TaskId]) -> None:
         """Take entries that nobody misses if they are left out."""
-        if not self._line.is_down and time.monotonic() >= self._rests_until:
+        if not self._client.is_down and time.monotonic() >= self._rests_until:
             self._read()
             self._waiting += islice(entries, max(self._most_waiting - len(self._waiting), 0))
             self._start()
@@ -213,7 +213,7 @@ class RedisBoard:
         return bool(self._unread or self._waiting or self._renewals or self._is_in_doubt)
 
     def _start(self) -> None:
-        if self._writing is None and self._alarm is None and not self._line.is_down and self._has_more:
+        if self._writing is None and self._alarm is None and not self._client.is_down and self._has_more:
             # Whoever noted something has more urgent things to do next: wake a worker, or start the task.
             self._alarm = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._begin)
 
@@ -242,7 +242,7 @@ class RedisBoard:
         calls = [Call("SET", (self._keys.doubt,), (1, "PX", DOUBT_MS), plain=True)] if self._is_in_doubt else []
         self._is_in_doubt = False
         calls += [call for entry in (*entries, *renewals) for call in self._calls(entry)]
-        if await self._line.run_all(calls) is None:
+        if await self._client.run_all(calls) is None:
             self._waiting.clear()
             self._is_in_doubt = True
             return 0

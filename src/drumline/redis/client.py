@@ -19,8 +19,8 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from drumline.core.errors import Overloaded, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.redis.address import Address
+from drumline.redis.connection import CommandConnection, opened
 from drumline.redis.scripts import SCRIPTS
-from drumline.redis.talk import Talk, opened
 from drumline.sdk.batcher import Batcher
 
 CONNECT_SECONDS: Final = 0.25
@@ -75,7 +75,7 @@ class Meter:
         self._up.set(1, self._labels)
 
 
-class Line:
+class RedisClient:
     """Calls to one Redis or one cluster.
 
     After a failure Redis is left alone but for a probe each second; `recovered` is called when that is answered.
@@ -98,7 +98,7 @@ class Line:
         self._refusal: tuple[float, str] | None = None
         """When a server that is there last refused a call, and why."""
         self._is_probe_refused = False
-        self._idle: list[Talk] = []
+        self._idle: list[CommandConnection] = []
         self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
         self._alone = asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
@@ -217,7 +217,7 @@ class Line:
         rest, and reads each answer through a stream. And its pool looks at a connection before it hands it out and
         after; ours come back only when all of their answers were read.
         """
-        talk = self._idle.pop() if self._idle else Talk(await opened(pool))
+        talk = self._idle.pop() if self._idle else CommandConnection(await opened(pool))
         try:
             answers = await talk.ask([pack_command(command) for command in commands])
         except BaseException:

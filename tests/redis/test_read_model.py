@@ -19,10 +19,10 @@ from drumline.core.task import DEFAULT_OPTIONS
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Report
-from drumline.ports.readmodel import Facts, Moment, Note
+from drumline.ports.read_model import Facts, Moment, Note
 from drumline.ports.store import LogChunk
-from drumline.redis import RedisBoard, RedisQueue
-from drumline.redis.notes import ENDED_MS, LIVE_MS
+from drumline.redis import RedisQueue, RedisReadModel
+from drumline.redis.task_calls import ENDED_MS, LIVE_MS
 from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id, request
 from tests.harness.sqlite import migrated
@@ -34,8 +34,8 @@ SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(na
 
 
 @pytest.fixture
-async def board(redis_url: str) -> AsyncIterator[RedisBoard]:
-    board = RedisBoard(redis_url)
+async def board(redis_url: str) -> AsyncIterator[RedisReadModel]:
+    board = RedisReadModel(redis_url)
     yield board
     await board.close()
 
@@ -45,7 +45,7 @@ async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIte
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisBoard(redis_url), pauses=queue)
+    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
     yield engine
     await engine.close()
 
@@ -53,7 +53,7 @@ async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIte
 async def written(engine: Engine) -> None:
     """Wait for what is being written in the background."""
     board = engine.board
-    assert isinstance(board, RedisBoard)
+    assert isinstance(board, RedisReadModel)
     await engine._offers.drained()
     board._begin()
     while board._writing is not None:
@@ -67,7 +67,7 @@ async def has_status(client: Redis, task: TaskId, status: Status | None) -> None
     await eventually(is_so)
 
 
-async def has_been_written(board: RedisBoard, client: Redis) -> None:
+async def has_been_written(board: RedisReadModel, client: Redis) -> None:
     """Wait until everything that was noted is written: what is noted last is written last."""
     last = new_id()
     board.note([note(last, Status.QUEUED, Moment.SUBMITTED)])
@@ -205,7 +205,7 @@ async def test_a_retried_task_is_shown_as_waiting_again(engine: Engine, client: 
     assert await client.hget(f"drumline:task:{task}", "endTime") == ""
 
 
-async def test_notes_that_arrive_late_do_not_undo_newer_ones(board: RedisBoard, client: Redis) -> None:
+async def test_notes_that_arrive_late_do_not_undo_newer_ones(board: RedisReadModel, client: Redis) -> None:
     task = new_id()
     board.note([note(task, Status.COMPLETED, Moment.SETTLED)])
     board.note([note(task, Status.PROCESSING, Moment.CLAIMED), note(task, Status.QUEUED, Moment.SUBMITTED)])
@@ -218,9 +218,9 @@ async def test_notes_that_arrive_late_do_not_undo_newer_ones(board: RedisBoard, 
 
 
 async def test_the_end_of_an_attempt_that_is_noted_late_does_not_undo_a_retry(
-    board: RedisBoard, redis_url: str, client: Redis
+    board: RedisReadModel, redis_url: str, client: Redis
 ) -> None:
-    task, other = new_id(), RedisBoard(redis_url)
+    task, other = new_id(), RedisReadModel(redis_url)
     board.note([replace(note(task, Status.PROCESSING, Moment.CLAIMED), epoch=1, facts=FACTS)])
     await has_status(client, task, Status.PROCESSING)
     other.renew(replace(note(task, Status.QUEUED, Moment.RENEWED), epoch=2))
@@ -236,7 +236,9 @@ async def test_the_end_of_an_attempt_that_is_noted_late_does_not_undo_a_retry(
     await other.close()
 
 
-async def test_a_note_of_an_earlier_attempt_does_not_undo_that_of_a_later_one(board: RedisBoard, client: Redis) -> None:
+async def test_a_note_of_an_earlier_attempt_does_not_undo_that_of_a_later_one(
+    board: RedisReadModel, client: Redis
+) -> None:
     task = new_id()
     board.note([replace(note(task, Status.PROCESSING, Moment.CLAIMED), epoch=2, facts=FACTS)])
 
@@ -253,7 +255,7 @@ async def test_a_note_of_an_earlier_attempt_does_not_undo_that_of_a_later_one(bo
     await has_status(client, task, Status.PENDING)
 
 
-async def test_a_task_that_is_freed_late_does_not_undo_an_end(board: RedisBoard, client: Redis) -> None:
+async def test_a_task_that_is_freed_late_does_not_undo_an_end(board: RedisReadModel, client: Redis) -> None:
     task = new_id()
     board.note([replace(note(task, Status.COMPLETED, Moment.SETTLED), epoch=2)])
 
@@ -264,14 +266,14 @@ async def test_a_task_that_is_freed_late_does_not_undo_an_end(board: RedisBoard,
 
 
 async def test_under_pressure_notes_are_left_out_and_old_statuses_are_not_told(redis_url: str, client: Redis) -> None:
-    board = RedisBoard(redis_url, most_waiting=10)
+    board = RedisReadModel(redis_url, most_waiting=10)
     running, ended = new_id(), new_id()
     board.note([note(running, Status.PROCESSING, Moment.CLAIMED), note(ended, Status.FAILED, Moment.SETTLED)])
     await has_status(client, ended, Status.FAILED)
     before = await board.status([running, ended])
 
     board.note(note(new_id(), Status.QUEUED, Moment.SUBMITTED) for _ in range(50))
-    other = RedisBoard(redis_url)
+    other = RedisReadModel(redis_url)
 
     async def is_doubted() -> bool:
         return bool(await client.exists("drumline:board:doubt"))
@@ -287,7 +289,7 @@ async def test_under_pressure_notes_are_left_out_and_old_statuses_are_not_told(r
 
 
 async def test_a_board_that_rests_does_not_even_look_at_notes(redis_url: str) -> None:
-    board = RedisBoard(redis_url, most_waiting=2)
+    board = RedisReadModel(redis_url, most_waiting=2)
     looked = []
 
     def notes() -> Iterator[Note]:
@@ -306,7 +308,7 @@ async def test_a_board_that_rests_does_not_even_look_at_notes(redis_url: str) ->
 
 
 async def test_a_board_that_rested_in_vain_rests_longer_up_to_an_end(redis_url: str) -> None:
-    board = RedisBoard(redis_url, most_waiting=2)
+    board = RedisReadModel(redis_url, most_waiting=2)
 
     def rest(*, after: float) -> float:
         """Return how long a board rests that is told too much so long after its last rest."""
@@ -320,7 +322,7 @@ async def test_a_board_that_rested_in_vain_rests_longer_up_to_an_end(redis_url: 
 
 
 async def test_a_board_that_is_away_knows_nothing_and_disturbs_nobody() -> None:
-    board = RedisBoard("redis://127.0.0.1:1")
+    board = RedisReadModel("redis://127.0.0.1:1")
     task = new_id()
 
     board.note([note(task, Status.QUEUED, Moment.SUBMITTED)])
