@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.api.operation import Operation
 from drumline.api.protocol import MOST_CHUNKS, OPERATIONS
 from drumline.api.server import Server
 from drumline.core.limits import DEFAULT_LIMITS
@@ -172,6 +171,7 @@ def test_the_numbers_in_the_protocol_page_are_those_of_the_code() -> None:
     assert json.dumps({"outcome": "released"})[1:-1] in page
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}")
-def test_every_call_of_the_protocol_is_on_its_page(operation: Operation) -> None:
-    assert f"{operation.method:<6} {operation.path}" in PROTOCOL.read_text()
+def test_every_call_of_the_protocol_is_on_its_page() -> None:
+    page = PROTOCOL.read_text()
+
+    assert [one.path for one in OPERATIONS if f"{one.method:<6} {one.path}" not in page] == []

@@ -4,8 +4,6 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
 from drumline.core.state import TRANSITIONS
 
 ROOT = Path(__file__).parents[2]
@@ -24,13 +22,15 @@ def test_the_drawing_of_states_is_the_state_table() -> None:
     assert sorted(in_map) == sorted(drawn)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+def test_links_within_the_repository_lead_somewhere() -> None:
+    links = [
+        (page, link)
+        for page in PAGES
+        for link in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    ]
 
-    missing = [link for link in links if not (page.parent / link).exists()]
-
-    assert missing == []
+    assert len(links) > 300
+    assert [f"{page.relative_to(ROOT)}: {link}" for page, link in links if not (page.parent / link).exists()] == []
 
 
 def test_every_test_that_holds_an_invariant_exists() -> None:

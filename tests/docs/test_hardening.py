@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
@@ -25,14 +23,24 @@ def imports_of(tree: ast.AST) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
-def test_nothing_that_is_read_can_run(source: Path) -> None:
-    tree = ast.parse(source.read_text(encoding="utf-8"))
+def offences(tree: ast.AST) -> list[str]:
+    """Return what a module imports or calls that could run what it reads."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    executing = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in EXECUTING]
+    unsafe = [call for call in calls if is_unsafe_yaml(call, tree)]
+    imported = sorted({name.split(".")[0] for name in imports_of(tree)} & FORBIDDEN)
+    return [*(f"import {name}" for name in imported), *map(ast.unparse, executing + unsafe)]
 
-    assert not {name.split(".")[0] for name in imports_of(tree)} & FORBIDDEN
-    assert not [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in EXECUTING]
-    assert not [ast.unparse(call) for call in calls if is_unsafe_yaml(call, tree)]
+
+def test_nothing_that_is_read_can_run() -> None:
+    found = [
+        f"{source.relative_to(ROOT)}: {offence}"
+        for source in SOURCES
+        for offence in offences(ast.parse(source.read_text(encoding="utf-8")))
+    ]
+
+    assert len(SOURCES) > 100
+    assert found == []
 
 
 def is_unsafe_yaml(call: ast.Call, tree: ast.AST) -> bool:
@@ -53,8 +61,9 @@ def test_no_program_is_started_through_a_shell_by_us() -> None:
     assert [str(source) for source in SOURCES if said.search(source.read_text(encoding="utf-8"))] == []
 
 
-def test_the_test_of_imports_would_see_one() -> None:
-    tree = ast.parse("def f():\n    from pickle import loads\n    import yaml, marshal")
+def test_each_kind_of_offence_would_be_found() -> None:
+    tree = ast.parse(
+        "def f():\n    from pickle import loads\n    import yaml, marshal\n    yaml.load(t, Loader)\n    eval(t)"
+    )
 
-    assert {name.split(".")[0] for name in imports_of(tree)} & FORBIDDEN == {"pickle", "marshal"}
-    assert is_unsafe_yaml(ast.parse("yaml.load(text, Loader)").body[0].value, tree)  # type: ignore[attr-defined]
+    assert offences(tree) == ["import marshal", "import pickle", "eval(t)", "yaml.load(t, Loader)"]

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer
 
 from drumline.cli.main import app
@@ -55,13 +54,10 @@ def fault_of(words: list[str]) -> str | None:
     return f"needs {missing}" if missing and is_example else f"takes no {rest}" if rest else None
 
 
-@pytest.mark.parametrize(("page", "text"), COMMANDS)
-def test_a_command_in_a_sentence_exists(page: str, text: str) -> None:
-    words = shlex.split(text.replace("'s", "s"))
+def test_every_command_in_a_sentence_exists() -> None:
+    faults = [(page, text, fault_of(shlex.split(text.replace("'s", "s"))[1:])) for page, text in COMMANDS]
 
-    fault = fault_of(words[1:])
-
-    assert fault is None, f"{page}: {text}: {fault}"
+    assert [f"{page}: {text}: {fault}" for page, text, fault in faults if fault is not None] == []
 
 
 def test_the_check_would_find_mistakes() -> None:

@@ -49,6 +49,8 @@ def test_the_receiver_refuses_what_others_sign_what_was_changed_and_what_is_old(
         read_message(NEW, headers(NEW, seconds=1_700_000_000), BODY)
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"^drumline (\w+ \w+)", PAGE, re.MULTILINE))))
-def test_every_command_of_the_page_is_in_the_reference(command: str) -> None:
-    assert f"drumline {command}" in REFERENCE
+def test_every_command_of_the_page_is_in_the_reference() -> None:
+    commands = set(re.findall(r"^(drumline \w+ \w+)", PAGE, re.MULTILINE))
+
+    assert len(commands) > 3
+    assert {command for command in commands if command not in REFERENCE} == set()
