@@ -100,6 +100,6 @@ async def test_what_a_tenant_is_shown_is_looked_up_within_its_wall(tenancy: Tena
     assert within >= {
         "get", "attempts", "read_log", "artifacts", "artifact", "jobs", "nodes", "schedules", "list_schedules",
         "list_jobs", "get_dead_letters", "dead_letter_groups", "get_bulk", "list_bulks", "subscriptions", "deliveries",
-        "get_key", "list_keys", "list_secrets", "limits", "list_audit", "queue_names", "sessions", "find_lanes",
+        "get_key", "list_keys", "list_secrets", "limits", "list_audit", "queue_lanes", "sessions", "find_lanes",
         "find_causes",
     }  # fmt: skip

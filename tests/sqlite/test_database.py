@@ -14,7 +14,7 @@ from tests.factories import submit
 
 
 def database(path: Path | None) -> Database:
-    return Database(path, on_rollback=lambda: None)
+    return Database(path)
 
 
 def insert(number: int) -> Callable[[sqlite3.Connection], int]:

@@ -4,13 +4,14 @@ A part runs named statements, alone or in a transaction, and never sees a connec
 network; SQLite runs the same code in its writer thread, where no `await` ever waits.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
 from drumline.core.event import Fact
+from drumline.core.task import Lane
 
 T = TypeVar("T")
 
@@ -67,14 +68,35 @@ class Database(Protocol):
         ...
 
 
+class Lanes(Protocol):
+    """Lanes by number, as each store remembers them. Inside a transaction, hand it in."""
+
+    async def numbers_in_order(self, lanes: Sequence[Lane], transaction: Transaction | None = None) -> list[int]:
+        """Return the number of each lane, giving one to those that are new."""
+        ...
+
+    async def lanes(self, numbers: Iterable[int], transaction: Transaction | None = None) -> Mapping[int, Lane]:
+        """Return the lanes behind numbers."""
+        ...
+
+
 class Part:
     """What each part of a store works with: its database and, in tests, a clock."""
 
     _database: Database
+    _lanes: Lanes
 
     def _now(self) -> Instant | None:
         """Return the time to pass to statements; None lets the database's own clock decide."""
         raise NotImplementedError
+
+    async def _time(self) -> Instant:
+        """Return the store's time."""
+        given = self._now()
+        if given is not None:
+            return given
+        ((now,),) = await self._database.fetch(Line.DESK, "now", repeat=True, now=None)
+        return Instant(now)
 
 
 async def tell_facts(transaction: Transaction, facts: Sequence[Fact], *, now: Instant | None) -> None:

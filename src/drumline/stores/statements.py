@@ -1,7 +1,8 @@
 """Named statements that the stores share: `sql/<aggregate>.sql`, in PostgreSQL's dialect.
 
 `-- name: get_key` begins a statement for every store, `-- name: get_key (sqlite)` one for SQLite only. SQLite gets the
-text of the first kind after the rewrites below; whatever needs more than those has a text of its own.
+text of the first kind after the rewrites below; whatever needs more than those has a text of its own. One of those that
+says `-- GIVES one JSON list` gives all its rows as one text, which saves hand-overs of the interpreter lock.
 """
 
 import re
@@ -52,6 +53,7 @@ class SqliteStatement:
         self._given = frozenset(_PARAMETER.findall(body))
         self.text = self._rewritten(body)
         self._names = frozenset(_PARAMETER.findall(self.text))
+        self.is_list = "-- GIVES one JSON list" in source
         self.is_read = _READS.match(self.text) is not None
 
     def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ class Access(Part):
     """The ground that the parts of the store stand on."""
 
     _database: Database
+    _lanes: Lanes
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
         self._database = database
@@ -29,14 +30,6 @@ class Access(Part):
     def _now(self) -> Instant | None:
         """Return the time that a test gave; None lets the database's own clock decide."""
         return None if self._clock is None else self._clock.now()
-
-    async def _time(self) -> Instant:
-        """Return the store's time."""
-        given = self._now()
-        if given is not None:
-            return given
-        ((now,),) = await self._database.fetch(Line.DESK, "now", repeat=True, now=None)
-        return Instant(now)
 
     async def _own_tasks(self, tasks: Sequence[TaskId], tenant: str | None) -> frozenset[TaskId]:
         """Return the tasks that can be seen from within a tenant's wall: whoever acts on one by its id asks before.

@@ -7,14 +7,15 @@ from drumline.core.state import Status
 from drumline.ports.counting import Count, count_up_to
 from drumline.ports.store import TaskFilter
 from drumline.stores.driver import Line
-from drumline.stores.postgres.listing import Listing
+from drumline.stores.parts.tasks import lanes_matching
+from drumline.stores.postgres.access import Access
 
 MOST_CLAIMED: Final = 40_000
 """Claimed tasks that are looked at to count those that run: what workers took since their last two heartbeats or so."""
 ENDS: Final = (Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED)
 
 
-class Counting(Listing):
+class Counting(Access):
     """`ports.counting.Counting` on PostgreSQL."""
 
     async def count_tasks(
@@ -27,7 +28,7 @@ class Counting(Listing):
         name: str | None = None,
     ) -> dict[Status, Count]:
         """Return how many tasks have each status, counting each up to `limit`, however many others there are."""
-        lanes = await self._lanes_of(TaskFilter(tenant=tenant, queue=queue, name=name))
+        lanes = await lanes_matching(self._database, TaskFilter(tenant=tenant, queue=queue, name=name))
         ((queued, later, blocked, processing, claimed),) = await self._database.fetch(
             Line.DESK,
             "count_live",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drumline.core.task import Lane
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, Transaction
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.database import Database
 
@@ -34,16 +34,18 @@ class Lanes:
             await self._intern(unknown)
         return self._numbers
 
-    async def numbers_in_order(self, lanes: Sequence[Lane]) -> list[int]:
+    async def numbers_in_order(self, lanes: Sequence[Lane], transaction: Transaction | None = None) -> list[int]:
         """Return the number of each of many lanes. They are alike mostly: each is looked up once."""
+        del transaction  # see `numbers`
         try:
             return [self._numbers[lane] for lane in lanes]
         except KeyError:
             numbers = await self.numbers(lanes)
             return [numbers[lane] for lane in lanes]
 
-    async def lanes(self, numbers: Iterable[int]) -> Mapping[int, Lane]:
+    async def lanes(self, numbers: Iterable[int], transaction: Transaction | None = None) -> Mapping[int, Lane]:
         """Return the lanes behind numbers."""
+        del transaction
         unknown = set(numbers) - self._lanes.keys()
         if unknown:
             self._remember(await self._database.fetch(Line.SUBMIT, "lane_names", repeat=True, lanes=sorted(unknown)))

@@ -6,11 +6,13 @@ from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.audit import Auditing
 from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.keys import Keys
 from drumline.stores.parts.runtime_config import RuntimeConfigs
 from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
 from drumline.stores.parts.subscriptions import Subscriptions
+from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.parts.tenants import Tenants
 from drumline.stores.postgres.bulk import Bulks
 from drumline.stores.postgres.claiming import Claiming
@@ -23,7 +25,6 @@ from drumline.stores.postgres.migrating import check_major
 from drumline.stores.postgres.outputs import Outputs
 from drumline.stores.postgres.picking import Picking
 from drumline.stores.postgres.progress import ProgressNotes
-from drumline.stores.postgres.querying_jobs import QueryingJobs
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
 from drumline.stores.postgres.stats import Stats
@@ -43,7 +44,8 @@ class PostgresStore(
     Sessions,
     Bulks,
     SubmittingJobs,
-    QueryingJobs,
+    JobQueries,
+    TaskQueries,
     Counting,
     Sweeping,
     Housekeeping,

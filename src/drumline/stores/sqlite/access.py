@@ -23,10 +23,11 @@ class Access(Part):
     """The ground that the parts of the store stand on."""
 
     _database: Database
+    _lanes: Lanes
 
-    def __init__(self, database: Database, lanes: Lanes, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
-        self._lanes = lanes
+        self._lanes = Lanes(database)
         self._clock = clock
         self._keys_seen: dict[int, int] = {}
         """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""

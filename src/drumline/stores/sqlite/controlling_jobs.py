@@ -171,7 +171,7 @@ class ControllingJobs(Rippling):
         rows = [(each.id, each.lane, due_at, state, each.epoch + 1, each.attempt) for each in tasks]
         connection.execute(SQL["insert_job_live"], {"batch": batch_of(rows)})
         tell(connection, now, [event(each.id, act, state, each.epoch + 1) for each in tasks])
-        lanes = self._lanes.lanes(connection, [each.lane for each in tasks])
+        lanes = self._lanes.lanes_in(connection, [each.lane for each in tasks])
         return [Hint(each.id, lanes[each.lane], now) for each in tasks]
 
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from drumline.core.codec import decode
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
-from drumline.stores.driver import Line, Rows, Work
+from drumline.stores.driver import Line, Rows, Transaction, Work
 from drumline.stores.sqlite.statements import STATEMENTS
 from drumline.stores.statements import SQLITE_FUNCTIONS, SqliteStatement
 
@@ -77,9 +78,17 @@ class Statements:
         return run_statement(STATEMENTS[name], values, self.connection)
 
 
+def connection_of(transaction: Transaction | None) -> sqlite3.Connection:
+    """Return the connection of a transaction, for what is written for SQLite alone."""
+    if not isinstance(transaction, Statements):
+        raise TypeError("not a transaction on SQLite")
+    return transaction.connection
+
+
 def run_statement(statement: SqliteStatement, values: Mapping[str, Any], connection: sqlite3.Connection) -> Rows:
     """Run a statement and return its rows."""
-    return connection.execute(statement.text, statement.arguments(values)).fetchall()
+    rows = connection.execute(statement.text, statement.arguments(values)).fetchall()
+    return decode(rows[0][0], list) if statement.is_list else rows
 
 
 def finish(work: Awaitable[T]) -> T:
@@ -96,13 +105,13 @@ def finish(work: Awaitable[T]) -> T:
 class Database:
     """Access to one database file. Open it with `Database.open`."""
 
-    def __init__(self, path: Path | None, *, on_rollback: Callable[[], None], metrics: Metrics | None = None) -> None:
+    def __init__(self, path: Path | None, *, metrics: Metrics | None = None) -> None:
         metrics = metrics or Metrics()
         self._wrote, self._looked = metrics.store.of("write"), metrics.store.of("read")
         self._errors = metrics.store_errors
         self._errors.begin(("write",), ("read",))
         self._path = path
-        self._on_rollback = on_rollback
+        self._after_rollback: list[Callable[[], None]] = []
         self._acts: SimpleQueue[_Waiting[Any] | None] = SimpleQueue()
         self._door = threading.Lock()
         """Nobody comes in behind the one who closes, from whatever thread."""
@@ -116,6 +125,10 @@ class Database:
         self._shorten_at = 0.0
         self._shorten_ms = SHORTEN_MS
         self._writer.start()
+
+    def on_rollback(self, forget: Callable[[], None]) -> None:
+        """Call `forget` in the writer thread after each rollback."""
+        self._after_rollback.append(forget)
 
     async def write(self, act: Act[T]) -> T:
         """Run `act` in a transaction; when this returns it is committed."""
@@ -257,7 +270,8 @@ class Database:
             # Closing takes back what was not committed, too; the next act opens the file anew.
             connection.close()
             self._writing = None
-        self._on_rollback()
+        for forget in self._after_rollback:
+            forget()
 
     def _shorten_log(self) -> None:
         """Begin the write-ahead log anew when it has become long.

@@ -92,7 +92,7 @@ class JobFollowing(Access):
             return []
         rows = sorted(connection.execute(SQL["unblock"], {"ids": batch_of(tasks), "now": now}).fetchall())
         tell(connection, now, [event(task, Act.UNBLOCK, State.QUEUED, epoch) for task, _, _, epoch in rows])
-        lanes = self._lanes.lanes(connection, [lane for _, lane, _, _ in rows])
+        lanes = self._lanes.lanes_in(connection, [lane for _, lane, _, _ in rows])
         return [Hint(TaskId(task), lanes[lane], Instant(due_at)) for task, lane, due_at, _ in rows]
 
 

@@ -149,7 +149,7 @@ class Sessions(JobFollowing):
         ends.write(connection)
         effects = self._follow_all(connection, now, ends.in_jobs, ends.queued_in_jobs)
         elsewhere = {task for task, _ in effects.moved}
-        lanes = self._lanes.lanes(connection, [lane for _, lane, _ in queued])
+        lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])
         return Reaped(
             sessions=tuple(closed),
             requeued=tuple(Hint(task, lanes[lane], due_at) for task, lane, due_at in queued if task not in elsewhere),

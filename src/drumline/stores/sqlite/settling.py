@@ -143,7 +143,7 @@ class Settling(JobFollowing):
         ends.write(connection)
         effects = self._follow_all(connection, ends.now, ends.in_jobs, ends.queued_in_jobs)
         elsewhere = {task for task, _ in effects.moved}
-        lanes = self._lanes.lanes(connection, [lane for _, lane, _ in queued])
+        lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])
         for place, lane, due_at in queued:
             if leases[place].task not in elsewhere:
                 answers[place] = Settled(State.QUEUED, Hint(leases[place].task, lanes[lane], due_at))

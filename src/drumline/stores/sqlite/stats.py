@@ -67,7 +67,7 @@ class Stats(Access):
         for (step, _, *place), count in counts.often.items():
             if step == STEPS[0]:
                 often[place[0], place[1], place[2]] += count
-        lanes = self._lanes.lanes(connection, {lane for lane, _, _ in often})
+        lanes = self._lanes.lanes_in(connection, {lane for lane, _, _ in often})
         return tuple(
             Figure(
                 queue=lanes[place[0]].queue,

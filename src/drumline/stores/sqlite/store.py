@@ -8,11 +8,13 @@ from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.audit import Auditing
 from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.keys import Keys
 from drumline.stores.parts.runtime_config import RuntimeConfigs
 from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
 from drumline.stores.parts.subscriptions import Subscriptions
+from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.parts.tenants import Tenants
 from drumline.stores.sqlite.bulk import Bulks
 from drumline.stores.sqlite.counting import Counting
@@ -20,12 +22,9 @@ from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import Firing
 from drumline.stores.sqlite.flow import Flow
 from drumline.stores.sqlite.housekeeping import Housekeeping
-from drumline.stores.sqlite.lanes import Lanes
 from drumline.stores.sqlite.outputs import Outputs
 from drumline.stores.sqlite.picking import Picking
 from drumline.stores.sqlite.progress import ProgressNotes
-from drumline.stores.sqlite.querying import Querying
-from drumline.stores.sqlite.querying_jobs import QueryingJobs
 from drumline.stores.sqlite.sessions import Sessions
 from drumline.stores.sqlite.settling import Settling
 from drumline.stores.sqlite.stats import Stats
@@ -44,8 +43,8 @@ class SqliteStore(
     Sessions,
     Bulks,
     SubmittingJobs,
-    QueryingJobs,
-    Querying,
+    JobQueries,
+    TaskQueries,
     Counting,
     Sweeping,
     Housekeeping,
@@ -72,7 +71,6 @@ class SqliteStore(
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Payloads are nobody else's business: the file, and with it the WAL, is readable by its owner only.
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-        lanes = Lanes()
-        store = cls(Database(file, on_rollback=lanes.forget, metrics=metrics), lanes, clock or SystemClock())
+        store = cls(Database(file, metrics=metrics), clock or SystemClock())
         await store.migrate()
         return store

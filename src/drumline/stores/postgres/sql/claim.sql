@@ -461,12 +461,6 @@ WHERE
     AND claim.nonce = :nonce::int8
     AND EXISTS (SELECT FROM drumline.session AS s WHERE s.id = :session AND s.closed_at IS NULL)
 
--- name: lane_names
--- The words behind lane numbers.
-SELECT lane.id, lane.tenant, lane.queue, lane.name, lane.priority
-FROM drumline.lane
-WHERE lane.id = any(:lanes::int4 [])
-
 -- name: lane_numbers
 -- submit, reschedule: the numbers of lanes.
 SELECT lane.id, g.tenant, g.queue, g.name, g.priority

@@ -1,7 +1,3 @@
--- name: now
--- now: the store's time.
-SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
-
 -- name: own_tasks
 -- acts on tasks: those among them that can be seen. Asked from within a tenant's wall, that is the tenant's.
 SELECT task.id FROM drumline.task WHERE task.id = any(:ids::uuid [])

@@ -99,10 +99,3 @@ ON CONFLICT DO NOTHING
 -- name: lane_number
 -- submit, reschedule: the number of a lane.
 SELECT id FROM lane WHERE tenant = ? AND queue = ? AND name = ? AND priority = ? AND is_keyed = 0
-
--- name: lane_names
--- The words behind lane numbers.
---   :lanes  JSON list
-SELECT id, tenant, queue, name, priority
-FROM lane
-WHERE id IN (SELECT value FROM json_each(:lanes))

@@ -1,8 +1,8 @@
-"""Looking at jobs."""
+"""Reading jobs, their tasks and their executions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Raw
 
@@ -16,15 +16,12 @@ from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.jobs import JobFilter
 from drumline.stores.attempt_rows import job_attempt
-from drumline.stores.driver import Line
+from drumline.stores.driver import ABOVE_ALL, Line, Part
 from drumline.stores.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
-from drumline.stores.postgres.access import Access
-
-ABOVE_ALL: Final = JobId("ffffffff-ffff-ffff-ffff-ffffffffffff")
 
 
-class QueryingJobs(Access):
-    """The looking part of `ports.jobs.Jobs` on PostgreSQL."""
+class JobQueries(Part):
+    """The reading part of `ports.jobs.Jobs`."""
 
     async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
         """Return jobs as they stand, with their running tasks counted; None for those that do not exist."""

@@ -1,0 +1,248 @@
+"""Reading tasks, their executions, logs and artifacts, and queues.
+
+A list is made in two steps: an index finds candidates by what narrows most, then the tasks themselves are compared with
+the whole filter.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from msgspec import Raw
+
+from drumline.core.attempt import AttemptView
+from drumline.core.clock import Instant
+from drumline.core.ids import TaskId
+from drumline.core.priority import score
+from drumline.core.state import LIVE, State, Status, states_of
+from drumline.core.task import Lane, TaskView, decode_options
+from drumline.engine.off_loop import off_loop
+from drumline.ports.query import Holder, WaitingType
+from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
+from drumline.stores.attempt_rows import attempt_view, error_info
+from drumline.stores.driver import ABOVE_ALL, Database, Line, Part
+
+QUEUE_BYTES: Final = 20
+"""What showing a queue costs, as bytes of JSON."""
+ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})
+LEAST_AT_ONCE: Final = 200
+MOST_AT_ONCE: Final = 5000
+"""How many candidates are read at once when the first of them were not enough."""
+
+Finder = tuple[str, dict[str, Any]]
+"""The statement that finds candidates, and its parameters besides where to begin and how many."""
+
+
+class LaneCounts(NamedTuple):
+    """The live tasks of a lane; the order is that of count_lanes."""
+
+    pending: int
+    queued: int
+    processing: int
+    oldest_due_at: Instant | None
+
+
+class TaskQueries(Part):
+    """`ports.query.Querying`."""
+
+    async def now(self) -> Instant:
+        """Return the store's time."""
+        return await self._time()
+
+    async def get(
+        self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
+    ) -> list[TaskView | None]:
+        """Return tasks as they stand; None for those that do not exist (for this tenant)."""
+        rows = await self._database.fetch(
+            Line.DESK, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
+        )
+        lanes = await self._lanes.lanes({row[1] for row in rows})
+        views = [_view(row, lanes[row[1]]) for row in rows]
+        found = {view.id: view for view in views if tenant is None or view.lane.tenant == tenant}
+        return [found.get(task) for task in tasks]
+
+    async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
+        """Return a task's executions, oldest first, the running one included."""
+        rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
+        return [attempt_view(row) for row in rows]
+
+    async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
+        """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
+        ids, epochs = [task for task, _ in executions], [epoch for _, epoch in executions]
+        rows = await self._database.fetch(Line.DESK, "holders", repeat=True, ids=ids, epochs=epochs)
+        found = {(str(task), epoch): Holder(session or None, nonce or 0) for task, epoch, session, nonce in rows}
+        return [found.get(execution) for execution in executions]
+
+    async def read_log(
+        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
+    ) -> LogPage:
+        """Return what was logged after a cursor, of one attempt or of all."""
+        rows = await self._database.fetch(
+            Line.DESK,
+            "read_log",
+            repeat=True,
+            within=tenant,
+            id=task,
+            epoch=after[0],
+            seq=after[1],
+            only=epoch,
+            tenant=tenant,
+        )
+        return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
+
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
+        """Return what files a task made."""
+        rows = await self._database.fetch(Line.DESK, "artifacts", repeat=True, within=tenant, id=task, tenant=tenant)
+        return [
+            ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
+            for name, content_type, size, created_at in rows
+        ]
+
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
+        """Return one file."""
+        rows = await self._database.fetch(
+            Line.DESK, "artifact", repeat=True, within=tenant, id=task, name=name, tenant=tenant
+        )
+        return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
+
+    async def count_ahead(self, task: TaskView, *, limit: int) -> int:
+        """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
+        ((count,),) = await self._database.fetch(
+            Line.DESK,
+            "count_ahead",
+            repeat=True,
+            within=task.lane.tenant,
+            tenant=task.lane.tenant,
+            queue=task.lane.queue,
+            score=score(task.due_at or 0, task.lane.priority),
+            now=self._now(),
+            limit=limit,
+        )
+        return int(count)
+
+    async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
+        """Return the queues that have tasks or are paused."""
+        rows = await self._database.fetch(Line.BROAD, "queue_lanes", repeat=True, within=tenant, tenant=tenant)
+        lanes = None if tenant is None else [row[2] for row in rows if row[2] is not None]
+        counted = await self._database.fetch(Line.BROAD, "count_lanes", repeat=True, lanes=lanes, now=self._now())
+
+        def queues() -> list[QueueView]:
+            counts = {lane: LaneCounts(*numbers) for lane, *numbers in counted}
+            return [_queue(list(own), counts) for _, own in groupby(rows, key=lambda row: (row[0], row[1]))]
+
+        return await off_loop(QUEUE_BYTES * len(rows), queues)
+
+    async def list_tasks(
+        self, which: TaskFilter, *, limit: int, before: TaskId | None = None, payload: bool = False
+    ) -> list[TaskView]:
+        """Return tasks, newest first, starting below `before`."""
+        name, values = self._finder(which, await lanes_matching(self._database, which))
+        now = await self._time()
+        listed: list[TaskView] = []
+        start, at_once = before or TaskId(ABOVE_ALL), limit
+        while len(listed) < limit:
+            rows = await self._database.fetch(Line.BROAD, name, repeat=True, before=start, limit=at_once, **values)
+            candidates = list(dict.fromkeys(TaskId(str(task)) for (task,) in rows))
+            views = await self.get(candidates, tenant=which.tenant, payload=payload)
+            listed += [view for view in views if view is not None and _matches(view, which, now)]
+            if len(rows) < at_once:
+                break
+            start, at_once = candidates[-1], min(max(at_once * 4, LEAST_AT_ONCE), MOST_AT_ONCE)
+        return listed[:limit]
+
+    def _finder(self, which: TaskFilter, lanes: list[int] | None) -> Finder:
+        if which.idempotency_key is not None:
+            return "find_by_key", {"key": which.idempotency_key}
+        if which.job is not None:
+            return "find_by_job", {"job": which.job}
+        if which.tag is not None:
+            return "find_by_tag", {"tag": which.tag, "lanes": lanes}
+        if which.worker is not None:
+            return "find_by_worker", {"session": which.worker}
+        statuses, since = which.statuses, which.finished_since
+        if since is not None:
+            statuses = (statuses or frozenset(Status)) & ENDED
+        if since is not None or (statuses and not (lanes is not None and statuses == {Status.COMPLETED})):
+            return "find_by_state", {**_states(statuses), "lanes": lanes, "now": self._now(), "since": since}
+        return ("find_tasks", {}) if lanes is None else ("find_in_lanes", {"lanes": lanes})
+
+
+async def lanes_matching(database: Database, which: TaskFilter) -> list[int] | None:
+    """Return the numbers of the lanes that a filter narrows to; None if it does not narrow."""
+    if which.tenant is None and which.queue is None and which.name is None:
+        return None
+    rows = await database.fetch(
+        Line.BROAD,
+        "find_lanes",
+        repeat=True,
+        within=which.tenant,
+        tenant=which.tenant,
+        queue=which.queue,
+        name=which.name,
+    )
+    return [number for (number,) in rows]
+
+
+def _states(statuses: frozenset[Status]) -> dict[str, Any]:
+    states = {state for status in statuses for state in states_of(status)} - {State.QUEUED}
+    return {
+        "live": sorted(int(state) for state in states & LIVE),
+        "completed": sorted(int(state) for state in states & {State.COMPLETED}),
+        "unhappy": sorted(int(state) for state in states - LIVE - {State.COMPLETED}),
+        "pending": Status.PENDING in statuses,
+        "queued": Status.QUEUED in statuses,
+    }
+
+
+def _matches(view: TaskView, which: TaskFilter, now: Instant) -> bool:
+    wanted = (
+        (which.queue, view.lane.queue),
+        (which.name, view.lane.name),
+        (which.idempotency_key, view.idempotency_key),
+        (which.worker, view.worker),
+        (which.job, view.options.job),
+    )
+    return (
+        all(want is None or want == has for want, has in wanted)
+        and (which.finished_since is None or (view.finished_at or 0) >= which.finished_since)
+        and (which.tag is None or which.tag in view.options.tags)
+        and (not which.statuses or view.status(now) in which.statuses)
+    )
+
+
+def _queue(rows: Sequence[Any], counts: Mapping[int, LaneCounts]) -> QueueView:
+    """Return a queue from the rows of its lanes, and the one that tells that it is paused."""
+    tenant, queue, _, _, is_paused, reason = rows[0]
+    lanes = [(name, counts[lane]) for _, _, lane, name, _, _ in rows if lane in counts]
+    due: dict[str, list[LaneCounts]] = {}
+    for name, each in lanes:
+        if each.queued:
+            due.setdefault(name, []).append(each)
+    types = tuple(WaitingType(name, sum(one.queued for one in own), _oldest(own)) for name, own in due.items())
+    return QueueView(
+        tenant=tenant, name=queue, is_paused=bool(is_paused), reason=reason, waiting=types,
+        pending=sum(each.pending for _, each in lanes), queued=sum(each.queued for _, each in lanes),
+        processing=sum(each.processing for _, each in lanes),
+        oldest_due_at=min((each.oldest_due_at for each in types), default=None),
+    )  # fmt: skip
+
+
+def _oldest(counts: Iterable[LaneCounts]) -> Instant:
+    return min(each.oldest_due_at for each in counts if each.oldest_due_at is not None)
+
+
+def _view(row: Iterable[Any], lane: Lane) -> TaskView:
+    (
+        task, _, state, created_at, due_at, epoch, attempt, failures, crashes, cancel_requested, started_at,
+        finished_at, session, options, key, result, error, payload,
+    ) = row  # fmt: skip
+    return TaskView(
+        id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at, due_at=due_at, epoch=epoch,
+        attempt=attempt, failures=failures, crashes=crashes, cancel_requested=bool(cancel_requested),
+        started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
+        idempotency_key=key, payload=_raw(payload), result=_raw(result), error=error_info(error),
+    )  # fmt: skip
+
+
+def _raw(data: bytes | None) -> Raw | None:
+    return None if data is None else Raw(data)

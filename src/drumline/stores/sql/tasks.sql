@@ -1,0 +1,390 @@
+-- name: now
+-- now: the store's time.
+SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+
+-- name: lane_names
+-- The words behind lane numbers.
+SELECT lane.id, lane.tenant, lane.queue, lane.name, lane.priority
+FROM drumline.lane
+WHERE lane.id = any(:lanes::int4 [])
+
+-- name: get (postgres)
+-- get: tasks as they stand.
+--   :with_payload  whether to read payloads and results too
+SELECT
+    task.id,
+    task.lane,
+    coalesce(live.state, a.outcome) AS state,
+    task.created_at,
+    CASE WHEN live.state = 0 THEN NULL ELSE coalesce(live.due_at, task.due_at) END AS due_at,
+    coalesce(live.epoch, a.epoch) AS epoch,
+    coalesce(live.attempt, a.attempt) AS attempt,
+    coalesce(live.failures, 0) AS failures,
+    coalesce(live.crashes, 0) AS crashes,
+    coalesce(live.cancel_requested, false) AS cancel_requested,
+    coalesce(nullif(live.started_at, 0), a.started_at) AS started_at,
+    CASE WHEN live.id IS NULL THEN a.finished_at END AS finished_at,
+    coalesce(nullif(live.session, 0), a.session) AS session,
+    task.options,
+    task.idempotency_key,
+    CASE WHEN live.id IS NULL AND :with_payload::bool THEN a.result END AS result,
+    a.error,
+    CASE WHEN :with_payload THEN task.payload END AS payload
+FROM drumline.task
+LEFT JOIN LATERAL (
+    SELECT
+        l.id, l.state, l.due_at, l.epoch, l.attempt, l.failures, l.crashes, l.cancel_requested, l.started_at, l.session
+    FROM drumline.task_live AS l
+    WHERE l.id = task.id
+    OFFSET 0
+) AS live ON true
+LEFT JOIN LATERAL (
+    SELECT
+        attempt.outcome, attempt.epoch, attempt.attempt, attempt.started_at, attempt.finished_at, attempt.session,
+        attempt.result, attempt.error
+    FROM drumline.attempt
+    WHERE attempt.task_id = task.id
+    ORDER BY attempt.epoch DESC
+    LIMIT 1
+) AS a ON true
+WHERE task.id = any(:ids::uuid [])
+
+-- name: get (sqlite)
+-- get: tasks as they stand.
+--   :with_payload  whether to read payloads and results too
+SELECT
+    view.id, (SELECT task.lane FROM task WHERE task.id = view.id) AS lane, view.state, view.created_at, view.due_at,
+    view.epoch, view.attempt, view.failures, view.crashes, view.cancel_requested, view.started_at, view.finished_at,
+    view.session, view.options, view.idempotency_key,
+    CASE WHEN :with_payload THEN CAST(view.result AS BLOB) END AS result,
+    view.error,
+    CASE WHEN :with_payload THEN CAST(view.payload AS BLOB) END AS payload
+FROM task_view AS view
+WHERE view.id = any(:ids)
+
+-- name: attempts
+-- attempts: a task's executions, oldest first, the running one last.
+SELECT a.epoch, a.attempt, a.outcome, a.session, a.started_at, a.finished_at, a.error
+FROM drumline.attempt AS a
+WHERE
+    a.task_id = :id::uuid
+    AND (
+        :tenant::text IS NULL
+        OR EXISTS (
+            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+            WHERE task.id = :id AND lane.tenant = :tenant
+        )
+    )
+UNION ALL
+SELECT live.epoch, live.attempt, live.state, live.session, live.started_at, NULL, NULL
+FROM drumline.task_live AS live
+WHERE
+    live.id = :id
+    AND live.state = 2
+    AND (
+        :tenant::text IS NULL
+        OR EXISTS (
+            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+            WHERE task.id = :id AND lane.tenant = :tenant
+        )
+    )
+ORDER BY 1
+
+-- name: holders (postgres)
+-- log: who ran executions, whether they have ended or not, and with which nonce.
+SELECT g.id, g.epoch, a.session, a.nonce
+FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
+CROSS JOIN LATERAL (
+    SELECT attempt.session, attempt.nonce
+    FROM drumline.attempt
+    WHERE attempt.task_id = g.id AND attempt.epoch = g.epoch
+    OFFSET 0
+) AS a
+UNION ALL
+SELECT g.id, g.epoch, l.session, l.nonce
+FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
+CROSS JOIN LATERAL (
+    SELECT live.session, live.nonce
+    FROM drumline.task_live AS live
+    WHERE live.id = g.id AND live.state = 2 AND live.epoch = g.epoch
+    OFFSET 0
+) AS l
+
+-- name: holders (sqlite)
+-- log: who ran executions, whether they have ended or not, and with which nonce.
+SELECT g.id, g.epoch, attempt.session, attempt.nonce
+FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
+CROSS JOIN attempt ON g.id = attempt.task_id AND g.epoch = attempt.epoch
+UNION ALL
+SELECT g.id, g.epoch, live.session, live.nonce
+FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
+CROSS JOIN task_live AS live ON g.id = live.id AND g.epoch = live.epoch
+WHERE live.state = 2
+
+-- name: read_log
+-- log: what was logged after (:epoch, :seq), of one attempt or of all.
+SELECT l.epoch, l.seq, l.text FROM drumline.task_log AS l
+WHERE
+    l.task_id = :id::uuid
+    AND (l.epoch, l.seq) > (:epoch::int4, :seq::int4)
+    AND (:only::int4 IS NULL OR l.epoch = :only)
+    AND (
+        :tenant::text IS NULL
+        OR EXISTS (
+            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+            WHERE task.id = :id AND lane.tenant = :tenant
+        )
+    )
+ORDER BY l.epoch, l.seq
+LIMIT 1000
+
+-- name: artifacts
+-- artifacts: what files a task made.
+SELECT a.name, a.content_type, length(a.data) AS size, a.created_at
+FROM drumline.artifact AS a
+WHERE
+    a.task_id = :id::uuid
+    AND (
+        :tenant::text IS NULL
+        OR EXISTS (
+            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+            WHERE task.id = :id AND lane.tenant = :tenant
+        )
+    )
+ORDER BY a.name
+
+-- name: artifact
+-- artifact: one file.
+SELECT a.content_type, a.data
+FROM drumline.artifact AS a
+WHERE
+    a.task_id = :id::uuid
+    AND a.name = :name::text
+    AND (
+        :tenant::text IS NULL
+        OR EXISTS (
+            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
+            WHERE task.id = :id AND lane.tenant = :tenant
+        )
+    )
+
+-- name: count_ahead
+-- count_ahead: the due tasks of a queue that a claim would take before one with this score.
+--   :score  due time less a minute for each point of priority
+SELECT count(*) AS count
+FROM (
+    SELECT 1
+    FROM drumline.lane
+    INNER JOIN drumline.task_live AS live ON lane.id = live.lane
+    WHERE
+        lane.tenant = :tenant::text
+        AND lane.queue = :queue::text
+        AND live.due_at < least(
+            :score::int8 + lane.priority * 60000,
+            coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) + 1
+        )
+        AND live.state = 1
+    LIMIT :limit::int4
+) AS before
+
+-- name: queue_lanes
+-- queues: the lanes of queues that ever had a task, and a row without a lane for each that is paused.
+SELECT lane.tenant, lane.queue, lane.id, lane.name, p.queue IS NOT NULL AS is_paused, p.reason
+FROM drumline.lane
+LEFT JOIN drumline.queue_pause AS p ON lane.tenant = p.tenant AND lane.queue = p.queue
+WHERE (:tenant::text IS NULL OR lane.tenant = :tenant)
+UNION ALL
+SELECT paused.tenant, paused.queue, NULL, NULL, true, paused.reason
+FROM drumline.queue_pause AS paused
+WHERE (:tenant IS NULL OR paused.tenant = :tenant)
+ORDER BY 1, 2, 3
+
+-- name: count_lanes
+-- queues: what waits and runs in lanes, by their numbers; NULL means all.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+)
+
+SELECT
+    live.lane,
+    count(*) FILTER (WHERE live.state = 0 OR (live.state = 1 AND live.due_at > (SELECT clock.now FROM clock))) AS pending,
+    count(*) FILTER (WHERE live.state = 1 AND live.due_at <= (SELECT clock.now FROM clock)) AS queued,
+    count(*) FILTER (WHERE live.state = 2) AS processing,
+    min(live.due_at) FILTER (WHERE live.state = 1 AND live.due_at <= (SELECT clock.now FROM clock)) AS oldest_due_at
+FROM drumline.task_live AS live
+WHERE (:lanes::int4 [] IS NULL OR live.lane = any(:lanes))
+GROUP BY live.lane
+
+-- name: find_lanes
+-- list: the lanes that a filter means; what is NULL does not narrow.
+SELECT lane.id FROM drumline.lane
+WHERE
+    (:tenant::text IS NULL OR lane.tenant = :tenant)
+    AND (:queue::text IS NULL OR lane.queue = :queue)
+    AND (:name::text IS NULL OR lane.name = :name)
+
+-- name: find_by_key
+-- list: the tasks below :before that an idempotency key belongs to, of every tenant.
+SELECT i.task_id FROM drumline.idempotency AS i
+WHERE i.key = :key::text AND i.task_id < :before::uuid
+ORDER BY i.task_id DESC
+LIMIT :limit::int4
+
+-- name: find_by_job
+-- list: the newest tasks of a job below :before.
+SELECT task_id FROM drumline.job_task
+WHERE job_id = :job::uuid AND task_id < :before::uuid
+ORDER BY task_id DESC
+LIMIT :limit::int4
+
+-- name: find_by_tag (postgres)
+-- list: the newest tasks below :before that carry a tag.
+SELECT task.id FROM drumline.task
+WHERE
+    task.options LIKE '%"tags"%'
+    AND (task.options::jsonb -> 'tags') ? :tag::text
+    AND task.id < :before::uuid
+    AND (:lanes::int4 [] IS NULL OR task.lane = any(:lanes))
+ORDER BY task.id DESC
+LIMIT :limit::int4
+
+-- name: find_by_tag (sqlite)
+-- list: the newest tasks below :before that carry a tag.
+SELECT task.id FROM task
+WHERE
+    task.id < :before
+    AND EXISTS (SELECT 1 FROM json_each(task.options, '$.tags') WHERE value = :tag)
+    AND (:lanes IS NULL OR task.lane = any(:lanes))
+ORDER BY task.id DESC
+LIMIT :limit
+
+-- name: find_by_worker (postgres)
+-- list: the newest tasks below :before that a session holds or has executed.
+(
+    SELECT given.id
+    FROM drumline.claim
+    CROSS JOIN LATERAL unnest(claim.tasks) AS given (id)
+    WHERE claim.session = :session::int8 AND given.id < :before::uuid
+    ORDER BY given.id DESC
+    LIMIT :limit::int4
+)
+UNION
+(
+    SELECT a.task_id FROM drumline.attempt AS a
+    WHERE a.session = :session AND a.task_id < :before
+    ORDER BY a.task_id DESC, a.epoch DESC
+    LIMIT :limit
+)
+ORDER BY 1 DESC
+LIMIT :limit
+
+-- name: find_by_worker (sqlite)
+-- list: the newest tasks below :before that a session holds or has executed last.
+SELECT id FROM task_view
+WHERE id < :before AND session = :session
+ORDER BY id DESC
+LIMIT :limit
+
+-- name: find_by_state (postgres)
+-- list: the newest tasks below :before that may be in some states.
+--   :live, :completed, :unhappy   which states are asked for; an empty list costs nothing
+--   :pending, :queued             whether tasks are asked for that are queued for later, or due by :now
+--   :lanes                        NULL means every lane
+--   :since                        NULL, or the time before which an end does not count
+-- GIVES candidates: an attempt that ended a task may have been followed by a retry
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+)
+
+(
+    SELECT live.id FROM drumline.task_live AS live
+    WHERE
+        (cardinality(:live::int2 []) > 0 OR :pending::bool OR :queued::bool)
+        AND live.id < :before::uuid
+        AND (:lanes::int4 [] IS NULL OR live.lane = any(:lanes))
+        AND (
+            live.state = any(:live)
+            OR (:pending AND live.state = 1 AND live.due_at > (SELECT clock.now FROM clock))
+            OR (:queued AND live.state = 1 AND live.due_at <= (SELECT clock.now FROM clock))
+        )
+    ORDER BY live.id DESC
+    LIMIT :limit::int4
+)
+UNION ALL
+(
+    SELECT a.task_id FROM drumline.attempt AS a
+    WHERE
+        cardinality(:completed::int2 []) > 0
+        AND a.task_id < :before
+        AND (:lanes IS NULL OR a.lane = any(:lanes))
+        AND a.outcome = any(:completed)
+        AND (:since::int8 IS NULL OR a.finished_at >= :since)
+    ORDER BY a.task_id DESC, a.epoch DESC
+    LIMIT :limit
+)
+UNION ALL
+(
+    SELECT head.task_id
+    FROM unnest(:unhappy::int2 []) AS u (outcome)
+    CROSS JOIN LATERAL (
+        SELECT a.task_id FROM drumline.attempt AS a
+        WHERE
+            a.outcome = u.outcome
+            AND a.outcome BETWEEN 4 AND 6
+            AND a.task_id < :before
+            AND (:lanes IS NULL OR a.lane = any(:lanes))
+            AND (:since IS NULL OR a.finished_at >= :since)
+        ORDER BY a.task_id DESC
+        LIMIT :limit
+    ) AS head
+)
+ORDER BY 1 DESC
+LIMIT :limit
+
+-- name: find_by_state (sqlite)
+-- list: the newest tasks below :before that are in some states.
+--   :live, :completed, :unhappy   which states are asked for
+--   :pending, :queued             whether tasks are asked for that are queued for later, or due by :now
+--   :lanes                        NULL means every lane
+--   :since                        NULL, or the time before which an end does not count
+SELECT view.id FROM task_view AS view
+WHERE
+    view.id < :before
+    AND (
+        view.state = any(:live)
+        OR view.state = any(:completed)
+        OR view.state = any(:unhappy)
+        OR (:pending AND view.state = 1 AND view.due_at > :now)
+        OR (:queued AND view.state = 1 AND view.due_at <= :now)
+    )
+    AND (:since IS NULL OR view.finished_at >= :since)
+    AND (:lanes IS NULL OR (SELECT task.lane FROM task WHERE task.id = view.id) = any(:lanes))
+ORDER BY view.id DESC
+LIMIT :limit
+
+-- name: find_tasks
+-- list: the newest tasks below :before.
+SELECT task.id FROM drumline.task
+WHERE task.id < :before::uuid
+ORDER BY task.id DESC
+LIMIT :limit::int4
+
+-- name: find_in_lanes (postgres)
+-- list: the newest tasks of some lanes below :before.
+SELECT head.id
+FROM unnest(:lanes::int4 []) AS l (lane)
+CROSS JOIN LATERAL (
+    SELECT task.id FROM drumline.task
+    WHERE task.lane = l.lane AND task.lane > 0 AND task.id < :before::uuid
+    ORDER BY task.id DESC
+    LIMIT :limit::int4
+) AS head
+ORDER BY head.id DESC
+LIMIT :limit
+
+-- name: find_in_lanes (sqlite)
+-- list: the newest tasks of some lanes below :before.
+SELECT task.id FROM task
+WHERE task.id < :before AND task.lane = any(:lanes)
+ORDER BY task.id DESC
+LIMIT :limit
