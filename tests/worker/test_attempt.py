@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from drumline.core.attempt import AttemptOutcome
+from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, current, inject
@@ -411,7 +412,12 @@ async def test_an_attempt_that_has_ended_leaves_nothing_to_collect(house: House)
     gc.disable()
     try:
         async with house.worker():
-            await house.run("ask")
-            await until(lambda: not any(type(each) is Attempt for each in gc.get_objects()))
+            view = await house.run("ask")
+            await until(lambda: view.id not in _attempted())
     finally:
         gc.enable()
+
+
+def _attempted() -> set[TaskId]:
+    """Return the tasks whose attempts are still in memory."""
+    return {each.task.lease.task for each in gc.get_objects() if type(each) is Attempt}

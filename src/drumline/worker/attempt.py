@@ -138,6 +138,7 @@ class Attempt(Call, eq=False, kw_only=True):
             outcome = outcome_of_error(error)
         self._running = self._context = None  # which know the attempt: they would keep each other
         if outcome is None:
+            _log.warning("attempt.lost: task %s was stopped, since its lease is not current any more", lease.task)
             desk.holdings.drop(lease)
         else:
             if self.mask is not None:
