@@ -94,7 +94,7 @@ async def serve(opened: Opened, pipe: Connection) -> None:
         usual = (front._door, submissions._quotas)  # noqa: SLF001
         bare = (
             Bare(KeyRing([KEY]), engine.access, clock=engine.clock),
-            NoQuotas(engine.store, engine.access.tenants, clock=engine.clock),
+            NoQuotas(engine.store.tenants, engine.access.tenants, clock=engine.clock),
         )
         server = Server(app, port=0)
         stop = asyncio.Event()

@@ -93,7 +93,7 @@ async def _beside(store: Postgres, queue: str, tasks: int) -> dict[str, Any]:
     """Pass on what a drain has told, step by step."""
     async with _engine(store, queue) as engine:
         await drain(engine, tasks)
-        log = engine.store
+        log = engine.store.events
         found: dict[str, Any] = {}
 
         async def sequence() -> int:
@@ -147,7 +147,7 @@ async def _relay(store: Postgres, engine: Engine) -> dict[str, float]:
 
 async def _events(engine: Engine) -> int:
     position, count = 0, 0
-    while (page := await engine.store.read_events(after=position, limit=PAGE)).position > position:
+    while (page := await engine.store.events.read_events(after=position, limit=PAGE)).position > position:
         position, count = page.position, count + len(page.events)
     return count
 

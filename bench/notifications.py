@@ -82,7 +82,9 @@ async def _measure(server: Postgres, tasks: int) -> dict[str, float]:
 async def _subscribe(store: PostgresStore, **wanted: Any) -> None:
     id_ = SubscriptionId(_new_id())
     wants = check_filter(EventFilter(**wanted))
-    await store.create_subscription(NewSubscription(id=id_, tenant="default", name=id_, filter=wants, target=HOOK))
+    await store.subscriptions.create_subscription(
+        NewSubscription(id=id_, tenant="default", name=id_, filter=wants, target=HOOK)
+    )
 
 
 async def _end(store: PostgresStore, count: int, **fields: Any) -> None:
@@ -96,7 +98,7 @@ async def _end(store: PostgresStore, count: int, **fields: Any) -> None:
         (claimed,) = await store.claim([claim])
         await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE) for task in claimed.tasks])
         left -= len(claimed.tasks)
-    while await store.sequence():
+    while await store.events.sequence():
         pass
 
 

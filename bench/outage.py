@@ -71,12 +71,12 @@ async def _measure(store: Postgres, queue: str, server: KafkaServer, seconds: fl
     with _scheduler(settings, "") as scheduler:
         results["without_relay"] = await _rounds(engine, store, scheduler, OTHER_SECONDS)
     with _scheduler(settings, server.url()) as relay:
-        while not await engine.store.cursors():
+        while not await engine.store.events.cursors():
             time.sleep(0.1)  # noqa: ASYNC251 - nothing else goes on here
         results["with_broker"] = await _rounds(engine, store, relay, OTHER_SECONDS)
         server.kill()
         results["broker_away"] = await _rounds(engine, store, relay, seconds)
-        behind = sum(cursor.behind for cursor in await engine.store.cursors())
+        behind = sum(cursor.behind for cursor in await engine.store.events.cursors())
         server.start()
         results["rows_waiting_at_the_end"] = behind
         results["caught_up_s"] = await _caught_up(engine)
@@ -111,7 +111,7 @@ async def _caught_up(engine: Engine) -> float | None:
     """Return after how many seconds the relay has passed on everything."""
     began = time.monotonic()
     while time.monotonic() < began + CATCH_UP_SECONDS:
-        if not any(cursor.behind for cursor in await engine.store.cursors()):
+        if not any(cursor.behind for cursor in await engine.store.events.cursors()):
             return round(time.monotonic() - began, 1)
         time.sleep(0.2)  # noqa: ASYNC251 - nothing else goes on here
     return None

@@ -143,7 +143,7 @@ async def _prepare(url: str, count: int) -> list[ScheduleView]:
     stored = [
         view
         for place in range(0, count, AT_ONCE)
-        for view in await engine.store.add_schedules(new[place : place + AT_ONCE])
+        for view in await engine.store.schedules.add_schedules(new[place : place + AT_ONCE])
     ]
     await engine.close()
     return [view for view in stored if isinstance(view, ScheduleView)]
@@ -163,7 +163,7 @@ async def _committed(url: str, first: int, minutes: int) -> list[int]:
     seen = []
     for minute in range(first, first + minutes * 60_000, 60_000):
         await asyncio.sleep((minute - await engine.store.now()) / 1000)
-        while (watch := await engine.store.watch()).next_due is None or watch.next_due <= minute:
+        while (watch := await engine.store.schedules.watch()).next_due is None or watch.next_due <= minute:
             if watch.now > minute + MOST_LATE_MS:
                 break
             await asyncio.sleep(LOOK_EVERY)
@@ -177,7 +177,7 @@ async def _late(url: str, views: Sequence[ScheduleView], first: Instant, minutes
     engine = await _open(url)
     late: list[list[int]] = [[] for _ in range(minutes)]
     for view in views:
-        for run in await engine.store.list_runs(view.id, limit=minutes + 2):
+        for run in await engine.store.schedules.list_runs(view.id, limit=minutes + 2):
             minute = (run.fire_time - first) // 60_000
             if 0 <= minute < minutes:
                 late[minute].append(run.created_at - run.fire_time)

@@ -1,7 +1,7 @@
 """Schedules as tests need them."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Raw
 
@@ -14,18 +14,13 @@ from drumline.core.job import JobRequest, JobTaskRequest
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.schedule import NewSchedule, RunState, RunView, ScheduleRequest, ScheduleView
 from drumline.core.task import TaskRequest
-from drumline.ports.jobs import Jobs
-from drumline.ports.schedules import Fired, FireOrder, Schedules
+from drumline.ports.schedules import Fired, FireOrder
 from drumline.ports.store import Store
 from tests.factories import new_id
 
 START = Instant(1_699_999_980_000)
 """The minute in which `ManualClock` starts, 20 seconds before its time."""
 MINUTE = 60_000
-
-
-class ScheduleStore(Store, Jobs, Schedules, Protocol):
-    """A store that keeps schedules too."""
 
 
 def schedule_request(name: str = "nightly", **fields: Any) -> ScheduleRequest:
@@ -47,8 +42,8 @@ def new_schedule(now: Instant, name: str = "nightly", *, tenant: str = "default"
     return accept_schedule(schedule_request(name, **fields), id=ScheduleId(new_id()), now=now, tenant=tenant)
 
 
-async def add(store: Schedules, clock: ManualClock, name: str = "nightly", **fields: Any) -> ScheduleView:
-    (answer,) = await store.add_schedules([new_schedule(clock.now(), name, **fields)])
+async def add(store: Store, clock: ManualClock, name: str = "nightly", **fields: Any) -> ScheduleView:
+    (answer,) = await store.schedules.add_schedules([new_schedule(clock.now(), name, **fields)])
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -58,18 +53,18 @@ def order(*, limit: int = 100, absence: Absence | None = None, limits: Limits = 
     return FireOrder(limit=limit, new_id=new_id, absence=absence, limits=limits)
 
 
-async def fire(store: Schedules, **how: Any) -> Fired:
+async def fire(store: Store, **how: Any) -> Fired:
     return await store.fire(order(**how))
 
 
-async def get(store: Schedules, schedule: ScheduleId) -> ScheduleView:
-    (view,) = await store.get_schedules([schedule])
+async def get(store: Store, schedule: ScheduleId) -> ScheduleView:
+    (view,) = await store.schedules.get_schedules([schedule])
     assert view is not None
     return view
 
 
-async def runs_of(store: Schedules, schedule: ScheduleId) -> list[RunView]:
-    return list(reversed(await store.list_runs(schedule, limit=1000)))
+async def runs_of(store: Store, schedule: ScheduleId) -> list[RunView]:
+    return list(reversed(await store.schedules.list_runs(schedule, limit=1000)))
 
 
 def times_of(runs: Sequence[RunView], *, state: RunState | None = None) -> list[int]:

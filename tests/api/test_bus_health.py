@@ -45,12 +45,14 @@ async def test_without_a_relay_nothing_is_said_of_kafka(http: httpx.AsyncClient)
 async def test_events_that_wait_too_long_degrade_the_whole_and_are_counted(
     http: httpx.AsyncClient, engine: Engine, clock: ManualClock
 ) -> None:
-    position = await engine.store.take_cursor(CONSUMER, holder=1, seconds=30)
+    position = await engine.store.events.take_cursor(CONSUMER, holder=1, seconds=30)
     await submitted(http)
     young = (await http.get("/actuator/health")).json()
     clock.advance(31)
     late = await http.get("/actuator/health")
-    await engine.store.move_cursor(CONSUMER, holder=1, old=position or 0, new=(await engine.store.log_span()).last)
+    await engine.store.events.move_cursor(
+        CONSUMER, holder=1, old=position or 0, new=(await engine.store.events.log_span()).last
+    )
     passed_on = (await http.get("/actuator/health")).json()
 
     assert (young["status"], young["components"]["kafka"]["status"]) == ("UP", "UP")
@@ -62,12 +64,12 @@ async def test_events_that_wait_too_long_degrade_the_whole_and_are_counted(
 
 
 async def test_a_bus_that_is_away_is_down_at_once_though_nothing_waits(http: httpx.AsyncClient, engine: Engine) -> None:
-    await engine.store.take_cursor(CONSUMER, holder=1, seconds=30)
-    await engine.store.note_cursor(CONSUMER, holder=1, error="Kafka at k:9092 does not take events: refused")
+    await engine.store.events.take_cursor(CONSUMER, holder=1, seconds=30)
+    await engine.store.events.note_cursor(CONSUMER, holder=1, error="Kafka at k:9092 does not take events: refused")
     away = (await http.get("/actuator/health")).json()
-    await engine.store.note_cursor(CONSUMER, holder=2, error=None)
+    await engine.store.events.note_cursor(CONSUMER, holder=2, error=None)
     still_away = (await http.get("/actuator/health")).json()
-    await engine.store.note_cursor(CONSUMER, holder=1, error=None)
+    await engine.store.events.note_cursor(CONSUMER, holder=1, error=None)
     back = (await http.get("/actuator/health")).json()
 
     assert (away["status"], away["components"]["kafka"]["status"]) == ("DEGRADED", "DOWN")
@@ -77,7 +79,7 @@ async def test_a_bus_that_is_away_is_down_at_once_though_nothing_waits(http: htt
 
 
 async def test_who_passes_events_on_is_listed_and_can_be_forgotten(http: httpx.AsyncClient, engine: Engine) -> None:
-    await engine.store.take_cursor("old", holder=1, seconds=30)
+    await engine.store.events.take_cursor("old", holder=1, seconds=30)
     await submitted(http)
 
     listed = (await http.get("/api/v1/events/consumers")).json()["items"]

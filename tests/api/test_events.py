@@ -134,7 +134,7 @@ async def test_a_stream_resumes_on_another_server(engine: Engine, address: str) 
         await submit(engine)
         await stream.event()
     missed = [await submit(engine) for _ in range(1200)]
-    engine.feed = feed_module.Feed(engine.store)  # as another process would have it: it remembers nothing
+    engine.feed = feed_module.Feed(engine.store.events)  # as another process would have it: it remembers nothing
 
     async with following(address, stream.last_id) as stream:
         events = await stream.events(1200)
@@ -158,7 +158,7 @@ async def test_what_is_missed_within_one_row_is_told(engine: Engine, address: st
 @pytest.mark.parametrize("last_id", ["00000000-1-0", "{log}-0-0", "{log}-999999-0"])
 async def test_a_stream_that_cannot_go_on_says_so(engine: Engine, address: str, last_id: str) -> None:
     await submit(engine)
-    log = (await engine.store.log_span()).name
+    log = (await engine.store.events.log_span()).name
 
     async with following(address, last_id.format(log=log)) as stream:
         resync = await stream.event()
@@ -174,7 +174,7 @@ async def test_events_that_were_dropped_are_said_to_be_missed(engine: Engine, ad
         await submit(engine)
         await stream.event()
     await submit(engine)
-    await engine.store.prune_events(written_before=engine.clock.now(), most=0, limit=1000)
+    await engine.store.events.prune_events(written_before=engine.clock.now(), most=0, limit=1000)
 
     async with following(address, stream.last_id) as stream:
         assert (await stream.event())["sse"] == "resync"
@@ -275,7 +275,7 @@ async def test_a_stream_that_was_told_nothing_goes_on_where_it_began(engine: Eng
 
 async def test_a_log_that_is_empty_can_be_gone_on_from(engine: Engine, address: str) -> None:
     await submit(engine)
-    await engine.store.prune_events(written_before=Instant(engine.clock.now() + 1), most=0, limit=1000)
+    await engine.store.events.prune_events(written_before=Instant(engine.clock.now() + 1), most=0, limit=1000)
     async with following(address) as stream:
         mark = (await stream.message())["id"]
 
@@ -364,8 +364,8 @@ async def test_two_hundred_follow_at_once(engine: Engine, address: str) -> None:
 
 async def _looked(engine: Engine) -> None:
     """Wait until the feed has read all there is, or has nobody left to read for."""
-    await engine.store.sequence()
-    last = (await engine.store.log_span()).last
+    await engine.store.events.sequence()
+    last = (await engine.store.events.log_span()).last
     async with asyncio.timeout(SECONDS):
         while engine.feed.count and (engine.feed._position or 0) < last:  # noqa: ASYNC110 - it looks by itself
             await asyncio.sleep(0.01)

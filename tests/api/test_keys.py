@@ -30,7 +30,7 @@ async def test_a_key_is_shown_once_and_only_its_beginning_after_that(http: httpx
     looked = (await http.get(f"/api/v1/keys/{new['id']}")).json()
     listed = (await http.get("/api/v1/keys")).json()
     acts = (await http.get("/api/v1/audit?all=true")).text
-    (kept,) = await engine.store.list_keys(limit=10)
+    (kept,) = await engine.store.keys.list_keys(limit=10)
 
     assert new["key"].startswith(new["prefix"])
     assert {**looked, "key": new["key"]} == new
@@ -221,7 +221,7 @@ async def test_what_was_used_before_a_server_stops_is_written_when_it_stops(
 
     await engine.access.close()
 
-    (key,) = await engine.store.list_keys(limit=1)
+    (key,) = await engine.store.keys.list_keys(limit=1)
     assert key.uses == 1
 
 

@@ -29,17 +29,17 @@ async def subscribed(http: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
 async def try_once(engine: Engine, state: DeliveryState, **report: Any) -> None:
     """Be a notifier for a moment."""
     claim = WebhookClaim(holder=1, limit=10, each=10, lease_ms=1000)
-    while not (claimed := await engine.store.claim_webhooks(claim)):  # noqa: ASYNC110 - the store tells nobody
+    while not (claimed := await engine.store.deliveries.claim_webhooks(claim)):  # noqa: ASYNC110 - the store tells nobody
         await asyncio.sleep(0.01)
     reports = [DeliveryReport(id=each.id, state=state, **report) for each in claimed]
-    await engine.store.record_deliveries(reports, holder=1)
+    await engine.store.deliveries.record_deliveries(reports, holder=1)
 
 
 @pytest.fixture
 async def delivery(engine: Engine) -> DeliveryId:
     id_ = DeliveryId(new_id())
     target = Target(Channel.WEBHOOK, HOOK)
-    await engine.store.queue_deliveries(
+    await engine.store.deliveries.queue_deliveries(
         [
             NewDelivery(
                 id=id_, tenant="default", event_id="abcd0123-1-0", event_type="drumline.task.failed", subject="task-7",
@@ -131,13 +131,13 @@ async def test_a_secret_is_changed_with_both_signing_for_a_while(http: httpx.Asy
 
     reply = await http.post(f"{SUBSCRIPTIONS}/{made['id']}/rotate", json={"overlap": "1h"})
 
-    secrets = await engine.store.secrets(made["id"], tenant=None)
+    secrets = await engine.store.subscriptions.secrets(made["id"], tenant=None)
     assert secrets is not None
     assert [secret.text for secret in secrets] == [reply.json()["secret"], made["secret"]]
     assert secrets[0].until is None
     assert secrets[1].until is not None
     again = await http.post(f"{SUBSCRIPTIONS}/{made['id']}/rotate")
-    secrets = await engine.store.secrets(made["id"], tenant=None) or ()
+    secrets = await engine.store.subscriptions.secrets(made["id"], tenant=None) or ()
     assert [secret.text for secret in secrets] == [again.json()["secret"], reply.json()["secret"]], "two, not three"
 
 
@@ -153,7 +153,7 @@ async def test_tasks_that_name_webhooks_have_a_secret_too(http: httpx.AsyncClien
     first = (await http.post("/api/v1/notify/rotate")).json()["secret"]
     second = (await http.post("/api/v1/notify/rotate")).json()["secret"]
 
-    secrets = await engine.store.secrets(None, tenant="default") or ()
+    secrets = await engine.store.subscriptions.secrets(None, tenant="default") or ()
     assert [secret.text for secret in secrets] == [second, first]
 
 

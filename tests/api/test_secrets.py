@@ -214,7 +214,7 @@ async def test_schedules_are_shown_redacted_and_edited_around(http: httpx.AsyncC
 
     assert shown["payload"] == {"token": "[redacted]", "n": 1}
     assert "hunter2" not in made.text + listed.text
-    (view,) = await engine.store.get_schedules([made.json()["id"]])
+    (view,) = await engine.store.schedules.get_schedules([made.json()["id"]])
     assert view is not None
     assert view.target.task is not None
     assert b'"token":"hunter2-hunter2"' in bytes(view.target.task.payload)
@@ -234,10 +234,10 @@ async def test_keys_are_changed_without_losing_anything(http: httpx.AsyncClient,
     assert (rotated["secrets"], rotated["signing_secrets"], rotated["unreadable"]) == (1, 2, [])
     assert (again["secrets"], again["signing_secrets"]) == (0, 0)
     assert rotated["key_id"] == AesBox([NEW]).key_id
-    (found,) = await sealed.store.find_secrets(["api"], tenant="default")
+    (found,) = await sealed.store.secrets.find_secrets(["api"], tenant="default")
     assert found is not None
     assert sealed.secrets.box.open(found.sealed, ("secret", "default", "api")) == VALUE
-    (kept,) = await sealed.store.secrets(hook.json()["id"], tenant="default") or ()
+    (kept,) = await sealed.store.subscriptions.secrets(hook.json()["id"], tenant="default") or ()
     assert hook.json()["secret"] not in kept.text
 
 
@@ -256,12 +256,12 @@ async def test_signing_secrets_from_before_there_was_a_key_are_sealed_by_the_fir
     http: httpx.AsyncClient, engine: Engine
 ) -> None:
     hook = (await http.post("/api/v1/subscriptions", json={"name": "h", "webhook": "https://example.com/"})).json()
-    (plain,) = await engine.store.secrets(hook["id"], tenant="default") or ()
+    (plain,) = await engine.store.subscriptions.secrets(hook["id"], tenant="default") or ()
     engine.conceal(box=AesBox([OLD]), redaction=DEFAULT_REDACTION)
 
     rotated = (await http.post("/api/v1/secret-key/rotate")).json()
 
-    (kept,) = await engine.store.secrets(hook["id"], tenant="default") or ()
+    (kept,) = await engine.store.subscriptions.secrets(hook["id"], tenant="default") or ()
     assert plain == Secret(hook["secret"])
     assert rotated["signing_secrets"] == 1
     assert kept.text.startswith("sealed:")

@@ -197,7 +197,7 @@ async def test_a_tenant_without_quotas_is_never_counted(
     async def counted(tenant: str, *, most: int) -> int:
         raise AssertionError((tenant, most))
 
-    monkeypatch.setattr(engine.store, "count_queued", counted)
+    monkeypatch.setattr(engine.store.tenants, "count_queued", counted)
 
     assert [(await submit(http, {})).status_code for _ in range(20)] == [201] * 20
     assert await engine.access.quotas.of("default") == Quotas()

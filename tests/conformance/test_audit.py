@@ -31,20 +31,20 @@ def entry(tenant: str = "acme", act: str = "queue.pause", *, asks: str | None = 
 async def verified(store: Store, tenant: str = "acme") -> tuple[AuditHead, Fault | None]:
     verifier = Verifier(tenant)
     after = 0
-    while rows := await store.audit_chain(tenant, after=after, limit=3):
+    while rows := await store.audit.audit_chain(tenant, after=after, limit=3):
         verifier.follow(rows)
         after = rows[-1].seq
-    heads = await store.audit_heads(tenant=tenant)
+    heads = await store.audit.audit_heads(tenant=tenant)
     return verifier.head, verifier.close(heads[0] if heads else None)
 
 
 async def test_rows_are_chained_in_order_at_the_stores_time(store: Store, clock: ManualClock) -> None:
-    rows = await store.append_audit([entry(), entry()])
+    rows = await store.audit.append_audit([entry(), entry()])
     clock.advance(1)
-    rows += await store.append_audit([entry(act="queue.resume")])
+    rows += await store.audit.append_audit([entry(act="queue.resume")])
 
     assert [row.seq for row in rows] == [1, 2, 3]
-    assert await store.audit_chain("acme", after=0, limit=10) == rows
+    assert await store.audit.audit_chain("acme", after=0, limit=10) == rows
     assert rows[2].content.act == "queue.resume"
     assert rows[2].content.at == clock.now()
     assert rows[0].content.after == {"is_paused": True, "n": [1, 2.5, None]}
@@ -52,19 +52,19 @@ async def test_rows_are_chained_in_order_at_the_stores_time(store: Store, clock:
 
 
 async def test_each_tenant_has_a_chain_of_its_own(store: Store) -> None:
-    await store.append_audit([entry("acme"), entry("other"), entry("acme")])
+    await store.audit.append_audit([entry("acme"), entry("other"), entry("acme")])
 
-    assert [row.seq for row in await store.audit_chain("acme", after=0, limit=10)] == [1, 2]
-    assert [row.seq for row in await store.audit_chain("other", after=0, limit=10)] == [1]
-    assert [(head.tenant, head.count) for head in await store.audit_heads()] == [("acme", 2), ("other", 1)]
-    assert [head.tenant for head in await store.audit_heads(tenant="other")] == ["other"]
+    assert [row.seq for row in await store.audit.audit_chain("acme", after=0, limit=10)] == [1, 2]
+    assert [row.seq for row in await store.audit.audit_chain("other", after=0, limit=10)] == [1]
+    assert [(head.tenant, head.count) for head in await store.audit.audit_heads()] == [("acme", 2), ("other", 1)]
+    assert [head.tenant for head in await store.audit.audit_heads(tenant="other")] == ["other"]
 
 
 async def test_an_entry_whose_answer_was_lost_is_written_once(store: Store) -> None:
     lost = entry()
 
-    (first,) = await store.append_audit([lost])
-    again, new = await store.append_audit([lost, entry()])
+    (first,) = await store.audit.append_audit([lost])
+    again, new = await store.audit.append_audit([lost, entry()])
 
     assert (first, new.seq) == (again, 2)
     assert await verified(store) == (AuditHead("acme", 2, new.hash), None)
@@ -75,7 +75,7 @@ async def test_many_writers_at_once_make_one_chain(make_store: MakeStore, store:
     stores = [store, other] if await _share(store, other) else [store]
 
     await asyncio.gather(
-        *(stores[n % len(stores)].append_audit([entry("acme"), entry(f"t{n % 3}")]) for n in range(40))
+        *(stores[n % len(stores)].audit.append_audit([entry("acme"), entry(f"t{n % 3}")]) for n in range(40))
     )
 
     head, fault = await verified(store)
@@ -86,31 +86,36 @@ async def test_many_writers_at_once_make_one_chain(make_store: MakeStore, store:
 
 async def _share(one: Store, other: Store) -> bool:
     """Tell whether two stores are on the same data: not if each has a memory of its own."""
-    await one.append_audit([entry("shared")])
-    return bool(await other.audit_heads(tenant="shared"))
+    await one.audit.append_audit([entry("shared")])
+    return bool(await other.audit.audit_heads(tenant="shared"))
 
 
 async def test_the_log_is_listed_newest_first_and_what_was_asked_only_while_nobody_answered(store: Store) -> None:
     asked, lost, alien = entry(act="task.cancel"), entry(key="k7"), entry("other")
     done = entry(act="task.cancel", asks=asked.id)
-    await store.append_audit([asked, lost, alien, done])
+    await store.audit.append_audit([asked, lost, alien, done])
 
     def ids(rows: list[AuditRow]) -> list[str]:
         return [row.id for row in rows]
 
-    assert ids(await store.list_audit(ALL, limit=10)) == [done.id, alien.id, lost.id]
-    assert ids(await store.list_audit(AuditFilter(every=True), limit=10)) == [done.id, alien.id, lost.id, asked.id]
-    assert ids(await store.list_audit(AuditFilter(tenant="acme"), limit=10)) == [done.id, lost.id]
-    assert ids(await store.list_audit(AuditFilter(act="task.cancel"), limit=10)) == [done.id]
-    assert ids(await store.list_audit(AuditFilter(key="k7"), limit=10)) == [lost.id]
-    assert ids(await store.list_audit(AuditFilter(target="/nowhere"), limit=10)) == []
-    assert ids(await store.list_audit(ALL, limit=1, before=done.id)) == [alien.id]
+    assert ids(await store.audit.list_audit(ALL, limit=10)) == [done.id, alien.id, lost.id]
+    assert ids(await store.audit.list_audit(AuditFilter(every=True), limit=10)) == [
+        done.id,
+        alien.id,
+        lost.id,
+        asked.id,
+    ]
+    assert ids(await store.audit.list_audit(AuditFilter(tenant="acme"), limit=10)) == [done.id, lost.id]
+    assert ids(await store.audit.list_audit(AuditFilter(act="task.cancel"), limit=10)) == [done.id]
+    assert ids(await store.audit.list_audit(AuditFilter(key="k7"), limit=10)) == [lost.id]
+    assert ids(await store.audit.list_audit(AuditFilter(target="/nowhere"), limit=10)) == []
+    assert ids(await store.audit.list_audit(ALL, limit=1, before=done.id)) == [alien.id]
 
 
 async def test_the_log_is_narrowed_by_time(store: Store, clock: ManualClock) -> None:
-    (early,) = await store.append_audit([entry()])
+    (early,) = await store.audit.append_audit([entry()])
     clock.advance(10)
-    (late,) = await store.append_audit([entry()])
+    (late,) = await store.audit.append_audit([entry()])
 
-    assert await store.list_audit(AuditFilter(since=clock.now()), limit=10) == [late]
-    assert await store.list_audit(AuditFilter(until=clock.now()), limit=10) == [early]
+    assert await store.audit.list_audit(AuditFilter(since=clock.now()), limit=10) == [late]
+    assert await store.audit.list_audit(AuditFilter(until=clock.now()), limit=10) == [early]

@@ -28,8 +28,8 @@ def url(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 async def store(url: str | None, tmp_path: Path) -> AsyncIterator[Store]:
     opened: Store = await (PostgresStore.open(url) if url else SqliteStore.open(migrated(tmp_path / "d.db")))
-    await opened.append_audit([entry(act=f"act{n}") for n in range(1, 6)])
-    await opened.append_audit([entry("other")])
+    await opened.audit.append_audit([entry(act=f"act{n}") for n in range(1, 6)])
+    await opened.audit.append_audit([entry("other")])
     yield opened
     await opened.close()
 
@@ -115,7 +115,7 @@ async def test_a_row_that_was_changed_taken_out_or_put_in_is_found(
 
 
 async def test_a_chain_forged_as_a_whole_is_found_by_a_head_kept_elsewhere(store: Store) -> None:
-    honest = await store.audit_chain("acme", after=0, limit=100)
+    honest = await store.audit.audit_chain("acme", after=0, limit=100)
     kept = AuditHead("acme", 3, honest[2].hash)
     forged, head = [], AuditHead("acme")
     for number in range(1, 6):
@@ -135,7 +135,7 @@ async def test_a_chain_forged_as_a_whole_is_found_by_a_head_kept_elsewhere(store
 
 
 async def test_a_chain_cut_off_with_its_head_is_found_by_a_head_kept_elsewhere(store: Store) -> None:
-    honest = await store.audit_chain("acme", after=0, limit=100)
+    honest = await store.audit.audit_chain("acme", after=0, limit=100)
     verifier = Verifier("acme", expected=AuditHead("acme", 5, honest[4].hash))
 
     verifier.follow(honest[:4])

@@ -51,10 +51,10 @@ async def pick(store: Store, *, states: frozenset[State] = NOBODY, **span: int) 
 
 
 async def pick_for(store: Store, *interests: Interest, **span: int) -> Picked:
-    await store.sequence()
-    has_targets = (await store.listening()).has_targets
-    whole = {"after": 0, "until": (await store.log_span()).last, "limit": 100}
-    return await store.pick_events(Span(**{**whole, **span}), interests, has_targets=has_targets)
+    await store.events.sequence()
+    has_targets = (await store.deliveries.listening()).has_targets
+    whole = {"after": 0, "until": (await store.events.log_span()).last, "limit": 100}
+    return await store.events.pick_events(Span(**{**whole, **span}), interests, has_targets=has_targets)
 
 
 def ends(picked: Picked) -> list[Event]:
@@ -63,7 +63,7 @@ def ends(picked: Picked) -> list[Event]:
 
 
 async def only(store: Store) -> Delivery:
-    (delivery,) = await store.deliveries(DeliveryFilter(), limit=10)
+    (delivery,) = await store.deliveries.deliveries(DeliveryFilter(), limit=10)
     return delivery
 
 
@@ -87,8 +87,8 @@ async def test_nothing_is_picked_when_nobody_listens(store: Store) -> None:
     picked = await pick(store)
 
     assert ends(picked) == []
-    assert picked.position == (await store.log_span()).last, "but the log was looked through"
-    assert not (await store.listening()).has_targets
+    assert picked.position == (await store.events.log_span()).last, "but the log was looked through"
+    assert not (await store.deliveries.listening()).has_targets
 
 
 async def test_tasks_that_name_targets_are_picked_however_they_end(store: Store) -> None:
@@ -131,7 +131,7 @@ async def test_an_event_has_the_same_id_however_it_is_read(store: Store) -> None
     await end(store, Act.FAIL)
 
     (picked,) = ends(await pick(store, states=ALL_ENDS))
-    read = (await store.read_events(after=0, limit=100)).events
+    read = (await store.events.read_events(after=0, limit=100)).events
 
     assert picked in read
 
@@ -157,17 +157,17 @@ async def test_picking_does_not_go_further_than_asked(store: Store) -> None:
 
 
 async def test_deliveries_and_cursor_move_together_or_not_at_all(store: Store) -> None:
-    old = await store.take_cursor("notifier", holder=7, seconds=60)
+    old = await store.events.take_cursor("notifier", holder=7, seconds=60)
     assert old is not None
     move = CursorMove(consumer="notifier", holder=7, old=old, new=old + 5)
 
-    assert await store.queue_deliveries([new_delivery()], move=move)
-    assert not await store.queue_deliveries([new_delivery("e-2-0")], move=move), "it stands elsewhere by now"
+    assert await store.deliveries.queue_deliveries([new_delivery()], move=move)
+    assert not await store.deliveries.queue_deliveries([new_delivery("e-2-0")], move=move), "it stands elsewhere by now"
     stranger = CursorMove(consumer="notifier", holder=8, old=old + 5, new=old + 6)
-    assert not await store.queue_deliveries([new_delivery("e-3-0")], move=stranger)
+    assert not await store.deliveries.queue_deliveries([new_delivery("e-3-0")], move=stranger)
 
     assert (await only(store)).event_id == "e-1-0"
-    assert await store.take_cursor("notifier", holder=7, seconds=60) == old + 5
+    assert await store.events.take_cursor("notifier", holder=7, seconds=60) == old + 5
 
 
 async def test_an_event_is_kept_once_for_each_target(store: Store) -> None:
@@ -175,15 +175,17 @@ async def test_an_event_is_kept_once_for_each_target(store: Store) -> None:
     again = [new_delivery(), new_delivery(subscription=order.id), new_delivery(target=OTHER), new_delivery("e-2-0")]
 
     for _ in range(2):
-        await store.queue_deliveries([*again, new_delivery()])
+        await store.deliveries.queue_deliveries([*again, new_delivery()])
 
-    assert len(await store.deliveries(DeliveryFilter(), limit=10)) == 4
+    assert len(await store.deliveries.deliveries(DeliveryFilter(), limit=10)) == 4
 
 
 async def test_a_delivery_is_tried_by_one_at_a_time(store: Store) -> None:
-    await store.queue_deliveries([new_delivery(f"e-{n}-0") for n in range(20)])
+    await store.deliveries.queue_deliveries([new_delivery(f"e-{n}-0") for n in range(20)])
 
-    claims = await asyncio.gather(*(store.claim_webhooks(webhooks(holder, limit=8)) for holder in range(1, 5)))
+    claims = await asyncio.gather(
+        *(store.deliveries.claim_webhooks(webhooks(holder, limit=8)) for holder in range(1, 5))
+    )
 
     taken = [each.id for claim in claims for each in claim]
     assert len(taken) == len(set(taken)) == 20
@@ -191,10 +193,10 @@ async def test_a_delivery_is_tried_by_one_at_a_time(store: Store) -> None:
 
 async def test_a_claim_brings_what_is_needed_to_sign_and_send(store: Store, clock: ManualClock) -> None:
     order = await subscribe(store, secrets=SECRETS)
-    await store.put_secrets(None, SECRETS[1:], old=None, tenant="default")
-    await store.queue_deliveries([new_delivery(subscription=order.id), new_delivery("e-2-0")])
+    await store.subscriptions.put_secrets(None, SECRETS[1:], old=None, tenant="default")
+    await store.deliveries.queue_deliveries([new_delivery(subscription=order.id), new_delivery("e-2-0")])
 
-    by_event = {each.event_id: each for each in await store.claim_webhooks(webhooks())}
+    by_event = {each.event_id: each for each in await store.deliveries.claim_webhooks(webhooks())}
 
     standing, named = by_event["e-1-0"], by_event["e-2-0"]
     assert (standing.subscription, standing.secrets, standing.attempt) == (order.id, SECRETS, 1)
@@ -203,13 +205,13 @@ async def test_a_claim_brings_what_is_needed_to_sign_and_send(store: Store, cloc
 
 
 async def test_a_try_whose_notifier_died_is_repeated_by_another(store: Store, clock: ManualClock) -> None:
-    await store.queue_deliveries([new_delivery()])
-    (first,) = await store.claim_webhooks(webhooks(1))
+    await store.deliveries.queue_deliveries([new_delivery()])
+    (first,) = await store.deliveries.claim_webhooks(webhooks(1))
 
-    assert await store.claim_webhooks(webhooks(2)) == []
+    assert await store.deliveries.claim_webhooks(webhooks(2)) == []
     clock.advance(61)
-    (second,) = await store.claim_webhooks(webhooks(2))
-    late = await store.record_deliveries([DeliveryReport(id=first.id, state=DeliveryState.FAILED)], holder=1)
+    (second,) = await store.deliveries.claim_webhooks(webhooks(2))
+    late = await store.deliveries.record_deliveries([DeliveryReport(id=first.id, state=DeliveryState.FAILED)], holder=1)
 
     assert (second.id, second.attempt) == (first.id, 2)
     assert late == 0, "the one who was given up must not decide any more"
@@ -217,12 +219,12 @@ async def test_a_try_whose_notifier_died_is_repeated_by_another(store: Store, cl
 
 
 async def test_what_became_of_a_try_is_written_down(store: Store, clock: ManualClock) -> None:
-    await store.queue_deliveries([new_delivery(subject="task-7")])
-    (claimed,) = await store.claim_webhooks(webhooks())
+    await store.deliveries.queue_deliveries([new_delivery(subject="task-7")])
+    (claimed,) = await store.deliveries.claim_webhooks(webhooks())
     made_at = clock.now()
     clock.advance(2)
 
-    await store.record_deliveries(
+    await store.deliveries.record_deliveries(
         [
             DeliveryReport(
                 id=claimed.id, state=DeliveryState.PENDING, delay_ms=5000, status=500, response="o\x00ops", error="no",
@@ -234,12 +236,12 @@ async def test_what_became_of_a_try_is_written_down(store: Store, clock: ManualC
     waiting = await only(store)
     assert (waiting.state, waiting.attempts, waiting.next_at) == (DeliveryState.PENDING, 1, clock.now() + 5000)
     assert (waiting.status, waiting.error, waiting.latency_ms, waiting.finished_at) == (500, "no", 42, None)
-    assert await store.claim_webhooks(webhooks()) == []
+    assert await store.deliveries.claim_webhooks(webhooks()) == []
 
     clock.advance(5)
-    (again,) = await store.claim_webhooks(webhooks())
+    (again,) = await store.deliveries.claim_webhooks(webhooks())
     done = DeliveryReport(id=again.id, state=DeliveryState.DELIVERED, status=200, response="ok", latency_ms=7)
-    assert await store.record_deliveries([done], holder=1) == 1
+    assert await store.deliveries.record_deliveries([done], holder=1) == 1
 
     ended = await only(store)
     assert (ended.state, ended.attempts, ended.status, ended.response) == (DeliveryState.DELIVERED, 2, 200, "ok")
@@ -248,12 +250,12 @@ async def test_what_became_of_a_try_is_written_down(store: Store, clock: ManualC
 
 
 async def test_one_target_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
-    await store.queue_deliveries([new_delivery(f"e-{n}-0") for n in range(50)])
+    await store.deliveries.queue_deliveries([new_delivery(f"e-{n}-0") for n in range(50)])
     clock.advance(1)
-    await store.queue_deliveries([new_delivery("e-1-1", OTHER)])
+    await store.deliveries.queue_deliveries([new_delivery("e-1-1", OTHER)])
 
-    taken = await store.claim_webhooks(webhooks(limit=10, each=2))
-    rest = await store.claim_webhooks(webhooks(limit=10, each=2, busy=(HOOK.address,)))
+    taken = await store.deliveries.claim_webhooks(webhooks(limit=10, each=2))
+    rest = await store.deliveries.claim_webhooks(webhooks(limit=10, each=2, busy=(HOOK.address,)))
 
     assert sorted(each.target.address for each in taken) == sorted([HOOK.address, HOOK.address, OTHER.address])
     assert rest == []
@@ -261,63 +263,63 @@ async def test_one_target_does_not_hold_up_the_others(store: Store, clock: Manua
 
 async def test_a_receiver_that_is_gone_ends_its_subscription(store: Store) -> None:
     order = await subscribe(store)
-    await store.queue_deliveries([new_delivery(f"e-{n}-0", subscription=order.id) for n in range(3)])
-    (claimed,) = await store.claim_webhooks(webhooks(limit=1))
+    await store.deliveries.queue_deliveries([new_delivery(f"e-{n}-0", subscription=order.id) for n in range(3)])
+    (claimed,) = await store.deliveries.claim_webhooks(webhooks(limit=1))
 
     gone = DeliveryReport(id=claimed.id, state=DeliveryState.FAILED, status=410, disables="410 Gone")
-    await store.record_deliveries([gone], holder=1)
+    await store.deliveries.record_deliveries([gone], holder=1)
 
-    changed = await store.subscription(order.id)
+    changed = await store.subscriptions.subscription(order.id)
     assert changed is not None
     assert (changed.is_enabled, changed.disabled_reason) == (False, "410 Gone")
-    deliveries = await store.deliveries(DeliveryFilter(), limit=10)
+    deliveries = await store.deliveries.deliveries(DeliveryFilter(), limit=10)
     assert {each.state for each in deliveries} == {DeliveryState.FAILED}
-    assert await store.claim_webhooks(webhooks()) == []
+    assert await store.deliveries.claim_webhooks(webhooks()) == []
 
 
 @pytest.mark.parametrize("how", ["disabled", "deleted"])
 async def test_nothing_is_sent_for_a_subscription_that_is_no_more(store: Store, how: str) -> None:
     order = await subscribe(store)
-    await store.queue_deliveries([new_delivery(subscription=order.id)])
+    await store.deliveries.queue_deliveries([new_delivery(subscription=order.id)])
 
     if how == "disabled":
-        await store.change_subscription(order.id, SubscriptionChange(is_enabled=False))
+        await store.subscriptions.change_subscription(order.id, SubscriptionChange(is_enabled=False))
     else:
-        await store.delete_subscription(order.id)
+        await store.subscriptions.delete_subscription(order.id)
 
-    assert await store.claim_webhooks(webhooks()) == []
+    assert await store.deliveries.claim_webhooks(webhooks()) == []
     ended = await only(store)
     assert (ended.state, ended.error) == (DeliveryState.FAILED, f"its subscription was {how}")
 
 
 async def test_mail_comes_together_and_at_a_pace(store: Store, clock: ManualClock) -> None:
     async def fails(*numbers: int) -> None:
-        await store.queue_deliveries([new_delivery(f"e-{n}-0", ADA) for n in numbers])
+        await store.deliveries.queue_deliveries([new_delivery(f"e-{n}-0", ADA) for n in numbers])
 
     await fails(1, 2, 3)
-    first = await store.claim_mail(mail())
+    first = await store.deliveries.claim_mail(mail())
     await fails(4)
-    second = await store.claim_mail(mail())
+    second = await store.deliveries.claim_mail(mail())
     await fails(*range(5, 30))
-    third = await store.claim_mail(mail())
+    third = await store.deliveries.claim_mail(mail())
     clock.advance(299)
-    too_early = await store.claim_mail(mail())
+    too_early = await store.deliveries.claim_mail(mail())
     clock.advance(1)
-    await store.record_deliveries(
+    await store.deliveries.record_deliveries(
         [DeliveryReport(id=each.id, state=DeliveryState.DELIVERED) for each in (*first, *second)], holder=1
     )
-    fourth = await store.claim_mail(mail())
+    fourth = await store.deliveries.claim_mail(mail())
 
     assert [len(part) for part in (first, second, third, too_early, fourth)] == [3, 1, 0, 0, 25]
 
 
 async def test_everybody_has_a_pace_of_their_own(store: Store) -> None:
     targets = (ADA, BOB)
-    await store.queue_deliveries(
+    await store.deliveries.queue_deliveries(
         [new_delivery(f"e-{n}-0", target, tenant=tenant) for n, tenant in enumerate("ab") for target in targets]
     )
 
-    taken = await store.claim_mail(mail(burst=1))
+    taken = await store.deliveries.claim_mail(mail(burst=1))
 
     assert len(taken) == 4
     assert {(each.tenant, each.target.address) for each in taken} == {
@@ -326,21 +328,23 @@ async def test_everybody_has_a_pace_of_their_own(store: Store) -> None:
 
 
 async def test_mail_for_one_person_is_taken_by_one_notifier(store: Store) -> None:
-    await store.queue_deliveries([new_delivery(f"e-{n}-0", ADA) for n in range(30)])
+    await store.deliveries.queue_deliveries([new_delivery(f"e-{n}-0", ADA) for n in range(30)])
 
-    claims = await asyncio.gather(*(store.claim_mail(mail(holder, burst=1)) for holder in range(1, 6)))
+    claims = await asyncio.gather(*(store.deliveries.claim_mail(mail(holder, burst=1)) for holder in range(1, 6)))
 
     assert sorted(len(claim) for claim in claims) == [0, 0, 0, 0, 30]
 
 
 async def test_a_delivery_can_be_sent_again_with_the_same_words(store: Store, clock: ManualClock) -> None:
-    await store.queue_deliveries([new_delivery()])
-    (claimed,) = await store.claim_webhooks(webhooks())
-    await store.record_deliveries([DeliveryReport(id=claimed.id, state=DeliveryState.FAILED, error="no")], holder=1)
+    await store.deliveries.queue_deliveries([new_delivery()])
+    (claimed,) = await store.deliveries.claim_webhooks(webhooks())
+    await store.deliveries.record_deliveries(
+        [DeliveryReport(id=claimed.id, state=DeliveryState.FAILED, error="no")], holder=1
+    )
     clock.advance(60)
 
-    resent = await store.resend(claimed.id)
-    (again,) = await store.claim_webhooks(webhooks())
+    resent = await store.deliveries.resend(claimed.id)
+    (again,) = await store.deliveries.claim_webhooks(webhooks())
 
     assert resent is not None
     assert (resent.state, resent.next_at, resent.finished_at) == (DeliveryState.PENDING, clock.now(), None)
@@ -350,12 +354,14 @@ async def test_a_delivery_can_be_sent_again_with_the_same_words(store: Store, cl
 async def test_deliveries_are_listed_newest_first_by_what_one_looks_for(store: Store) -> None:
     order = await subscribe(store)
     first, second = new_delivery(subject="task-1", subscription=order.id), new_delivery("e-2-0", ADA, tenant="other")
-    await store.queue_deliveries([first, second])
-    (claimed,) = await store.claim_webhooks(webhooks())
-    await store.record_deliveries([DeliveryReport(id=claimed.id, state=DeliveryState.FAILED)], holder=1)
+    await store.deliveries.queue_deliveries([first, second])
+    (claimed,) = await store.deliveries.claim_webhooks(webhooks())
+    await store.deliveries.record_deliveries([DeliveryReport(id=claimed.id, state=DeliveryState.FAILED)], holder=1)
 
     async def listed(limit: int = 10, before: DeliveryId | None = None, **which: Any) -> list[DeliveryId]:
-        return [each.id for each in await store.deliveries(DeliveryFilter(**which), limit=limit, before=before)]
+        return [
+            each.id for each in await store.deliveries.deliveries(DeliveryFilter(**which), limit=limit, before=before)
+        ]
 
     assert await listed() == [second.id, first.id]
     assert await listed(1) == [second.id]
@@ -370,27 +376,27 @@ async def test_deliveries_are_listed_newest_first_by_what_one_looks_for(store: S
 
 async def test_one_delivery_is_shown_with_what_it_sends(store: Store) -> None:
     order = new_delivery()
-    await store.queue_deliveries([order])
+    await store.deliveries.queue_deliveries([order])
 
-    found = await store.delivery(order.id, tenant="default")
+    found = await store.deliveries.delivery(order.id, tenant="default")
 
     assert found is not None
     assert found.event == order.event
     assert (await only(store)).event is None, "lists are read without it"
-    assert await store.delivery(order.id, tenant="other") is None
-    assert await store.resend(order.id, tenant="other") is None
+    assert await store.deliveries.delivery(order.id, tenant="other") is None
+    assert await store.deliveries.resend(order.id, tenant="other") is None
 
 
 async def test_deliveries_that_ended_long_ago_leave(store: Store, clock: ManualClock) -> None:
     ended, waiting = new_delivery(), new_delivery(target=OTHER)
-    await store.queue_deliveries([ended, waiting])
-    claims = {each.id: each for each in await store.claim_webhooks(webhooks())}
-    await store.record_deliveries([DeliveryReport(id=ended.id, state=DeliveryState.DELIVERED)], holder=1)
+    await store.deliveries.queue_deliveries([ended, waiting])
+    claims = {each.id: each for each in await store.deliveries.claim_webhooks(webhooks())}
+    await store.deliveries.record_deliveries([DeliveryReport(id=ended.id, state=DeliveryState.DELIVERED)], holder=1)
     assert len(claims) == 2
     clock.advance(60)
 
-    assert await store.prune_deliveries(finished_before=Instant(clock.now() - 61_000), limit=10) == 0
-    assert await store.prune_deliveries(finished_before=clock.now(), limit=10) == 1
+    assert await store.deliveries.prune_deliveries(finished_before=Instant(clock.now() - 61_000), limit=10) == 0
+    assert await store.deliveries.prune_deliveries(finished_before=clock.now(), limit=10) == 1
 
     assert (await only(store)).id == waiting.id
 

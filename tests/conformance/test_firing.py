@@ -1,7 +1,6 @@
 """Firing: every fire time gives one run, whoever fires; what was missed or overlaps goes by the policy."""
 
 import asyncio
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,12 +16,12 @@ from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleVie
 from drumline.core.state import Act, State
 from drumline.core.task import NotifyTarget, TaskRequest
 from drumline.ports.schedules import Fired, NewRun, Placing, ScheduleChange
+from drumline.ports.store import Store
 from tests.conformance.conftest import MakeStore
 from tests.factories import claim, claim_one, new_id, open_session, settle, state_of
 from tests.schedule_factories import (
     MINUTE,
     START,
-    ScheduleStore,
     add,
     fire,
     get,
@@ -47,7 +46,7 @@ def task_of(fired: Fired) -> TaskId:
     return task.id
 
 
-async def finish(store: ScheduleStore, task: TaskId) -> None:
+async def finish(store: Store, task: TaskId) -> None:
     ada = await open_session(store)
     for held in await claim(store, ada):
         await settle(store, held.lease, Act.COMPLETE)
@@ -57,19 +56,19 @@ async def finish(store: ScheduleStore, task: TaskId) -> None:
 # -- on time
 
 
-async def test_nothing_fires_before_its_time(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_nothing_fires_before_its_time(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     to_minute(clock, 1, -0.001)
 
     fired = await fire(store)
 
     assert (fired.schedules, fired.runs, fired.tasks) == (0, (), ())
-    assert (await store.watch()).next_due == view.turn.due_at == minute(1)  # type: ignore[union-attr]
+    assert (await store.schedules.watch()).next_due == view.turn.due_at == minute(1)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", ["task", "job"])
 async def test_a_stored_target_that_names_no_outcome_does_not_stop_the_firing(
-    store: ScheduleStore, clock: ManualClock, kind: str
+    store: Store, clock: ManualClock, kind: str
 ) -> None:
     silent = (NotifyTarget(email="ada@example.org", on=()),)
     job = job_request()
@@ -78,7 +77,7 @@ async def test_a_stored_target_that_names_no_outcome_does_not_stop_the_firing(
         "task": Target(task=TaskRequest(name="work", notify=silent)),
         "job": Target(job=replace(job, notify=silent, tasks=tasks)),
     }
-    await store.add_schedules([replace(new_schedule(clock.now()), target=targets[kind])])
+    await store.schedules.add_schedules([replace(new_schedule(clock.now()), target=targets[kind])])
     to_minute(clock, 1, 0.2)
 
     fired = await fire(store)
@@ -86,7 +85,7 @@ async def test_a_stored_target_that_names_no_outcome_does_not_stop_the_firing(
     assert len(fired.runs) == 1
 
 
-async def test_a_firing_makes_a_task_that_can_be_claimed_at_once(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_firing_makes_a_task_that_can_be_claimed_at_once(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     to_minute(clock, 1, 0.2)
 
@@ -99,9 +98,7 @@ async def test_a_firing_makes_a_task_that_can_be_claimed_at_once(store: Schedule
     assert (await claim_one(store, await open_session(store))).lease.task == task.id
 
 
-async def test_a_task_knows_its_schedule_and_the_fire_time_that_it_is_for(
-    store: ScheduleStore, clock: ManualClock
-) -> None:
+async def test_a_task_knows_its_schedule_and_the_fire_time_that_it_is_for(store: Store, clock: ManualClock) -> None:
     plain = await add(store, clock, "plain")
     tagged = await add(store, clock, "tagged", task=TaskRequest(name="work", tags=("vip",), retries=7))
     job = await add(store, clock, "job", job=job_request())
@@ -117,7 +114,7 @@ async def test_a_task_knows_its_schedule_and_the_fire_time_that_it_is_for(
     assert (options.tags, options.retries) == (("vip",), 7)
 
 
-async def test_the_schedule_goes_on_to_its_next_fire_time(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_the_schedule_goes_on_to_its_next_fire_time(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     to_minute(clock, 1)
 
@@ -131,7 +128,7 @@ async def test_the_schedule_goes_on_to_its_next_fire_time(store: ScheduleStore, 
     assert (await fire(store)).schedules == 0
 
 
-async def test_a_firing_makes_a_job_with_its_own_tasks(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_firing_makes_a_job_with_its_own_tasks(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, job=job_request())
     for number in (1, 2):
         to_minute(clock, number)
@@ -147,9 +144,7 @@ async def test_a_firing_makes_a_job_with_its_own_tasks(store: ScheduleStore, clo
     assert (await get(store, view.id)).last_job == runs[1].job
 
 
-async def test_a_job_that_cannot_be_made_is_a_skipped_run_with_the_reason(
-    store: ScheduleStore, clock: ManualClock
-) -> None:
+async def test_a_job_that_cannot_be_made_is_a_skipped_run_with_the_reason(store: Store, clock: ManualClock) -> None:
     gone = new_id()
     view = await add(store, clock, job=replace(job_request(), depends_on=(gone,)))
     to_minute(clock, 1)
@@ -164,7 +159,7 @@ async def test_a_job_that_cannot_be_made_is_a_skipped_run_with_the_reason(
     assert after.turn is not None
 
 
-async def test_only_so_many_schedules_are_fired_in_one_transaction(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_only_so_many_schedules_are_fired_in_one_transaction(store: Store, clock: ManualClock) -> None:
     for number in range(5):
         await add(store, clock, f"s{number}")
     to_minute(clock, 1)
@@ -174,7 +169,7 @@ async def test_only_so_many_schedules_are_fired_in_one_transaction(store: Schedu
     assert [(one.schedules, len(one.runs)) for one in fired] == [(2, 2), (2, 2), (1, 1), (0, 0)]
 
 
-async def test_a_one_time_schedule_finishes(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_one_time_schedule_finishes(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, run_at=to_datetime(minute(3)))
     to_minute(clock, 3)
 
@@ -182,10 +177,10 @@ async def test_a_one_time_schedule_finishes(store: ScheduleStore, clock: ManualC
 
     after = await get(store, view.id)
     assert (after.state, after.turn, after.runs) == (ScheduleState.FINISHED, None, 1)
-    assert (await store.watch()).next_due is None
+    assert (await store.schedules.watch()).next_due is None
 
 
-async def test_a_schedule_finishes_after_its_last_run(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_schedule_finishes_after_its_last_run(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, max_runs=2)
 
     for number in (1, 2, 3):
@@ -196,16 +191,16 @@ async def test_a_schedule_finishes_after_its_last_run(store: ScheduleStore, cloc
     assert (await get(store, view.id)).state is ScheduleState.FINISHED
 
 
-async def test_a_paused_schedule_does_not_fire(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_paused_schedule_does_not_fire(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     pause = ScheduleChange(id=view.id, version=view.version, word="paused", placing=Placing(state=ScheduleState.PAUSED))
-    await store.change_schedules([pause])
+    await store.schedules.change_schedules([pause])
     to_minute(clock, 5)
 
     assert (await fire(store)).schedules == 0
 
 
-async def test_jitter_moves_the_firing_and_not_its_fire_time(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_jitter_moves_the_firing_and_not_its_fire_time(store: Store, clock: ManualClock) -> None:
     views = [await add(store, clock, f"s{number}", jitter=30) for number in range(20)]
     turns = [view.turn for view in views if view.turn]
     assert {turn.fire_at for turn in turns} == {minute(1)}
@@ -226,11 +221,13 @@ async def test_jitter_moves_the_firing_and_not_its_fire_time(store: ScheduleStor
 
 
 async def test_many_schedulers_at_once_fire_each_time_once(
-    store: ScheduleStore, make_store: MakeStore, clock: ManualClock
+    store: Store, make_store: MakeStore, clock: ManualClock
 ) -> None:
     views = [await add(store, clock, f"s{number}", interval=1) for number in range(40)]
-    stores: list[Any] = [store, *[await make_store(clock) for _ in range(3)]]
-    others = [other for other in stores if await other.get_schedules([views[0].id]) != [None]]  # not those in memory
+    stores: list[Store] = [store, *[await make_store(clock) for _ in range(3)]]
+    others = [
+        other for other in stores if await other.schedules.get_schedules([views[0].id]) != [None]
+    ]  # not those in memory
 
     for _ in range(3):
         clock.advance(1)
@@ -244,7 +241,7 @@ async def test_many_schedulers_at_once_fire_each_time_once(
         assert len({run.task for run in runs}) == 3
 
 
-async def test_a_fire_time_that_has_a_run_does_not_fire_again(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_fire_time_that_has_a_run_does_not_fire_again(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     early = await store.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
     to_minute(clock, 1)
@@ -258,12 +255,12 @@ async def test_a_fire_time_that_has_a_run_does_not_fire_again(store: ScheduleSto
 
 
 async def test_a_schedule_that_cannot_be_read_here_is_put_off_and_keeps_nobody_else(
-    store: ScheduleStore, clock: ManualClock
+    store: Store, clock: ManualClock
 ) -> None:
     known = await add(store, clock, "known")
     new = new_schedule(clock.now(), "unknown")
     elsewhere = replace(new, rule=replace(new.rule, timezone="Mars/Olympus_Mons"))
-    await store.add_schedules([elsewhere])
+    await store.schedules.add_schedules([elsewhere])
     to_minute(clock, 1)
 
     fired = await fire(store)
@@ -274,7 +271,7 @@ async def test_a_schedule_that_cannot_be_read_here_is_put_off_and_keeps_nobody_e
     assert turn == Turn(minute(1), minute(2))  # its fire time is not lost
 
 
-async def test_a_clock_that_steps_back_fires_nothing_twice(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_clock_that_steps_back_fires_nothing_twice(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     for step in (1, 2, -1, 1, 2, 3):
         to_minute(clock, step, 1)
@@ -283,7 +280,7 @@ async def test_a_clock_that_steps_back_fires_nothing_twice(store: ScheduleStore,
     assert times_of(await runs_of(store, view.id)) == [1, 2, 3]
 
 
-async def test_a_clock_that_steps_forward_misses_nothing(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_clock_that_steps_forward_misses_nothing(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, misfire=Misfire.SKIP)
     to_minute(clock, 7, 30)
 
@@ -304,7 +301,7 @@ async def test_a_clock_that_steps_forward_misses_nothing(store: ScheduleStore, c
     ],
 )
 async def test_what_was_missed_goes_by_the_policy(
-    store: ScheduleStore, clock: ManualClock, misfire: Misfire, times: list[int], kinds: str, missed: int
+    store: Store, clock: ManualClock, misfire: Misfire, times: list[int], kinds: str, missed: int
 ) -> None:
     """A scheduler fires minute 1, is killed before it can fire minute 2, and the next one comes at minute 10."""
     view = await add(store, clock, misfire=misfire)
@@ -322,7 +319,7 @@ async def test_what_was_missed_goes_by_the_policy(
     assert after.turn.fire_at == minute(11)
 
 
-async def test_not_more_than_the_newest_are_made_up_for(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_not_more_than_the_newest_are_made_up_for(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, misfire=Misfire.ALL)
     to_minute(clock, 1000, 30)
 
@@ -332,7 +329,7 @@ async def test_not_more_than_the_newest_are_made_up_for(store: ScheduleStore, cl
     assert (fired.missed, (await get(store, view.id)).missed) == (990, 990)
 
 
-async def test_a_missed_single_time_is_made_up_for_or_not(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_missed_single_time_is_made_up_for_or_not(store: Store, clock: ManualClock) -> None:
     once = await add(store, clock, "once", run_at=to_datetime(minute(2)))
     skip = await add(store, clock, "skip", run_at=to_datetime(minute(2)), misfire=Misfire.SKIP)
     to_minute(clock, 9)
@@ -347,7 +344,7 @@ async def test_a_missed_single_time_is_made_up_for_or_not(store: ScheduleStore, 
 # -- overlap
 
 
-async def run_minutes(store: ScheduleStore, clock: ManualClock, *minutes: int) -> list[Fired]:
+async def run_minutes(store: Store, clock: ManualClock, *minutes: int) -> list[Fired]:
     fired = []
     for number in minutes:
         to_minute(clock, number)
@@ -355,7 +352,7 @@ async def run_minutes(store: ScheduleStore, clock: ManualClock, *minutes: int) -
     return fired
 
 
-async def test_runs_may_overlap(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_runs_may_overlap(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
 
     await run_minutes(store, clock, 1, 2, 3)
@@ -363,7 +360,7 @@ async def test_runs_may_overlap(store: ScheduleStore, clock: ManualClock) -> Non
     assert [run.state for run in await runs_of(store, view.id)] == [RunState.STARTED] * 3
 
 
-async def test_a_firing_is_skipped_while_the_previous_run_goes_on(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_firing_is_skipped_while_the_previous_run_goes_on(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.SKIP)
     (first, second) = await run_minutes(store, clock, 1, 2)
     assert second.tasks == ()
@@ -378,7 +375,7 @@ async def test_a_firing_is_skipped_while_the_previous_run_goes_on(store: Schedul
     assert (after.runs, after.skipped, after.last_fire_time) == (2, 1, minute(3))
 
 
-async def test_a_job_that_goes_on_is_a_run_that_goes_on(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_job_that_goes_on_is_a_run_that_goes_on(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.SKIP, job=job_request())
     await run_minutes(store, clock, 1, 2)
     (run, _) = await runs_of(store, view.id)
@@ -396,11 +393,11 @@ async def test_a_job_that_goes_on_is_a_run_that_goes_on(store: ScheduleStore, cl
     assert states == [RunState.STARTED, RunState.SKIPPED, RunState.STARTED]
 
 
-async def test_a_queued_run_waits_for_those_before_it(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_queued_run_waits_for_those_before_it(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.QUEUE)
     fired = await run_minutes(store, clock, 1, 2, 3)
     assert [len(one.tasks) for one in fired] == [1, 0, 0]
-    assert (await store.watch()).has_waiting
+    assert (await store.schedules.watch()).has_waiting
     assert (await store.start_runs(order())).runs == ()
 
     started = []
@@ -414,21 +411,21 @@ async def test_a_queued_run_waits_for_those_before_it(store: ScheduleStore, cloc
     assert [run.state for run in await runs_of(store, view.id)] == [RunState.STARTED] * 3
     after = await get(store, view.id)
     assert (after.waiting, after.runs, after.last_task) == (0, 3, task_of(started[1]))
-    assert not (await store.watch()).has_waiting
+    assert not (await store.schedules.watch()).has_waiting
 
 
-async def test_queued_runs_of_a_paused_schedule_wait_on(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_queued_runs_of_a_paused_schedule_wait_on(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.QUEUE)
     (first, _) = await run_minutes(store, clock, 1, 2)
     await finish(store, task_of(first))
     view = await get(store, view.id)
     pause = ScheduleChange(id=view.id, version=view.version, word="paused", placing=Placing(state=ScheduleState.PAUSED))
-    await store.change_schedules([pause])
+    await store.schedules.change_schedules([pause])
 
     assert (await store.start_runs(order())).runs == ()
 
 
-async def test_only_so_many_runs_wait(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_only_so_many_runs_wait(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.QUEUE)
     to_minute(clock, 5)
 
@@ -439,7 +436,7 @@ async def test_only_so_many_runs_wait(store: ScheduleStore, clock: ManualClock) 
     assert runs[-1].reason == "too many runs were waiting"
 
 
-async def test_a_previous_run_that_waits_is_cancelled_at_once(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_previous_run_that_waits_is_cancelled_at_once(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS)
 
     (first, second) = await run_minutes(store, clock, 1, 2)
@@ -450,7 +447,7 @@ async def test_a_previous_run_that_waits_is_cancelled_at_once(store: ScheduleSto
     assert (await get(store, view.id)).last_task == task_of(second)
 
 
-async def test_a_previous_run_that_is_running_is_asked_to_stop(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_previous_run_that_is_running_is_asked_to_stop(store: Store, clock: ManualClock) -> None:
     await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS)
     (first,) = await run_minutes(store, clock, 1)
     await claim_one(store, await open_session(store))
@@ -464,7 +461,7 @@ async def test_a_previous_run_that_is_running_is_asked_to_stop(store: ScheduleSt
     assert len(second.tasks) == 1
 
 
-async def test_a_previous_job_is_cancelled_whole(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_previous_job_is_cancelled_whole(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS, job=job_request())
 
     await run_minutes(store, clock, 1, 2)
@@ -473,7 +470,7 @@ async def test_a_previous_job_is_cancelled_whole(store: ScheduleStore, clock: Ma
     assert [job.status for job in jobs if job] == [JobStatus.CANCELLED, JobStatus.PENDING]
 
 
-async def test_a_previous_run_goes_on_if_none_takes_its_place(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_previous_run_goes_on_if_none_takes_its_place(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS)
     await store.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
     early = await store.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
@@ -486,7 +483,7 @@ async def test_a_previous_run_goes_on_if_none_takes_its_place(store: ScheduleSto
 
 
 async def test_of_several_late_firings_only_the_last_starts_where_each_would_cancel_the_one_before(
-    store: ScheduleStore, clock: ManualClock
+    store: Store, clock: ManualClock
 ) -> None:
     view = await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS)
     to_minute(clock, 3)
@@ -501,7 +498,7 @@ async def test_of_several_late_firings_only_the_last_starts_where_each_would_can
 # -- runs that somebody asks for
 
 
-async def test_a_triggered_run_starts_at_once_and_is_the_previous_one(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_triggered_run_starts_at_once_and_is_the_previous_one(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.SKIP)
 
     fired = await store.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
@@ -513,9 +510,7 @@ async def test_a_triggered_run_starts_at_once_and_is_the_previous_one(store: Sch
     assert (after.last_task, after.runs, after.skipped) == (run.task, 0, 1)
 
 
-async def test_a_run_cannot_be_asked_of_a_schedule_that_does_not_exist(
-    store: ScheduleStore, clock: ManualClock
-) -> None:
+async def test_a_run_cannot_be_asked_of_a_schedule_that_does_not_exist(store: Store, clock: ManualClock) -> None:
     with pytest.raises(NotFound):
         await store.add_runs(ScheduleId(new_id()), [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
 
@@ -527,23 +522,23 @@ def backfill(clock: ManualClock, *minutes: int) -> list[NewRun]:
     ]
 
 
-async def test_a_backfill_starts_at_its_pace(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_backfill_starts_at_its_pace(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, paused=True)
 
     added = await store.add_runs(view.id, backfill(clock, 5, 4, 3), order())
 
     assert [run.state for run in added.runs] == [RunState.WAITING] * 3
-    assert (await store.watch()).next_start == clock.now()
+    assert (await store.schedules.watch()).next_start == clock.now()
     counts = []
     for _ in range(4):
         counts.append(len((await store.start_runs(order())).tasks))
         clock.advance(1)
     assert counts == [1, 1, 1, 0]
     assert (await get(store, view.id)).last_task is None
-    assert (await store.watch()).next_start is None
+    assert (await store.schedules.watch()).next_start is None
 
 
-async def test_a_repeated_backfill_makes_nothing_twice(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_repeated_backfill_makes_nothing_twice(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     runs = backfill(clock, 5, 4)
     await store.add_runs(view.id, runs, order())
@@ -553,15 +548,19 @@ async def test_a_repeated_backfill_makes_nothing_twice(store: ScheduleStore, clo
     again = await store.add_runs(view.id, [*runs, *backfill(clock, 3)], order())
 
     assert times_of(again.runs) == [-3]
-    assert await store.fire_times(view.id, after=minute(-9), until=minute(0)) == {minute(-5), minute(-4), minute(-3)}
+    assert await store.schedules.fire_times(view.id, after=minute(-9), until=minute(0)) == {
+        minute(-5),
+        minute(-4),
+        minute(-3),
+    }
 
 
-async def test_a_backfill_makes_up_for_what_was_skipped(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_backfill_makes_up_for_what_was_skipped(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.SKIP)
     await run_minutes(store, clock, 1, 2)
     run = NewRun(fire_time=minute(2), kind=RunKind.BACKFILL, start_at=clock.now())
 
-    assert await store.fire_times(view.id, after=minute(0), until=minute(2)) == {minute(1)}
+    assert await store.schedules.fire_times(view.id, after=minute(0), until=minute(2)) == {minute(1)}
     await store.add_runs(view.id, [run], order())
     await store.start_runs(order())
 
@@ -569,12 +568,12 @@ async def test_a_backfill_makes_up_for_what_was_skipped(store: ScheduleStore, cl
     assert (made_up.kind, made_up.state, made_up.reason) == (RunKind.BACKFILL, RunState.STARTED, None)
 
 
-async def test_a_backfill_can_be_given_up(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_a_backfill_can_be_given_up(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     await store.add_runs(view.id, backfill(clock, 5, 4, 3), order())
     await store.start_runs(order())
 
-    assert await store.drop_runs(view.id, kind=RunKind.BACKFILL) == 2
+    assert await store.schedules.drop_runs(view.id, kind=RunKind.BACKFILL) == 2
     clock.advance(10)
     assert (await store.start_runs(order())).runs == ()
     assert times_of(await runs_of(store, view.id)) == [-5]
@@ -583,46 +582,46 @@ async def test_a_backfill_can_be_given_up(store: ScheduleStore, clock: ManualClo
 # -- looking after it
 
 
-async def test_runs_are_listed_latest_first_page_by_page(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_runs_are_listed_latest_first_page_by_page(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     await run_minutes(store, clock, *range(1, 6))
 
-    first = await store.list_runs(view.id, limit=3)
-    second = await store.list_runs(view.id, limit=3, before=first[-1].fire_time)
+    first = await store.schedules.list_runs(view.id, limit=3)
+    second = await store.schedules.list_runs(view.id, limit=3, before=first[-1].fire_time)
 
     assert times_of(first + second) == [5, 4, 3, 2, 1]
 
 
-async def test_old_notes_are_pruned_and_waiting_runs_are_not(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_old_notes_are_pruned_and_waiting_runs_are_not(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.QUEUE)
     await run_minutes(store, clock, 1, 2)
     clock.advance(3600)
 
-    assert await store.prune_runs(before=minute(1), limit=10) == 0
-    assert await store.prune_runs(before=clock.now(), limit=10) == 1
+    assert await store.schedules.prune_runs(before=minute(1), limit=10) == 0
+    assert await store.schedules.prune_runs(before=clock.now(), limit=10) == 1
     assert times_of(await runs_of(store, view.id)) == [2]
 
 
-async def test_a_scheduler_leaves_word_of_when_it_was_last_here(store: ScheduleStore, clock: ManualClock) -> None:
-    assert (await store.watch()).seen_at is None
+async def test_a_scheduler_leaves_word_of_when_it_was_last_here(store: Store, clock: ManualClock) -> None:
+    assert (await store.schedules.watch()).seen_at is None
 
-    await store.note_watch()
+    await store.schedules.note_watch()
     seen_at = clock.now()
     clock.advance(5)
 
-    assert (await store.watch()).seen_at == seen_at
+    assert (await store.schedules.watch()).seen_at == seen_at
     clock.advance(-10)
-    await store.note_watch()
-    assert (await store.watch()).seen_at == clock.now()
+    await store.schedules.note_watch()
+    assert (await store.schedules.watch()).seen_at == clock.now()
 
 
-async def test_firings_are_told_as_facts(store: ScheduleStore, clock: ManualClock) -> None:
+async def test_firings_are_told_as_facts(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, max_runs=1)
     await run_minutes(store, clock, 1)
-    assert isinstance((await store.delete_schedules([view.id]))[0], ScheduleView)
+    assert isinstance((await store.schedules.delete_schedules([view.id]))[0], ScheduleView)
 
-    await store.sequence()
-    page = await store.read_events(after=0, limit=100)
+    await store.events.sequence()
+    page = await store.events.read_events(after=0, limit=100)
 
     assert [event.type for event in page.events if event.subject == view.id] == [
         "drumline.schedule.created",

@@ -95,10 +95,10 @@ async def test_a_task_that_ends_after_younger_ones_were_pruned_is_pruned_in_its_
 
 
 async def test_every_batch_leaves_what_somebody_has_not_read(store: Store, clock: ManualClock) -> None:
-    position = await store.take_cursor("ada", holder=1, seconds=30) or 0
+    position = await store.events.take_cursor("ada", holder=1, seconds=30) or 0
     await store.cancel([await submit(store) for _ in range(3)])
-    await store.sequence()
-    await store.move_cursor("ada", holder=1, old=position, new=(await store.log_span()).last)
+    await store.events.sequence()
+    await store.events.move_cursor("ada", holder=1, old=position, new=(await store.events.log_span()).last)
     clock.advance(300)
     unread = [await submit(store) for _ in range(3)]
     await store.cancel(unread)

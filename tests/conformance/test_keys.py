@@ -34,8 +34,8 @@ def new_key(tenant: str | None = "acme", *, spec: KeySpec = SPEC, expires_at: In
 async def test_a_key_is_found_by_its_digest_with_everything_it_was_made_for(store: Store, clock: ManualClock) -> None:
     new = new_key(expires_at=Instant(clock.now() + 1000))
 
-    added = await store.add_key(new)
-    found, unknown = await store.find_keys([new.digest, digest_of(b"another")])
+    added = await store.keys.add_key(new)
+    found, unknown = await store.keys.find_keys([new.digest, digest_of(b"another")])
 
     assert found == added
     assert unknown is None
@@ -47,51 +47,51 @@ async def test_a_key_is_found_by_its_digest_with_everything_it_was_made_for(stor
 async def test_a_key_whose_answer_was_lost_is_kept_once(store: Store) -> None:
     new = new_key()
 
-    first, again = await store.add_key(new), await store.add_key(new)
+    first, again = await store.keys.add_key(new), await store.keys.add_key(new)
 
     assert first == again
-    assert len(await store.list_keys(limit=10)) == 1
+    assert len(await store.keys.list_keys(limit=10)) == 1
 
 
 async def test_a_key_can_be_disabled_and_enabled_again(store: Store) -> None:
     new = new_key()
-    await store.add_key(new)
+    await store.keys.add_key(new)
 
-    disabled = await store.change_key(new.id, KeyChange(is_enabled=False))
-    enabled = await store.change_key(new.id, KeyChange(is_enabled=True))
+    disabled = await store.keys.change_key(new.id, KeyChange(is_enabled=False))
+    enabled = await store.keys.change_key(new.id, KeyChange(is_enabled=True))
 
     assert (disabled.is_enabled, enabled.is_enabled) == (False, True)
-    assert (await store.find_keys([new.digest])) == [enabled]
+    assert (await store.keys.find_keys([new.digest])) == [enabled]
 
 
 async def test_a_revocation_is_final_and_can_be_repeated(store: Store, clock: ManualClock) -> None:
     new = new_key()
-    await store.add_key(new)
+    await store.keys.add_key(new)
 
-    revoked = await store.change_key(new.id, KeyChange(is_revoked=True))
+    revoked = await store.keys.change_key(new.id, KeyChange(is_revoked=True))
     clock.advance(5)
-    again = await store.change_key(new.id, KeyChange(is_revoked=True))
+    again = await store.keys.change_key(new.id, KeyChange(is_revoked=True))
 
     assert revoked == again
     assert revoked.revoked_at == clock.now() - 5000
     with pytest.raises(Conflict):
-        await store.change_key(new.id, KeyChange(is_enabled=True))
+        await store.keys.change_key(new.id, KeyChange(is_enabled=True))
     with pytest.raises(Conflict):
-        await store.rotate_key(new.id, new_key(), overlap_ms=1000)
+        await store.keys.rotate_key(new.id, new_key(), overlap_ms=1000)
 
 
 async def test_of_two_who_revoke_and_enable_at_once_the_revocation_holds(store: Store) -> None:
     new = new_key()
-    await store.add_key(new)
+    await store.keys.add_key(new)
 
     await asyncio.gather(
-        *(store.change_key(new.id, KeyChange(is_enabled=True)) for _ in range(3)),
-        store.change_key(new.id, KeyChange(is_revoked=True)),
-        *(store.change_key(new.id, KeyChange(is_enabled=True)) for _ in range(3)),
+        *(store.keys.change_key(new.id, KeyChange(is_enabled=True)) for _ in range(3)),
+        store.keys.change_key(new.id, KeyChange(is_revoked=True)),
+        *(store.keys.change_key(new.id, KeyChange(is_enabled=True)) for _ in range(3)),
         return_exceptions=True,
     )
 
-    (key,) = await store.find_keys([new.digest])
+    (key,) = await store.keys.find_keys([new.digest])
     assert key is not None
     assert key.revoked_at is not None
 
@@ -100,26 +100,26 @@ async def test_a_rotated_key_opens_beside_the_new_one_until_the_overlap_is_over(
     store: Store, clock: ManualClock
 ) -> None:
     old, new = new_key(), new_key()
-    await store.add_key(old)
+    await store.keys.add_key(old)
 
-    fresh = await store.rotate_key(old.id, new, overlap_ms=60_000)
+    fresh = await store.keys.rotate_key(old.id, new, overlap_ms=60_000)
 
-    (before,) = await store.find_keys([old.digest])
+    (before,) = await store.keys.find_keys([old.digest])
     assert before is not None
     assert [key.refusal(clock.now()) for key in (before, fresh)] == [None, None]
     clock.advance(61)
     assert [key.refusal(clock.now()) for key in (before, fresh)] == ["the API key has expired", None]
     with pytest.raises(Conflict):
-        await store.rotate_key(old.id, new_key(), overlap_ms=1000)
+        await store.keys.rotate_key(old.id, new_key(), overlap_ms=1000)
 
 
 async def test_a_rotation_never_makes_the_old_key_live_longer(store: Store, clock: ManualClock) -> None:
     old = new_key(expires_at=Instant(clock.now() + 1000))
-    await store.add_key(old)
+    await store.keys.add_key(old)
 
-    await store.rotate_key(old.id, new_key(), overlap_ms=60_000)
+    await store.keys.rotate_key(old.id, new_key(), overlap_ms=60_000)
 
-    (key,) = await store.find_keys([old.digest])
+    (key,) = await store.keys.find_keys([old.digest])
     assert key is not None
     assert key.expires_at == clock.now() + 1000
 
@@ -128,55 +128,55 @@ async def test_keys_are_listed_newest_first_and_each_tenant_sees_its_own(store: 
     ours: list[ApiKey] = []
     for tenant in ("acme", "other", None, "acme"):
         clock.advance(1)
-        ours.append(await store.add_key(new_key(tenant)))
+        ours.append(await store.keys.add_key(new_key(tenant)))
 
-    assert await store.list_keys(limit=10) == ours[::-1]
-    assert await store.list_keys(tenant="acme", limit=10) == [ours[3], ours[0]]
-    assert await store.list_keys(limit=2, before=ours[3].id) == [ours[2], ours[1]]
+    assert await store.keys.list_keys(limit=10) == ours[::-1]
+    assert await store.keys.list_keys(tenant="acme", limit=10) == [ours[3], ours[0]]
+    assert await store.keys.list_keys(limit=2, before=ours[3].id) == [ours[2], ours[1]]
 
 
 async def test_another_tenants_key_is_not_there(store: Store) -> None:
     new = new_key("acme")
-    await store.add_key(new)
+    await store.keys.add_key(new)
 
-    assert await store.get_key(new.id, tenant="other") is None
-    assert await store.get_key(new.id, tenant="acme") is not None
+    assert await store.keys.get_key(new.id, tenant="other") is None
+    assert await store.keys.get_key(new.id, tenant="acme") is not None
     with pytest.raises(NotFound):
-        await store.change_key(new.id, KeyChange(is_revoked=True), tenant="other")
+        await store.keys.change_key(new.id, KeyChange(is_revoked=True), tenant="other")
     with pytest.raises(NotFound):
-        await store.rotate_key(new.id, new_key(), overlap_ms=0, tenant="other")
-    assert (await store.find_keys([new.digest])) == [await store.get_key(new.id)]
+        await store.keys.rotate_key(new.id, new_key(), overlap_ms=0, tenant="other")
+    assert (await store.keys.find_keys([new.digest])) == [await store.keys.get_key(new.id)]
 
 
 async def test_uses_add_up_from_every_server(store: Store) -> None:
-    keys = [await store.add_key(new_key()) for _ in range(20)]
+    keys = [await store.keys.add_key(new_key()) for _ in range(20)]
     forth = [KeyUse(key.id, 2, Instant(1000)) for key in keys]
     back = [KeyUse(key.id, 3, Instant(900)) for key in reversed(keys)]
 
-    await asyncio.gather(*(store.note_uses(uses) for uses in (forth, back) * 5))
+    await asyncio.gather(*(store.keys.note_uses(uses) for uses in (forth, back) * 5))
 
-    for key in await store.find_keys([key.digest for key in keys]):
+    for key in await store.keys.find_keys([key.digest for key in keys]):
         assert key is not None
         assert (key.uses, key.last_used_at) == (25, 1000)
 
 
 async def test_the_use_of_a_key_that_is_gone_is_forgotten(store: Store) -> None:
-    await store.note_uses([KeyUse(KeyId(new_id()), 1, Instant(1))])
+    await store.keys.note_uses([KeyUse(KeyId(new_id()), 1, Instant(1))])
 
-    assert await store.list_keys(limit=10) == []
+    assert await store.keys.list_keys(limit=10) == []
 
 
 async def test_what_becomes_of_a_key_is_told_without_what_would_open_anything(store: Store) -> None:
     began = await start(store)
     old, new = new_key(), new_key(None, spec=replace(SPEC, replaces=KeyId(new_id())))
-    await store.add_key(old)
-    await store.add_key(old)
-    await store.change_key(old.id, KeyChange(is_enabled=False))
-    await store.change_key(old.id, KeyChange(is_enabled=False))
-    await store.change_key(old.id, KeyChange(is_enabled=True))
-    await store.rotate_key(old.id, new, overlap_ms=1000)
-    await store.change_key(old.id, KeyChange(is_revoked=True))
-    await store.change_key(old.id, KeyChange(is_revoked=True))
+    await store.keys.add_key(old)
+    await store.keys.add_key(old)
+    await store.keys.change_key(old.id, KeyChange(is_enabled=False))
+    await store.keys.change_key(old.id, KeyChange(is_enabled=False))
+    await store.keys.change_key(old.id, KeyChange(is_enabled=True))
+    await store.keys.rotate_key(old.id, new, overlap_ms=1000)
+    await store.keys.change_key(old.id, KeyChange(is_revoked=True))
+    await store.keys.change_key(old.id, KeyChange(is_revoked=True))
 
     events = await events_after(store, began)
 

@@ -9,7 +9,6 @@ from drumline.core.event import Event, TaskChange, cloud_event
 from drumline.core.ids import TaskId, session_text
 from drumline.core.state import Act, Status
 from drumline.core.task import NotifyTarget
-from drumline.ports.outbox import Outbox
 from drumline.ports.store import Change, LogChunk, Store
 from tests.factories import OOPS, beat, claim_one, open_session, settle, submit
 from tests.job_factories import job_of, submit_job
@@ -17,25 +16,25 @@ from tests.job_factories import job_of, submit_job
 HOUR_MS = 3_600_000
 
 
-async def start(store: Outbox) -> int:
+async def start(store: Store) -> int:
     """Return where the log ends now."""
-    await store.sequence()
-    return (await store.log_span()).last
+    await store.events.sequence()
+    return (await store.events.log_span()).last
 
 
-async def events_after(store: Outbox, position: int, *, limit: int = 1000) -> list[Event]:
+async def events_after(store: Store, position: int, *, limit: int = 1000) -> list[Event]:
     """Read the log page by page to its end."""
-    await store.sequence()
+    await store.events.sequence()
     events: list[Event] = []
     while True:
-        page = await store.read_events(after=position, limit=limit)
+        page = await store.events.read_events(after=position, limit=limit)
         events += page.events
         if page.position == position:
             return events
         position = page.position
 
 
-async def of_task(store: Outbox, position: int, task: TaskId) -> list[Event]:
+async def of_task(store: Store, position: int, task: TaskId) -> list[Event]:
     return [event for event in await events_after(store, position) if event.subject == task]
 
 
@@ -259,119 +258,119 @@ async def test_a_page_ends_with_a_whole_row(store: Store) -> None:
     ids = [await submit(store) for _ in range(5)]
     await store.cancel(ids)
 
-    page = await store.read_events(after=began, limit=1)
+    page = await store.events.read_events(after=began, limit=1)
     rest = await events_after(store, began)
 
-    await store.sequence()
-    page = await store.read_events(after=began, limit=1)
+    await store.events.sequence()
+    page = await store.events.read_events(after=began, limit=1)
     assert page.is_full
     assert len(page.events) < len(rest)
 
 
 async def test_a_new_consumer_begins_at_the_start_of_what_is_kept(store: Store) -> None:
     await submit(store)
-    await store.sequence()
-    span = await store.log_span()
+    await store.events.sequence()
+    span = await store.events.log_span()
 
-    position = await store.take_cursor("ada", holder=1, seconds=30)
+    position = await store.events.take_cursor("ada", holder=1, seconds=30)
 
     assert position == span.dropped
     assert position is not None
-    assert [event.id for event in (await store.read_events(after=position, limit=10)).events]
+    assert [event.id for event in (await store.events.read_events(after=position, limit=10)).events]
 
 
 async def test_one_holder_at_a_time_moves_a_cursor(store: Store, clock: ManualClock) -> None:
-    position = await store.take_cursor("ada", holder=1, seconds=30)
+    position = await store.events.take_cursor("ada", holder=1, seconds=30)
     assert position is not None
 
-    while_held = await store.take_cursor("ada", holder=2, seconds=30)
-    again = await store.take_cursor("ada", holder=1, seconds=30)
-    by_another = await store.move_cursor("ada", holder=2, old=position, new=position + 7)
+    while_held = await store.events.take_cursor("ada", holder=2, seconds=30)
+    again = await store.events.take_cursor("ada", holder=1, seconds=30)
+    by_another = await store.events.move_cursor("ada", holder=2, old=position, new=position + 7)
     clock.advance(31)
-    taken_over = await store.take_cursor("ada", holder=2, seconds=30)
-    too_late = await store.move_cursor("ada", holder=1, old=position, new=position + 5)
+    taken_over = await store.events.take_cursor("ada", holder=2, seconds=30)
+    too_late = await store.events.move_cursor("ada", holder=1, old=position, new=position + 5)
 
     assert (while_held, again, by_another, taken_over, too_late) == (None, position, False, position, False)
 
 
 async def test_a_cursor_moves_only_from_where_it_was_seen(store: Store) -> None:
-    position = await store.take_cursor("ada", holder=1, seconds=30) or 0
+    position = await store.events.take_cursor("ada", holder=1, seconds=30) or 0
 
-    moved = await store.move_cursor("ada", holder=1, old=position, new=position + 5)
-    moved_again = await store.move_cursor("ada", holder=1, old=position, new=position + 6)
+    moved = await store.events.move_cursor("ada", holder=1, old=position, new=position + 5)
+    moved_again = await store.events.move_cursor("ada", holder=1, old=position, new=position + 6)
 
     assert (moved, moved_again) == (True, False)
-    assert await store.take_cursor("ada", holder=1, seconds=30) == position + 5
+    assert await store.events.take_cursor("ada", holder=1, seconds=30) == position + 5
 
 
 async def test_a_cursor_that_was_left_is_free_at_once(store: Store) -> None:
-    await store.take_cursor("ada", holder=1, seconds=30)
+    await store.events.take_cursor("ada", holder=1, seconds=30)
 
-    await store.leave_cursor("ada", holder=1)
+    await store.events.leave_cursor("ada", holder=1)
 
-    assert await store.take_cursor("ada", holder=2, seconds=30) is not None
+    assert await store.events.take_cursor("ada", holder=2, seconds=30) is not None
 
 
 async def test_where_consumers_stand_can_be_seen(store: Store, clock: ManualClock) -> None:
-    position = await store.take_cursor("ada", holder=1, seconds=30)
+    position = await store.events.take_cursor("ada", holder=1, seconds=30)
     written = clock.now()
     await submit(store)
     clock.advance(5)
     await submit(store)
 
-    (view,) = await store.cursors()
+    (view,) = await store.events.cursors()
 
     assert (view.consumer, view.position, view.behind, view.oldest_at) == ("ada", position, 2, written)
 
 
 async def test_rows_are_kept_until_every_consumer_has_passed_them_on(store: Store, clock: ManualClock) -> None:
-    began = await store.take_cursor("ada", holder=1, seconds=30) or 0
-    await store.take_cursor("bob", holder=1, seconds=30)
+    began = await store.events.take_cursor("ada", holder=1, seconds=30) or 0
+    await store.events.take_cursor("bob", holder=1, seconds=30)
     await submit(store)
     await submit(store)
-    await store.sequence()
-    last = (await store.log_span()).last
+    await store.events.sequence()
+    last = (await store.events.log_span()).last
     clock.advance(60)
 
     async def prune() -> int:
-        return await store.prune_events(written_before=clock.now(), most=1000, limit=100)
+        return await store.events.prune_events(written_before=clock.now(), most=1000, limit=100)
 
-    await store.move_cursor("ada", holder=1, old=began, new=last)
+    await store.events.move_cursor("ada", holder=1, old=began, new=last)
     with_bob_behind = await prune()
-    await store.move_cursor("bob", holder=1, old=began, new=began + 1)
+    await store.events.move_cursor("bob", holder=1, old=began, new=began + 1)
     with_bob_half_way = await prune()
-    await store.forget_consumer("bob")
+    await store.events.forget_consumer("bob")
     without_bob = await prune()
 
     assert (with_bob_behind, with_bob_half_way, without_bob) == (0, 1, 1)
-    assert (await store.log_span()).dropped == last
+    assert (await store.events.log_span()).dropped == last
 
 
 async def test_recent_rows_stay_unless_there_are_too_many(store: Store, clock: ManualClock) -> None:
     await start(store)
-    await store.prune_events(written_before=Instant(clock.now() + 1), most=0, limit=1000)
+    await store.events.prune_events(written_before=Instant(clock.now() + 1), most=0, limit=1000)
     for _ in range(5):
         await submit(store)
-    await store.sequence()
+    await store.events.sequence()
 
-    young = await store.prune_events(written_before=clock.now(), most=1000, limit=100)
-    crowded = await store.prune_events(written_before=clock.now(), most=3, limit=100)
+    young = await store.events.prune_events(written_before=clock.now(), most=1000, limit=100)
+    crowded = await store.events.prune_events(written_before=clock.now(), most=3, limit=100)
     clock.advance(1)
-    old = await store.prune_events(written_before=clock.now(), most=1000, limit=2)
+    old = await store.events.prune_events(written_before=clock.now(), most=1000, limit=2)
 
     assert (young, crowded, old) == (0, 2, 2)
 
 
 async def test_a_task_stays_until_its_events_are_passed_on(store: Store, clock: ManualClock) -> None:
-    position = await store.take_cursor("ada", holder=1, seconds=30) or 0
+    position = await store.events.take_cursor("ada", holder=1, seconds=30) or 0
     task = await submit(store)
     await settle(store, (await claim_one(store, await open_session(store))).lease, Act.COMPLETE)
     clock.advance(24 * 3600)
 
     unread = await store.prune(ended_before=clock.now(), limit=100)
-    await store.sequence()
-    last = (await store.log_span()).last
-    await store.move_cursor("ada", holder=1, old=position, new=last)
+    await store.events.sequence()
+    last = (await store.events.log_span()).last
+    await store.events.move_cursor("ada", holder=1, old=position, new=last)
     read = await store.prune(ended_before=clock.now(), limit=100)
 
     assert (unread, read) == (0, 1)
@@ -381,11 +380,11 @@ async def test_a_task_stays_until_its_events_are_passed_on(store: Store, clock: 
 async def test_a_reader_that_is_a_moment_behind_does_not_keep_what_has_long_been_read(
     store: Store, clock: ManualClock
 ) -> None:
-    position = await store.take_cursor("ada", holder=1, seconds=30) or 0
+    position = await store.events.take_cursor("ada", holder=1, seconds=30) or 0
     read = await submit(store)
     await settle(store, (await claim_one(store, await open_session(store))).lease, Act.COMPLETE)
-    await store.sequence()
-    await store.move_cursor("ada", holder=1, old=position, new=(await store.log_span()).last)
+    await store.events.sequence()
+    await store.events.move_cursor("ada", holder=1, old=position, new=(await store.events.log_span()).last)
     clock.advance(300)
     unread = await submit(store)
     await store.cancel([unread])
@@ -419,8 +418,8 @@ async def test_many_writers_and_a_reader_at_once_miss_nothing(store: Store) -> N
         position = began
         while True:
             is_last = done.is_set()
-            await store.sequence()
-            page = await store.read_events(after=position, limit=50)
+            await store.events.sequence()
+            page = await store.events.read_events(after=position, limit=50)
             seen.extend(page.events)
             position = page.position
             if is_last and not page.events:

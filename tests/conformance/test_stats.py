@@ -9,7 +9,7 @@ from tests.factories import claim, claim_one, new_id, open_session, request, set
 
 
 async def counted(store: Store, clock: ManualClock, **which: str) -> Counter[Measure]:
-    await store.sequence()
+    await store.events.sequence()
     while (await store.gather_stats(limit=2)).rows:
         pass
     now = clock.now()
@@ -129,7 +129,7 @@ async def test_what_was_counted_is_told_once_with_its_durations(store: Store, cl
         clock.advance(0.07)
         await settle(store, task.lease, Act.COMPLETE)
 
-    await store.sequence()
+    await store.events.sequence()
     told = (await store.gather_stats(limit=100)).figures
     again = await store.gather_stats(limit=100)
 

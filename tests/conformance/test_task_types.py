@@ -15,7 +15,7 @@ from drumline.core.task import TaskRequest, decode_options
 from drumline.core.task_type import LARGEST_SCHEMA, MOST_STORED, NO_DEFAULTS, StoredType, TypeDefaults
 from drumline.ports.schedules import NewRun
 from drumline.ports.store import Store
-from tests.schedule_factories import ScheduleStore, add, fire, order
+from tests.schedule_factories import add, fire, order
 
 CHARGE = TypeDefaults(
     queue="billing", priority=50, retries=0, backoff=Backoff(base=9.0), timeout=5.0, tags=("money", "card")
@@ -135,9 +135,7 @@ async def test_types_beyond_the_limit_of_a_tenant_give_way_to_newer_ones(store: 
     assert await find(store, f"task {MOST_STORED - 1}", tenant="acme") is not None
 
 
-async def test_a_firing_makes_tasks_as_their_type_declares_at_that_time(
-    store: ScheduleStore, clock: ManualClock
-) -> None:
+async def test_a_firing_makes_tasks_as_their_type_declares_at_that_time(store: Store, clock: ManualClock) -> None:
     schedule = await add(store, clock, task=TaskRequest(name="charge", retries=2))
     await publish(store, TaskType(name="charge", defaults=CHARGE))
     clock.advance(60)
@@ -153,9 +151,7 @@ async def test_a_firing_makes_tasks_as_their_type_declares_at_that_time(
     assert triggered.lane == task.lane
 
 
-async def test_the_tasks_of_a_scheduled_job_are_as_their_types_declare(
-    store: ScheduleStore, clock: ManualClock
-) -> None:
+async def test_the_tasks_of_a_scheduled_job_are_as_their_types_declare(store: Store, clock: ManualClock) -> None:
     tasks = {"charge": JobTaskRequest(), "other": JobTaskRequest(name="else", needs=("charge",))}
     await add(store, clock, task=None, job=JobRequest(name="job", tasks=tasks, retries=4))
     await publish(store, TaskType(name="charge", defaults=CHARGE))

@@ -17,19 +17,19 @@ SECONDS = 20.0
 
 
 class Disturbed:
-    """A store that something happens to before a page of events is read."""
+    """An event log that something happens to before a page of events is read."""
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
+    def __init__(self, log: Any) -> None:
+        self._log = log
         self.pages = 0
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        return getattr(self._log, name)
 
     async def read_events(self, *, after: int, limit: int) -> EventPage:
         self.pages += 1
         await self.disturb()
-        page: EventPage = await self._store.read_events(after=after, limit=limit)
+        page: EventPage = await self._log.read_events(after=after, limit=limit)
         return page
 
     async def disturb(self) -> None:
@@ -47,12 +47,12 @@ async def test_who_comes_back_is_told_of_events_that_are_dropped_while_they_catc
     class Pruned(Disturbed):
         async def disturb(self) -> None:
             if self.pages == 2:
-                await engine.store.prune_events(written_before=engine.clock.now(), most=3, limit=1000)
+                await engine.store.events.prune_events(written_before=engine.clock.now(), most=3, limit=1000)
 
     monkeypatch.setattr(feed_module, "PAGE", 2)
     await submit(engine, 10)
-    await engine.store.sequence()
-    feed = Feed(Pruned(engine.store), poll=3600)
+    await engine.store.events.sequence()
+    feed = Feed(Pruned(engine.store.events), poll=3600)
     told: list[bytes] = []
 
     async with feed.following(Interest(tenant=None)) as follower:
@@ -70,7 +70,7 @@ async def test_those_who_follow_are_told_on_after_a_fault_of_the_reader(
                 raise ValueError("an event that nobody thought of")
 
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
-    feed = Feed(Faulty(engine.store), poll=0.01)
+    feed = Feed(Faulty(engine.store.events), poll=0.01)
 
     async with feed.following(Interest(tenant=None)) as follower:
         await submit(engine, 1)
@@ -88,12 +88,12 @@ async def test_who_follows_is_cut_off_when_events_were_dropped_that_nobody_could
         async def disturb(self) -> None:
             if self.pages == 1:
                 await submit(engine, 5)
-                await engine.store.sequence()
-                await engine.store.prune_events(written_before=engine.clock.now(), most=2, limit=1000)
+                await engine.store.events.sequence()
+                await engine.store.events.prune_events(written_before=engine.clock.now(), most=2, limit=1000)
                 raise TimeoutError
 
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
-    feed = Feed(Away(engine.store), poll=0.01)
+    feed = Feed(Away(engine.store.events), poll=0.01)
 
     async with feed.following(Interest(tenant=None)) as follower:
         async with asyncio.timeout(SECONDS):

@@ -50,7 +50,7 @@ def _spec() -> SessionSpec:
 
 
 async def test_a_tenant_stands_at_what_workers_say_they_hold(engine: Engine, clock: ManualClock) -> None:
-    shares = Shares(engine.store, clock=clock)
+    shares = Shares(engine.store.tenants, clock=clock)
     await given(engine, shares, ADA, "acme")
     await given(engine, shares, BOB, "acme")
     await given(engine, shares, BOB, "bolt")
@@ -63,7 +63,7 @@ async def test_a_tenant_stands_at_what_workers_say_they_hold(engine: Engine, clo
 
 
 async def test_a_worker_that_says_nothing_more_is_forgotten(engine: Engine, clock: ManualClock) -> None:
-    shares = Shares(engine.store, clock=clock)
+    shares = Shares(engine.store.tenants, clock=clock)
     await given(engine, shares, ADA, "acme")
     clock.advance(HELD_FOR + 1)
 
@@ -73,7 +73,7 @@ async def test_a_worker_that_says_nothing_more_is_forgotten(engine: Engine, cloc
 
 
 async def test_weights_are_read_again_after_a_while(engine: Engine, clock: ManualClock) -> None:
-    shares = Shares(engine.store, clock=clock)
+    shares = Shares(engine.store.tenants, clock=clock)
     await engine.access.tenants.add("acme", Quotas(weight=4))
     assert [(share.tenant, share.step) for share in await shares.standing()] == [("acme", STEP // 4)]
     await engine.access.tenants.change("acme", Quotas(weight=2))

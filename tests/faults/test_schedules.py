@@ -158,7 +158,7 @@ async def prepare(url: str) -> list[ScheduleView]:
         new = [
             new_schedule(now, f"s{number}", misfire=Misfire.SKIP, **rules[number % 2]) for number in range(SCHEDULES)
         ]
-        answers = await store.add_schedules(new)
+        answers = await store.schedules.add_schedules(new)
         return [answer for answer in answers if isinstance(answer, ScheduleView)]
     finally:
         await store.close()
@@ -168,7 +168,7 @@ async def collect(url: str, views: list[ScheduleView]) -> tuple[dict[str, list[R
     """Return all runs by schedule, the end of the last one, and how many tasks there are."""
     store: Store = await open_store(url)
     try:
-        runs = {view.name: (await store.list_runs(view.id, limit=100_000))[::-1] for view in views}
+        runs = {view.name: (await store.schedules.list_runs(view.id, limit=100_000))[::-1] for view in views}
         queues = await store.queues()
         ended_at = max(run.fire_time for one in runs.values() for run in one)
         return runs, ended_at, sum(queue.queued + queue.pending + queue.processing for queue in queues)

@@ -70,8 +70,8 @@ async def relayed(relay: Relay) -> None:
 
 
 async def behind(store: Store) -> int:
-    await store.sequence()
-    return next(view.behind for view in await store.cursors() if view.consumer == CONSUMER)
+    await store.events.sequence()
+    return next(view.behind for view in await store.events.cursors() if view.consumer == CONSUMER)
 
 
 async def test_every_change_arrives_once_and_in_order(store: Store, relay: Relay, options: KafkaOptions) -> None:
@@ -276,12 +276,12 @@ async def test_a_broker_that_is_away_is_noted_though_there_is_nothing_to_send(
 ) -> None:
     nowhere = Relay(store, KafkaBus(replace(options, brokers=("127.0.0.1:1",))), source="/tests", clock=clock)
     await nowhere.pass_once()
-    (away,) = await store.cursors()
+    (away,) = await store.events.cursors()
     await nowhere.close()
 
     relay = Relay(store, KafkaBus(options), source="/tests", clock=clock)
     await relay.pass_once()
-    (back,) = await store.cursors()
+    (back,) = await store.events.cursors()
     await relay.close()
 
     assert away.error is not None

@@ -175,7 +175,7 @@ async def test_workers_and_queues_that_miss_each_other_are_found_out(postgres_ur
     await open_session(store, "something else", queues=["reports"])
     await store.pause_queue("paused", tenant="default")
     await submit(store, "later", queue="paused")
-    await store.put_runtime_config({"worker.concurrency": 0}, after=0, by="ada")
+    await store.config.put_runtime_config({"worker.concurrency": 0}, after=0, by="ada")
     findings = await examine(Sources({"DRUMLINE_PORT": "0", "DRUMLINE_STORE_URL": postgres_url}))
     texts = {finding.text for finding in findings if finding.severity in BAD}
     await store.close()
@@ -190,9 +190,9 @@ async def test_workers_and_queues_that_miss_each_other_are_found_out(postgres_ur
 @pytest.mark.services
 async def test_an_outbox_that_nobody_reads_on_is_found_out(postgres_url: str) -> None:
     store = await PostgresStore.open(postgres_url)
-    await store.take_cursor("kafka", holder=1, seconds=1)
+    await store.events.take_cursor("kafka", holder=1, seconds=1)
     await submit(store, "work")
-    await store.sequence()
+    await store.events.sequence()
     connection = await asyncpg.connect(postgres_url)
     await connection.execute("UPDATE drumline.outbox SET at = at - 600000")
     await connection.close()
@@ -220,7 +220,7 @@ async def test_a_taken_port_a_full_disk_and_an_unknown_setting_are_found_out(
 async def test_an_embedded_installation_that_is_well_is_said_to_be_so(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
     store = await SqliteStore.open(tmp_path / "data" / "drumline.db")
-    await store.note_watch()
+    await store.schedules.note_watch()
     spec = SessionSpec(host="h", pid=1, version="1", queues=(), types=(TaskType(name="work"),), capacity=1)
     await store.open_session(SessionId(7), spec)
     await submit(store, "work")

@@ -50,7 +50,7 @@ class Office:
         self.clock = clock
         holder = Random().getrandbits(62)
         patience = Patience(give_up_after=timedelta(hours=2), backoff=BACKOFF, random=lambda: 0.0)
-        recorder = Recorder(store, holder=holder)
+        recorder = Recorder(store.deliveries, holder=holder)
         guard = Guard(parse_allowed(allow, field="allow"), resolve=resolver)
         # Receivers check the time of a message by their own clock, which is the machine's.
         self.sender = WebhookSender(guard, clock=SystemClock(), timeout=timeout, follow_redirects=follow_redirects)
@@ -61,10 +61,10 @@ class Office:
             source="/tests",
             public_url="https://drumline.example/drums",
         )
-        self.courier = Courier(store, self.sender, recorder, patience, clock=SystemClock())
+        self.courier = Courier(store.deliveries, self.sender, recorder, patience, clock=SystemClock())
         head = Letterhead(public_url="https://drumline.example/drums", domain="example.org")
         self.postman = Postman(
-            store, PostOffice(smtp=smtp, pace=Pace(), head=head), recorder, patience, clock=SystemClock()
+            store.deliveries, PostOffice(smtp=smtp, pace=Pace(), head=head), recorder, patience, clock=SystemClock()
         )
 
     async def close(self) -> None:
@@ -79,7 +79,7 @@ class Office:
         await self.postman.pass_once()
 
     async def subscribe(self, *, webhook: str | None = None, email: str | None = None, **wanted: Any) -> Subscription:
-        return await self.store.create_subscription(
+        return await self.store.subscriptions.create_subscription(
             NewSubscription(
                 id=SubscriptionId(new_id()),
                 tenant="default",
@@ -92,7 +92,7 @@ class Office:
 
     async def deliveries(self) -> list[Delivery]:
         """Return the deliveries, oldest first."""
-        return (await self.store.deliveries(DeliveryFilter(), limit=1000))[::-1]
+        return (await self.store.deliveries.deliveries(DeliveryFilter(), limit=1000))[::-1]
 
     async def only(self) -> Delivery:
         (delivery,) = await self.deliveries()

@@ -93,7 +93,7 @@ async def test_a_letter_that_cannot_be_written_counts_as_a_try_and_holds_up_nobo
         "subject": "x",
         "data": {"started_at": "", "finished_at": "x"},
     }
-    await office.store.queue_deliveries(
+    await office.store.deliveries.queue_deliveries(
         [
             NewDelivery(
                 id=DeliveryId(new_id()),
@@ -111,7 +111,7 @@ async def test_a_letter_that_cannot_be_written_counts_as_a_try_and_holds_up_nobo
     await office.deliver()
 
     assert postbox.only()["to"] == ADA
-    told = {each.target.address: each for each in await office.store.deliveries(DeliveryFilter(), limit=9)}
+    told = {each.target.address: each for each in await office.store.deliveries.deliveries(DeliveryFilter(), limit=9)}
     assert told[ADA].state is DeliveryState.DELIVERED
     assert (told["bob@example.org"].state, told["bob@example.org"].attempts) == (DeliveryState.PENDING, 1)
     assert "ValueError" in (told["bob@example.org"].error or "")

@@ -13,7 +13,7 @@ from drumline.core.state import Act, Status
 from drumline.core.subscription import EventFilter, Subscription, SubscriptionId, check_filter, is_told
 from drumline.core.target import Channel, Target
 from drumline.core.task import NotifyTarget
-from drumline.ports.notifications import CursorMove
+from drumline.ports.notifications import CursorMove, Deliveries
 from drumline.ports.store import Store
 from tests.factories import submit
 from tests.notifier.office import Office
@@ -83,9 +83,22 @@ class Dying:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
+    @property
+    def deliveries(self) -> "DyingDeliveries":
+        return DyingDeliveries(self._store.deliveries, after=self._after)
+
+
+class DyingDeliveries:
+    def __init__(self, deliveries: Deliveries, *, after: bool) -> None:
+        self._deliveries = deliveries
+        self._after = after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._deliveries, name)
+
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
         if self._after:
-            await self._store.queue_deliveries(deliveries, move=move)
+            await self._deliveries.queue_deliveries(deliveries, move=move)
         raise Killed
 
 

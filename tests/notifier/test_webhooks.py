@@ -132,7 +132,7 @@ async def test_a_receiver_that_is_gone_ends_its_subscription(office: Office) -> 
 
     assert len(receiver.received) == 1
     assert (await office.only()).state is DeliveryState.FAILED
-    changed = await office.store.subscription(order.id)
+    changed = await office.store.subscriptions.subscription(order.id)
     assert changed is not None
     assert (changed.is_enabled, changed.disabled_reason) == (False, "its receiver answered 410 Word")
 
@@ -165,7 +165,7 @@ async def test_a_receiver_may_ask_for_more_time(office: Office, clock: ManualClo
 async def test_while_a_secret_is_changed_both_sign(office: Office, receiver: Receiver, clock: ManualClock) -> None:
     order = await office.subscribe(webhook=receiver.url)
     both = (Secret(OTHER_SECRET), Secret(SECRET, Instant(clock.now() + 60_000)))
-    await office.store.put_secrets(order.id, both, old=(Secret(SECRET),), tenant=None)
+    await office.store.subscriptions.put_secrets(order.id, both, old=(Secret(SECRET),), tenant=None)
 
     await office.run(Act.FAIL)
     await office.deliver()
@@ -188,7 +188,7 @@ async def test_a_task_may_name_its_own_receiver(office: Office, receiver: Receiv
 
     await office.deliver()
 
-    secrets = await office.store.secrets(None, tenant="default")
+    secrets = await office.store.subscriptions.secrets(None, tenant="default")
     assert secrets is not None
     assert sorted(each.verified(secrets[0].text)["subject"] for each in receiver.received) == sorted(
         [failed, completed]

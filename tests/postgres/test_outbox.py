@@ -32,14 +32,14 @@ async def slow(postgres_url: str) -> AsyncIterator[Connection]:
 
 async def read_all(store: PostgresStore, after: int) -> tuple[list[str], int]:
     """Return the subjects behind a position, and the position after them."""
-    await store.sequence()
-    page = await store.read_events(after=after, limit=1000)
+    await store.events.sequence()
+    page = await store.events.read_events(after=after, limit=1000)
     return [event.subject for event in page.events], page.position
 
 
 async def start(store: PostgresStore) -> int:
-    await store.sequence()
-    return (await store.log_span()).last
+    await store.events.sequence()
+    return (await store.events.log_span()).last
 
 
 async def complete_all(store: PostgresStore, session: SessionId) -> None:
@@ -102,9 +102,9 @@ async def test_a_sequencer_that_dies_holds_the_lock_no_longer(store: PostgresSto
     task = await submit(store)
 
     async def is_sequenced() -> bool:
-        return await store.sequence() > 0
+        return await store.events.sequence() > 0
 
-    while_locked = await store.sequence()
+    while_locked = await store.events.sequence()
     slow.terminate()
     await until(is_sequenced)
 
@@ -120,7 +120,7 @@ async def test_many_sequencers_give_each_row_one_position_in_order(store: Postgr
     async def sequence() -> None:
         one = await PostgresStore.open(postgres_url)
         while not done.is_set():
-            await one.sequence(limit=3)
+            await one.events.sequence(limit=3)
         await one.close()
 
     async def live() -> list[TaskId]:
@@ -140,8 +140,8 @@ async def test_many_sequencers_give_each_row_one_position_in_order(store: Postgr
     await until(are_all_completed)
     done.set()
     await asyncio.gather(*sequencing)
-    await store.sequence()
-    events = (await store.read_events(after=position, limit=10_000)).events
+    await store.events.sequence()
+    events = (await store.events.read_events(after=position, limit=10_000)).events
 
     lives = {task: [event.type.rpartition(".")[2] for event in events if event.subject == task] for task in ids}
     assert set(map(tuple, lives.values())) == {("submitted", "claimed", "completed")}
@@ -164,11 +164,11 @@ async def test_the_log_works_through_a_pooler(pgbouncer: PgBouncer, store: Postg
     task = await submit(pooled)
 
     subjects, last = await read_all(pooled, position)
-    cursor = await pooled.take_cursor("ada", holder=1, seconds=30)
+    cursor = await pooled.events.take_cursor("ada", holder=1, seconds=30)
 
     assert subjects == [task]
     assert cursor is not None
-    assert await pooled.move_cursor("ada", holder=1, old=cursor, new=last)
+    assert await pooled.events.move_cursor("ada", holder=1, old=cursor, new=last)
     await pooled.close()
 
 
@@ -176,10 +176,10 @@ async def test_a_large_batch_is_read_whole(store: PostgresStore) -> None:
     position = await start(store)
     tasks = [await submit(store) for _ in range(300)]
     await store.cancel(tasks)
-    await store.sequence()
+    await store.events.sequence()
 
     events: list[Event] = []
-    while page := (await store.read_events(after=position, limit=100)).events:
+    while page := (await store.events.read_events(after=position, limit=100)).events:
         events += page
         position = page[-1].place.position
 

@@ -120,7 +120,7 @@ async def test_events_of_a_restored_store_have_new_ids(
     await store.submit([])
     async with asyncio.timeout(30):
         await asyncio.to_thread(dump, postgres_url, tmp_path / "dump")
-    before = (await store.log_span()).name
+    before = (await store.events.log_span()).name
     await store.close()
     url = elsewhere.url("postgres")
     await asyncio.to_thread(restore, url, tmp_path / "dump")
@@ -128,7 +128,7 @@ async def test_events_of_a_restored_store_have_new_ids(
     done = await finish_restore(Settings(store_url=Secret(url), data=tmp_path / "data"))
 
     copy = await PostgresStore.open(url)
-    after = (await copy.log_span()).name
+    after = (await copy.events.log_span()).name
     await copy.close()
     connection = await asyncpg.connect(url)
     triggers = await connection.fetchval("SELECT count(*) FROM pg_trigger WHERE tgname = 'audit_is_only_added_to'")

@@ -119,7 +119,9 @@ async def test_a_firing_makes_what_the_schedule_was_changed_to_just_now(
     definition = Definition(name=view.name, rule=view.rule, policy=view.policy, target=target)
 
     async with gate.held_up("lock_due_schedules", "live.due_at <=", fire(bob)) as firing:
-        await ada.change_schedules([ScheduleChange(id=view.id, version=1, word="edited", definition=definition)])
+        await ada.schedules.change_schedules(
+            [ScheduleChange(id=view.id, version=1, word="edited", definition=definition)]
+        )
     fired = await firing
 
     assert [task.lane.name for task, _ in fired.tasks] == ["other"]

@@ -30,7 +30,7 @@ def keeper(engine: Engine, wanted: Wanted) -> PauseKeeper:
 async def test_what_is_named_is_paused_for_every_tenant_and_resumed_after(
     engine: Engine, keeper: PauseKeeper, wanted: Wanted
 ) -> None:
-    await engine.store.add_tenant("acme", NO_QUOTAS)
+    await engine.store.tenants.add_tenant("acme", NO_QUOTAS)
     wanted.name("mail")
 
     assert await keeper.pass_once() == 2

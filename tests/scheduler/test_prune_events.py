@@ -11,7 +11,7 @@ DAY = timedelta(days=1)
 
 
 async def kept(engine: Engine) -> int:
-    span = await engine.store.log_span()
+    span = await engine.store.events.log_span()
     return span.last - span.dropped
 
 
@@ -33,7 +33,7 @@ async def test_only_so_many_rows_are_kept(engine: Engine) -> None:
 
 
 async def test_nothing_is_dropped_that_somebody_has_still_to_pass_on(engine: Engine, clock: ManualClock) -> None:
-    await engine.store.take_cursor("kafka", holder=1, seconds=30)
+    await engine.store.events.take_cursor("kafka", holder=1, seconds=30)
     await submit(engine, 3)
     clock.advance(10 * DAY.total_seconds())
 

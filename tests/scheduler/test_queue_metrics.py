@@ -57,10 +57,10 @@ async def test_a_queue_has_the_slots_of_those_who_serve_it(stocktaker: QueueMetr
 async def test_what_a_consumer_has_not_passed_on_grows_old(
     stocktaker: QueueMetrics, engine: Engine, clock: ManualClock
 ) -> None:
-    await engine.store.take_cursor("kafka", holder=1, seconds=60)
+    await engine.store.events.take_cursor("kafka", holder=1, seconds=60)
     await submit(engine, 2)
     clock.advance(9)
-    await engine.store.sequence()
+    await engine.store.events.sequence()
 
     await stocktaker.pass_once()
 

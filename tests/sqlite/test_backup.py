@@ -100,15 +100,15 @@ async def test_a_restored_log_gives_no_id_twice(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "drumline.db")
     await submit(store, "before")
     await asyncio.to_thread(back_up, tmp_path / "drumline.db", tmp_path / "copy.db")
-    position = (await store.log_span()).last
+    position = (await store.events.log_span()).last
     await submit(store, "lost")
-    (gone,) = (await store.read_events(after=position, limit=10)).events
+    (gone,) = (await store.events.read_events(after=position, limit=10)).events
     await store.close()
 
     copy = await SqliteStore.open(tmp_path / "copy.db")
-    await copy.rename_log()
+    await copy.events.rename_log()
     await submit(copy, "new")
-    (new,) = (await copy.read_events(after=position, limit=10)).events
+    (new,) = (await copy.events.read_events(after=position, limit=10)).events
     await copy.close()
 
     assert new.id != gone.id

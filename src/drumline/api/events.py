@@ -96,7 +96,7 @@ async def follow_events(call: Call[None, EventQuery]) -> Stream:
 
 async def list_consumers(call: Call[None, NoQuery]) -> Reply:
     """Return who passes events on, such as the relay to Kafka, and how far each has come."""
-    views = await call.engine.store.cursors()
+    views = await call.engine.store.events.cursors()
     items = tuple(
         ConsumerBody(
             name=view.consumer,
@@ -113,7 +113,7 @@ async def list_consumers(call: Call[None, NoQuery]) -> Reply:
 async def forget_consumer(call: Call[None, NoQuery]) -> Reply:
     """Keep no more events for a consumer that will not come back, so that they can be pruned."""
     name = check_name(call.params["name"])
-    if not await call.engine.store.forget_consumer(name):
+    if not await call.engine.store.events.forget_consumer(name):
         raise NotFound(f"there is no consumer {name}", field="name")
     call.note(before={"consumer": name})
     return Reply(b"", 204)

@@ -117,7 +117,7 @@ async def _redis(call: Call[None, NoQuery]) -> dict[str, Any] | None:
 async def _kafka(store: Store) -> dict[str, Any] | None:
     """Return how far the relay has come, and what it says of Kafka; None if there is none, or the store cannot tell."""
     try:
-        view = next((view for view in await store.cursors() if view.consumer == CONSUMER), None)
+        view = next((view for view in await store.events.cursors() if view.consumer == CONSUMER), None)
     except Unavailable:
         return None
     if view is None:

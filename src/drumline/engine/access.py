@@ -21,12 +21,12 @@ class Access:
 
     def __init__(self, store: Store, clock: Clock) -> None:
         new_id = IdSource(clock.now, Random(SystemRandom().getrandbits(256))).next  # noqa: S311 - distinct, not secret
-        self.identities = Identities(store, clock=clock)
-        self.tenants = TenantService(store, clock=clock)
-        self.quotas = QuotaService(store, self.tenants, clock=clock)
-        self.keys = KeyService(store, self.identities, self.tenants, clock=clock, new_id=new_id)
+        self.identities = Identities(store.keys, clock=clock)
+        self.tenants = TenantService(store.tenants, clock=clock)
+        self.quotas = QuotaService(store.tenants, self.tenants, clock=clock)
+        self.keys = KeyService(store.keys, self.identities, self.tenants, clock=clock, new_id=new_id)
         self.sign_ins = SignInService(store, clock=clock)
-        self.audit = AuditService(store, new_id=new_id)
+        self.audit = AuditService(store.audit, new_id=new_id)
         self.limiter: Limiter = LocalLimiter(clock)
 
     @property

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from drumline.core.audit import AuditEntry, AuditHead, AuditRow, Fault, Phase, Verifier, side
 from drumline.core.errors import Unavailable
-from drumline.ports.access import AuditFilter, Auditing
+from drumline.ports.access import AuditFilter, AuditLog
 from drumline.sdk.batcher import Batcher
 
 STRETCH: Final = 500
@@ -28,7 +28,7 @@ class Verdict(Struct, frozen=True):
 class AuditService:
     """The audit log. Appends that come at the same time share a transaction, so nobody queues for the chain's end."""
 
-    def __init__(self, store: Auditing, *, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: AuditLog, *, new_id: Callable[[], str]) -> None:
         self._store = store
         self._new_id = new_id
         self._appending: Batcher[AuditEntry, AuditRow] = Batcher(store.append_audit, name="audit", largest=200)

@@ -6,8 +6,7 @@ from drumline.core.delivery import Delivery, DeliveryId
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import parse_task_id
 from drumline.core.limits import Limits
-from drumline.ports.notifications import DeliveryDesk as DeliveryStore
-from drumline.ports.notifications import DeliveryFilter
+from drumline.ports.notifications import Deliveries, DeliveryFilter
 
 
 class DeliveryPage(Struct, frozen=True):
@@ -20,7 +19,7 @@ class DeliveryPage(Struct, frozen=True):
 class DeliveryService:
     """What people ask and do about deliveries. A `tenant` of None means every tenant's."""
 
-    def __init__(self, store: DeliveryStore, *, limits: Limits) -> None:
+    def __init__(self, store: Deliveries, *, limits: Limits) -> None:
         self._store = store
         self._limits = limits
 

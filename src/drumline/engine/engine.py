@@ -102,7 +102,7 @@ class Engine:
             under_limits,
             queue,
             self._offers,
-            Dispatch(Shares(store, clock=clock), self.flow, returns, self._noting.leased),
+            Dispatch(Shares(store.tenants, clock=clock), self.flow, returns, self._noting.leased),
             clock=clock,
             new_nonce=lambda: random.getrandbits(63),
         )
@@ -134,10 +134,10 @@ class Engine:
             clock=clock,
             limits=limits,
         )
-        self.figures, self.configuration = Figures(store), ConfigService(store)
-        self.whys, self.feed = WaitReasons(store), Feed(store)
+        self.figures, self.configuration = Figures(store), ConfigService(store.config)
+        self.whys, self.feed = WaitReasons(store), Feed(store.events)
         self.subscriptions, self.deliveries = (
-            SubscriptionService(store, new_id=ids.next), DeliveryService(store, limits=limits),
+            SubscriptionService(store, new_id=ids.next), DeliveryService(store.deliveries, limits=limits),
         )  # fmt: skip
         # An id source of its own: SQLite fires in the thread of its writer.
         self.firings = Firings(

@@ -16,7 +16,7 @@ from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError
 from drumline.core.event import DEFAULT_SOURCE, END, Event, Place, cloud_event, parse_event_id
 from drumline.core.interest import Interest
-from drumline.ports.outbox import LogSpan, Outbox
+from drumline.ports.outbox import EventLog, LogSpan
 
 POLL: Final = 0.25
 """Seconds between two looks at the log."""
@@ -113,7 +113,7 @@ class Follower:
 class Feed:
     """Reads the log for everybody."""
 
-    def __init__(self, store: Outbox, *, source: str = DEFAULT_SOURCE, poll: float = POLL) -> None:
+    def __init__(self, store: EventLog, *, source: str = DEFAULT_SOURCE, poll: float = POLL) -> None:
         self.source = source
         self._store = store
         self._poll = poll

@@ -12,7 +12,8 @@ from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.hint import Effects, Hint
-from drumline.ports.schedules import Fired, FireOrder, NewRun, Schedules, Watch
+from drumline.ports.schedules import Fired, FireOrder, NewRun, Watch
+from drumline.ports.store import Store
 
 AT_ONCE: Final = 500
 """Schedules, or waiting runs, in one transaction."""
@@ -26,7 +27,7 @@ class Firings:
 
     def __init__(
         self,
-        store: Schedules,
+        store: Store,
         noting: ReadModelNotes,
         effects: EffectFollower,
         *,
@@ -46,11 +47,11 @@ class Firings:
 
     async def watch(self) -> Watch:
         """Tell what there is to fire, and when."""
-        return await self._store.watch()
+        return await self._store.schedules.watch()
 
     async def note_watch(self) -> None:
         """Leave word that a scheduler is here."""
-        await self._store.note_watch()
+        await self._store.schedules.note_watch()
 
     async def fire(self, *, absence: Absence | None = None, limit: int = AT_ONCE) -> Fired:
         """Make the runs of schedules that are due."""

@@ -19,7 +19,7 @@ async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> 
     now = await store.now()
     queues = await store.queues()
     sessions = await store.sessions()
-    cursors = await store.cursors()
+    cursors = await store.events.cursors()
     letters = await store.survey(DeadLetterFilter(), most=MOST_LETTERS)
     _set_queues(metrics, queues, now)
     _set_sessions(metrics, queues, sessions)

@@ -70,7 +70,9 @@ class Registrar:
     async def _keep(self, request: ScheduleRequest, origin: Origin, tenant: str) -> str:
         """Make a schedule be as its code says, and return what that took; nothing if it was so already."""
         for _ in range(TRIES):
-            found = await self._store.list_schedules(ScheduleFilter(tenant=tenant, name=request.name), limit=1)
+            found = await self._store.schedules.list_schedules(
+                ScheduleFilter(tenant=tenant, name=request.name), limit=1
+            )
             now = await self._store.now()
             if found:
                 word = await self._change(found[0], request, origin, now)
@@ -104,10 +106,10 @@ class Registrar:
         names = {each.schedule.name for each in request.schedules}
         which = ScheduleFilter(tenant=tenant, app=request.app, state=ScheduleState.ACTIVE)
         found: list[ScheduleView] = []
-        page = await self._store.list_schedules(which, limit=PAGE)
+        page = await self._store.schedules.list_schedules(which, limit=PAGE)
         while page:
             found += page
-            page = await self._store.list_schedules(which, limit=PAGE, before=page[-1].id)
+            page = await self._store.schedules.list_schedules(which, limit=PAGE, before=page[-1].id)
         modules = frozenset(request.modules)
         return [view for view in found if view.origin and view.origin.module in modules and view.name not in names]
 
@@ -115,7 +117,7 @@ class Registrar:
         """Carry a change out, unless somebody else came in between."""
         if change is None:
             return False
-        answers = await self._store.change_schedules([change], tenant=view.tenant)
+        answers = await self._store.schedules.change_schedules([change], tenant=view.tenant)
         if isinstance(answers[0], Conflict) and answers[0].field == "version":
             return False
         or_raise(answers)

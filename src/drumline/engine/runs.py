@@ -75,7 +75,7 @@ class RunService:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         await self._schedules.get(schedule, tenant=tenant)
         before = None if cursor is None else _instant_of(cursor)
-        runs = await self._store.list_runs(schedule, limit=limit + 1, before=before, tenant=tenant)
+        runs = await self._store.schedules.list_runs(schedule, limit=limit + 1, before=before, tenant=tenant)
         page = tuple(runs[:limit])
         statuses = await self.statuses((run.task for run in page), (run.job for run in page), tenant=tenant)
         return RunPage(page, statuses, str(page[-1].fire_time) if len(runs) > limit else None)
@@ -135,7 +135,7 @@ class RunService:
             raise Invalid(
                 f"has {count:,} fire times; at most {self._limits.backfill:,} are accepted at once", field="end"
             )
-        known = await self._store.fire_times(schedule, after=Instant(start - 1), until=end)
+        known = await self._store.schedules.fire_times(schedule, after=Instant(start - 1), until=end)
         missing = await in_thread(lambda: [time for time in table.times(Instant(start - 1), end) if time not in known])
         runs = [
             NewRun(fire_time=time, kind=RunKind.BACKFILL, start_at=Instant(now + round(place * 1000 / request.rate)))
@@ -155,7 +155,7 @@ class RunService:
     async def drop_backfill(self, schedule: ScheduleId, *, tenant: str | None = None) -> int:
         """Give up what has not started of a schedule's backfills, and return how many runs that were."""
         await self._schedules.get(schedule, tenant=tenant)
-        return await self._store.drop_runs(schedule, kind=RunKind.BACKFILL)
+        return await self._store.schedules.drop_runs(schedule, kind=RunKind.BACKFILL)
 
     async def _start(self, schedule: ScheduleId, fire_time: Instant) -> RunView | None:
         fired = await self._firings.add_runs(schedule, [NewRun(fire_time=fire_time, kind=RunKind.TRIGGER)])

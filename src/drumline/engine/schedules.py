@@ -119,7 +119,7 @@ class ScheduleService:
         """Store a schedule that was accepted, if its tenant may have one more; raises `QuotaExceeded`."""
         await self.check_payloads(new.target, tenant=new.tenant)
         await self._quotas.admit_schedule(new.tenant)
-        return await self._store.add_schedules([new])
+        return await self._store.schedules.add_schedules([new])
 
     def accept(self, request: ScheduleRequest, *, tenant: str, now: Instant) -> NewSchedule:
         """Return a schedule that can be stored, or raise `Invalid`."""
@@ -157,7 +157,7 @@ class ScheduleService:
 
     async def get(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
         """Return a schedule as it stands, or raise `NotFound`."""
-        (view,) = await self._store.get_schedules([schedule], tenant=tenant)
+        (view,) = await self._store.schedules.get_schedules([schedule], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no schedule {schedule}", field="id")
         return view
@@ -172,7 +172,7 @@ class ScheduleService:
 
         async def read(wanted: int, last: ScheduleView | None) -> Sequence[ScheduleView]:
             start = before if last is None else last.id
-            return await self._store.list_schedules(which, limit=wanted, before=start)
+            return await self._store.schedules.list_schedules(which, limit=wanted, before=start)
 
         views, more = await bounded_page(
             read, limit=limit, weigh=lambda view: weight_of(view.target.task, view.target.job)
@@ -202,7 +202,7 @@ class ScheduleService:
 
     async def delete(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
         """Delete a schedule and the notes of its runs; its tasks and jobs stay. Returns it as it last stood."""
-        return or_raise(await self._store.delete_schedules([schedule], tenant=tenant))
+        return or_raise(await self._store.schedules.delete_schedules([schedule], tenant=tenant))
 
     async def preview(self, request: ScheduleRequest, *, count: int, after: datetime | None = None) -> Preview:
         """Return when a schedule would fire, or raise `Invalid`; nothing is stored."""
@@ -252,7 +252,7 @@ class ScheduleService:
                 await self.check_payloads(change.definition.target, tenant=view.tenant)
                 if change.definition.target != view.target:
                     await self._check_types(change.definition.target, tenant=view.tenant)
-            (answer,) = await self._store.change_schedules([change], tenant=tenant)
+            (answer,) = await self._store.schedules.change_schedules([change], tenant=tenant)
             if not (isinstance(answer, Conflict) and answer.field == "version"):
                 return or_raise([answer])
         raise Conflict("the schedule is being changed by others; try again", field="id")

@@ -58,20 +58,20 @@ class SecretService:
         sealed = SealedSecret(
             tenant=tenant, name=name, key_id=self.box.key_id, sealed=self.box.seal(value, purpose_of(tenant, name))
         )
-        (found,) = await self._store.find_secrets([name], tenant=tenant)
-        if found is None and await self._store.count_secrets(tenant) >= MOST_SECRETS:
+        (found,) = await self._store.secrets.find_secrets([name], tenant=tenant)
+        if found is None and await self._store.secrets.count_secrets(tenant) >= MOST_SECRETS:
             raise QuotaExceeded(f"the tenant has {MOST_SECRETS:,} secrets, which is as many as it may have")
-        return await self._store.put_secret(sealed)
+        return await self._store.secrets.put_secret(sealed)
 
     async def list_secrets(
         self, *, tenant: str | None = None, limit: int, after: tuple[str, str] | None = None
     ) -> list[SecretView]:
         """Return secrets by tenant and name, without their values."""
-        return await self._store.list_secrets(tenant=tenant, limit=limit, after=after)
+        return await self._store.secrets.list_secrets(tenant=tenant, limit=limit, after=after)
 
     async def delete(self, name: str, *, tenant: str) -> None:
         """Forget a secret, or raise `NotFound`; tasks that refer to it fail when they run."""
-        if not await self._store.delete_secret(check_secret_name(name), tenant=tenant):
+        if not await self._store.secrets.delete_secret(check_secret_name(name), tenant=tenant):
             raise NotFound(f"there is no secret {name}", field="name")
 
     async def check(self, wanted: Iterable[Wanted], *, tenant: str) -> None:
@@ -110,7 +110,7 @@ class SecretService:
             return None
         references = await off_loop(len(payload), lambda: references_in(Wanted(payload)))
         names = sorted({reference.name for reference in references})
-        found = await self._store.find_secrets(names, tenant=view.lane.tenant) if names else []
+        found = await self._store.secrets.find_secrets(names, tenant=view.lane.tenant) if names else []
         return {name: self._opened(name, secret) for name, secret in zip(names, found, strict=True)}
 
     async def rotate(self) -> Rotated:
@@ -124,7 +124,7 @@ class SecretService:
 
     async def _reseal_secrets(self) -> tuple[int, list[str]]:
         count, unreadable, after = 0, [], None
-        while found := await self._store.sealed_otherwise(self.box.key_id, limit=AT_ONCE, after=after):
+        while found := await self._store.secrets.sealed_otherwise(self.box.key_id, limit=AT_ONCE, after=after):
             after = (found[-1].tenant, found[-1].name)
             changes = []
             for old in found:
@@ -132,12 +132,12 @@ class SecretService:
                     changes.append(Resealed(old, self._resealed(old)))
                 except Unreadable:
                     unreadable.append(f"{old.tenant}/{old.name}")
-            count += await self._store.reseal_secrets(changes)
+            count += await self._store.secrets.reseal_secrets(changes)
         return count, unreadable
 
     async def _reseal_signing(self) -> tuple[int, list[str]]:
         count, unreadable = 0, []
-        subscriptions = [(each.tenant, each.id) for each in await self._store.subscriptions()]
+        subscriptions = [(each.tenant, each.id) for each in await self._store.subscriptions.subscriptions()]
         for tenant, id_ in [*subscriptions, *[(tenant, None) for tenant in await self._tenants()]]:
             try:
                 count += await self._reseal_one(tenant, id_)
@@ -146,14 +146,18 @@ class SecretService:
         return count, unreadable
 
     async def _reseal_one(self, tenant: str, subscription: SubscriptionId | None) -> bool:
-        old = await self._store.secrets(subscription, tenant=tenant)
+        old = await self._store.subscriptions.secrets(subscription, tenant=tenant)
         new = resealed(self.box, old or (), signing_purpose(tenant, subscription))
         # If somebody changes it at this moment, they seal it with the key that is the first one now.
-        return new != (old or ()) and await self._store.put_secrets(subscription, new, old=old, tenant=tenant)
+        return new != (old or ()) and await self._store.subscriptions.put_secrets(
+            subscription, new, old=old, tenant=tenant
+        )
 
     async def _tenants(self) -> list[str]:
         names: list[str] = [DEFAULT_TENANT]
-        while page := await self._store.list_tenants(limit=AT_ONCE, after=names[-1] if len(names) > 1 else None):
+        while page := await self._store.tenants.list_tenants(
+            limit=AT_ONCE, after=names[-1] if len(names) > 1 else None
+        ):
             names += [tenant.name for tenant in page]
         return sorted(set(names))
 
@@ -161,7 +165,7 @@ class SecretService:
         names = sorted({reference.name for reference in references})
         if not names:
             return set()
-        found = await self._store.find_secrets(names, tenant=tenant)
+        found = await self._store.secrets.find_secrets(names, tenant=tenant)
         return {name for name, secret in zip(names, found, strict=True) if secret is None}
 
     def _resealed(self, old: SealedSecret) -> SealedSecret:

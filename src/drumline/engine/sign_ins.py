@@ -115,17 +115,17 @@ class SignInService:
 
     async def end(self, sign_in: SignIn) -> None:
         """End one sign-in, on every server."""
-        await self._store.leave_marks([Mark(mark_of_sign_in(sign_in.id), self.policy.lifetime_ms)])
+        await self._store.sign_ins.leave_marks([Mark(mark_of_sign_in(sign_in.id), self.policy.lifetime_ms)])
         self._ended.clear()
 
     async def end_all(self, user: str) -> None:
         """End every sign-in that somebody has now, or with `*` everybody's; those to come are not meant."""
-        await self._store.leave_marks([Mark(mark_of_user(user), self.policy.lifetime_ms)])
+        await self._store.sign_ins.leave_marks([Mark(mark_of_user(user), self.policy.lifetime_ms)])
         self._ended.clear()
 
     async def use_state(self, state: str) -> bool:
         """Tell whether a way to a provider and back is gone for the first time."""
-        (is_new,) = await self._store.leave_marks([Mark(mark_of_state(state), 2 * STATE_MS)])
+        (is_new,) = await self._store.sign_ins.leave_marks([Mark(mark_of_state(state), 2 * STATE_MS)])
         return is_new
 
     async def close(self) -> None:
@@ -148,7 +148,7 @@ class SignInService:
         everybody = mark_of_user(EVERYBODY)
         names = [mark for each in seen for mark in (mark_of_sign_in(each.id), mark_of_user(each.user))]
         unique = list(dict.fromkeys([*names, everybody]))
-        left = dict(zip(unique, await self._store.find_marks(unique), strict=True))
+        left = dict(zip(unique, await self._store.sign_ins.find_marks(unique), strict=True))
         return [self._ended_at(each, left, everybody) for each in seen]
 
     @staticmethod

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -25,8 +25,8 @@ from drumline.core.subscription import TEST_EVENT, Subscription, SubscriptionId
 from drumline.core.target import Channel
 from drumline.core.task import DEFAULT_TENANT
 from drumline.engine.signing import resealed, seal_signing, signing_purpose
-from drumline.ports.notifications import Notifications
 from drumline.ports.sealing import Box, NoBox
+from drumline.ports.store import Store
 
 KEY_BYTES: Final = 32
 TEST_MESSAGE: Final = "This is a test. If you can read it, notifications reach you."
@@ -35,14 +35,6 @@ LOOK_EVERY: Final = 0.2
 """Seconds between looks at a delivery that a notifier has to try."""
 TRIES: Final = 5
 """How often a change is tried against others who change the same."""
-
-
-class SubscriptionStore(Notifications, Protocol):
-    """What is asked of the store."""
-
-    async def now(self) -> Instant:
-        """Return the store's time."""
-        ...
 
 
 class Subscribed(NamedTuple):
@@ -55,7 +47,7 @@ class Subscribed(NamedTuple):
 class SubscriptionService:
     """What people do about subscriptions. A `tenant` of None means every tenant's."""
 
-    def __init__(self, store: SubscriptionStore, *, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: Store, *, new_id: Callable[[], str]) -> None:
         self._store = store
         self._new_id = new_id
         self.box: Box = NoBox()
@@ -65,7 +57,7 @@ class SubscriptionService:
         """Keep a subscription, or raise the reason why not."""
         new = accept_subscription(request, id=SubscriptionId(self._new_id()), tenant=tenant, new_secret=_new_secret)
         secret = new.secrets[0].text if new.secrets else None
-        made = await self._store.create_subscription(
+        made = await self._store.subscriptions.create_subscription(
             replace(new, secrets=resealed(self.box, new.secrets, signing_purpose(tenant, new.id)))
             if self.box.is_ready
             else new
@@ -74,11 +66,11 @@ class SubscriptionService:
 
     async def list(self, *, tenant: str | None = None) -> list[Subscription]:
         """Return the subscriptions, oldest first."""
-        return await self._store.subscriptions(tenant=tenant)
+        return await self._store.subscriptions.subscriptions(tenant=tenant)
 
     async def get(self, id: SubscriptionId, *, tenant: str | None = None) -> Subscription:
         """Return a subscription, or raise `NotFound`."""
-        found = await self._store.subscription(id, tenant=tenant)
+        found = await self._store.subscriptions.subscription(id, tenant=tenant)
         if found is None:
             raise NotFound(f"there is no subscription {id}", field="id")
         return found
@@ -86,11 +78,11 @@ class SubscriptionService:
     async def change(self, id: SubscriptionId, patch: SubscriptionPatch, *, tenant: str | None = None) -> Subscription:
         """Change a subscription, or raise the reason why not."""
         change = accept_patch(patch, await self.get(id, tenant=tenant))
-        return await self._store.change_subscription(id, change, tenant=tenant)
+        return await self._store.subscriptions.change_subscription(id, change, tenant=tenant)
 
     async def delete(self, id: SubscriptionId, *, tenant: str | None = None) -> None:
         """Forget a subscription, or raise `NotFound`."""
-        if not await self._store.delete_subscription(id, tenant=tenant):
+        if not await self._store.subscriptions.delete_subscription(id, tenant=tenant):
             raise NotFound(f"there is no subscription {id}", field="id")
 
     async def rotate(self, id: SubscriptionId | None, *, overlap: timedelta, tenant: str | None = None) -> str:
@@ -110,8 +102,10 @@ class SubscriptionService:
         secret = _new_secret()
         kept = seal_signing(self.box, secret, signing_purpose(whose, id))
         for _ in range(TRIES):
-            old = await self._store.secrets(id, tenant=tenant)
-            if await self._store.put_secrets(id, rotated(old or (), kept, until=until), old=old, tenant=tenant):
+            old = await self._store.subscriptions.secrets(id, tenant=tenant)
+            if await self._store.subscriptions.put_secrets(
+                id, rotated(old or (), kept, until=until), old=old, tenant=tenant
+            ):
                 return secret
         raise Conflict("somebody else is changing this secret too", field="id")
 
@@ -139,7 +133,7 @@ class SubscriptionService:
             event=encode(event),
             subscription=subscription.id,
         )
-        await self._store.queue_deliveries([test])
+        await self._store.deliveries.queue_deliveries([test])
         return await self.tried(delivery, seconds=0)
 
     async def tried(self, id: DeliveryId, *, seconds: float) -> Delivery:
@@ -147,7 +141,7 @@ class SubscriptionService:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:
-            found = await self._store.delivery(id)
+            found = await self._store.deliveries.delivery(id)
             if found is None:
                 raise NotFound(f"there is no delivery {id}", field="id")
             is_tried = found.state is not DeliveryState.PENDING or found.latency_ms is not None

@@ -74,7 +74,7 @@ async def finish_restore(settings: Settings) -> Restored:
     async with opened(settings) as wired:
         store = wired.engine.store
         await store.migrate()
-        name = await store.rename_log()
+        name = await store.events.rename_log()
         workers = len(await store.sessions())
     forgotten = 0
     if settings.queue_url is not None:

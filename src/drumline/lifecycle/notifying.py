@@ -50,7 +50,7 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
     # Ids need not be secret, only distinct.
     new_id = IdSource(clock.now, Random(secure.getrandbits(256))).next  # noqa: S311
     patience = Patience(give_up_after=notify.give_up_after)
-    recorder = Recorder(store, holder=holder, metrics=metrics)
+    recorder = Recorder(store.deliveries, holder=holder, metrics=metrics)
     sender = WebhookSender(
         Guard(parse_allowed(notify.allow, field="notify.allow"), setting="notify.allow"),
         clock=clock,
@@ -65,7 +65,7 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
         box=box,
         public_url=settings.public_url,
     )
-    courier = Courier(store, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
+    courier = Courier(store.deliveries, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
     courier.tracer = engine.tracer
     courier.box = box
     office = PostOffice(
@@ -73,7 +73,7 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
         pace=Pace(burst=notify.mail_burst, every=notify.mail_every),
         head=Letterhead(public_url=settings.public_url, domain=_domain_of(settings.smtp.sender)),
     )
-    postman = Postman(store, office, recorder, patience, clock=clock)
+    postman = Postman(store.deliveries, office, recorder, patience, clock=clock)
     pruner = DeliveryPruner(store, retention=settings.retention)
     return {
         reader.name: _reading(reader, metrics),

@@ -16,7 +16,7 @@ from drumline.engine.signing import open_signing, signing_purpose
 from drumline.notifier.patience import Patience
 from drumline.notifier.recording import Recorder
 from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
-from drumline.ports.notifications import Notifications, WebhookClaim
+from drumline.ports.notifications import Deliveries, WebhookClaim
 from drumline.ports.sealing import Box, NoBox
 from drumline.ports.tracing import NO_TRACER, Kind, Tracer
 
@@ -40,7 +40,7 @@ class Courier:
 
     def __init__(
         self,
-        store: Notifications,
+        store: Deliveries,
         sender: WebhookSender,
         recorder: Recorder,
         patience: Patience,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from msgspec import structs
@@ -11,6 +11,7 @@ from drumline.core.event import Event
 from drumline.core.ids import JobId
 from drumline.core.state import State
 from drumline.ports.notifications import EndedTask
+from drumline.ports.outbox import EventLog
 
 MOST_FAILED: Final = 10
 """Failed tasks that are named; how many there are in all is in `tasks.failed`."""
@@ -25,15 +26,7 @@ STATE_OF: Final = {"drumline.job.failed": State.FAILED, "drumline.job.completed"
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class JobEnds(Protocol):
-    """What is asked of the store."""
-
-    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
-        """Return up to `limit` tasks of each job whose last execution ended so."""
-        ...
-
-
-async def described(store: JobEnds, events: Iterable[Event]) -> dict[str, Event]:
+async def described(event_log: EventLog, events: Iterable[Event]) -> dict[str, Event]:
     """Return the ends of jobs among the events, by event id, with the tasks that explain them."""
     found: dict[str, Event] = {}
     ends = [event for event in events if event.type in STATE_OF]
@@ -42,16 +35,16 @@ async def described(store: JobEnds, events: Iterable[Event]) -> dict[str, Event]
             for type_, state in STATE_OF.items():
                 of_type = [event for event in ends if event.type == type_]
                 for start in range(0, len(of_type), JOBS_AT_ONCE):
-                    found |= await _described(store, of_type[start : start + JOBS_AT_ONCE], state)
+                    found |= await _described(event_log, of_type[start : start + JOBS_AT_ONCE], state)
     except TimeoutError:
         # Rather a message without them than a notifier that reads the same page for ever.
         log.warning("jobs.not_described", jobs=len(ends) - len(found))
     return found
 
 
-async def _described(store: JobEnds, events: Sequence[Event], state: State) -> dict[str, Event]:
+async def _described(event_log: EventLog, events: Sequence[Event], state: State) -> dict[str, Event]:
     limit = MOST_FAILED if state is State.FAILED else 1
-    tasks = await store.ends_in_jobs([JobId(event.subject) for event in events], state, limit=limit)
+    tasks = await event_log.ends_in_jobs([JobId(event.subject) for event in events], state, limit=limit)
     return {event.id: _with(event, found, state) for event, found in zip(events, tasks, strict=True)}
 
 

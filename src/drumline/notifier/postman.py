@@ -17,7 +17,7 @@ from drumline.notifier.letters import Letterhead, write_letter
 from drumline.notifier.patience import Patience
 from drumline.notifier.recording import Recorder
 from drumline.outbound.smtp import MailFailed, SmtpSettings, send
-from drumline.ports.notifications import MailClaim, Notifications
+from drumline.ports.notifications import Deliveries, MailClaim
 
 AT_ONCE: Final = 8
 """Letters under way at once."""
@@ -52,7 +52,7 @@ class Postman:
 
     def __init__(
         self,
-        store: Notifications,
+        store: Deliveries,
         office: PostOffice,
         recorder: Recorder,
         patience: Patience,

@@ -2,13 +2,13 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
 from drumline.core.clock import Instant
 from drumline.core.duration import millis
-from drumline.ports.notifications import Notifications
+from drumline.ports.store import Store
 
 BATCH: Final = 1000
 MOST_BATCHES: Final = 40
@@ -18,21 +18,13 @@ STATEMENT_SECONDS: Final = 60.0
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class PrunedStore(Notifications, Protocol):
-    """What is asked of the store."""
-
-    async def now(self) -> Instant:
-        """Return the store's time."""
-        ...
-
-
 class DeliveryPruner:
     """Lets go of the past."""
 
     name = "prune deliveries"
     every = 60.0
 
-    def __init__(self, store: PrunedStore, *, retention: timedelta) -> None:
+    def __init__(self, store: Store, *, retention: timedelta) -> None:
         self._store = store
         self._retention = retention
 
@@ -45,7 +37,7 @@ class DeliveryPruner:
         pruned = 0
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
-                count = await self._store.prune_deliveries(finished_before=before, limit=BATCH)
+                count = await self._store.deliveries.prune_deliveries(finished_before=before, limit=BATCH)
             pruned += count
             if count < BATCH:
                 break

@@ -6,7 +6,7 @@ that moves the cursor, so it may die at any line: the next one reads on from whe
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -14,16 +14,16 @@ from drumline.core.codec import encode
 from drumline.core.delivery import DeliveryId, NewDelivery
 from drumline.core.event import Event, cloud_event
 from drumline.core.ids import JobId
-from drumline.core.job import JobView
 from drumline.core.links import event_link
 from drumline.core.subscription import Subscription, states_wanted
 from drumline.core.task import NotifyTarget
 from drumline.notifier.job_ends import described
 from drumline.notifier.secrets import SigningSecrets
 from drumline.notifier.telling import Recipient, recipients
-from drumline.ports.notifications import CursorMove, Interest, Listening, Notifications, Span
-from drumline.ports.outbox import START, Outbox
+from drumline.ports.notifications import CursorMove, Interest, Listening, Span
+from drumline.ports.outbox import START
 from drumline.ports.sealing import Box
+from drumline.ports.store import Store
 
 CONSUMER: Final = "notifier"
 HELD_SECONDS: Final = 10.0
@@ -37,14 +37,6 @@ BEHIND_EVERY: Final = 0.05
 JOB_ENDS: Final = frozenset({"drumline.job.completed", "drumline.job.failed", "drumline.job.cancelled"})
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
-
-
-class ReadStore(Outbox, Notifications, Protocol):
-    """What the reader asks of the store."""
-
-    async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
-        """Return jobs as they stand; None for those that do not exist."""
-        ...
 
 
 class Page(NamedTuple):
@@ -61,7 +53,7 @@ class Reader:
 
     def __init__(
         self,
-        store: ReadStore,
+        store: Store,
         *,
         holder: int,
         new_id: Callable[[], str],
@@ -75,29 +67,29 @@ class Reader:
         self._new_id = new_id
         self._source = source
         self._public_url = public_url
-        self._secrets = SigningSecrets(store, box)
+        self._secrets = SigningSecrets(store.subscriptions, box)
         self._done = START
         """How far everything has been read, as this notifier knows: an idle one only looks."""
 
     async def pass_once(self) -> int:
         """Read on in the log, and return how many deliveries were made; 0 if another notifier reads."""
         async with asyncio.timeout(STEP_SECONDS):
-            await self._store.sequence()
-            until = (await self._store.log_span()).last
+            await self._store.events.sequence()
+            until = (await self._store.events.log_span()).last
             if until == self._done:
                 return 0
-            position = await self._store.take_cursor(CONSUMER, holder=self._holder, seconds=HELD_SECONDS)
+            position = await self._store.events.take_cursor(CONSUMER, holder=self._holder, seconds=HELD_SECONDS)
         return 0 if position is None else await self._read(position, until)
 
     async def leave(self) -> None:
         """Let another notifier read at once."""
         async with asyncio.timeout(STEP_SECONDS):
-            await self._store.leave_cursor(CONSUMER, holder=self._holder)
+            await self._store.events.leave_cursor(CONSUMER, holder=self._holder)
 
     async def _read(self, position: int, until: int) -> int:
         async with asyncio.timeout(STEP_SECONDS):
             # Asked for after the end of the log: whoever subscribed before an event that stands in it is among them.
-            listening = await self._store.listening()
+            listening = await self._store.deliveries.listening()
         made = 0
         for _ in range(MOST_PAGES):
             if position >= until:
@@ -117,11 +109,11 @@ class Reader:
     async def _read_page(self, span: Span, listening: Listening) -> Page | None:
         """Turn a stretch of the log into deliveries; None if another notifier has the cursor by now."""
         interests = [_interest(subscription) for subscription in listening.subscriptions]
-        picked = await self._store.pick_events(span, interests, has_targets=listening.has_targets)
+        picked = await self._store.events.pick_events(span, interests, has_targets=listening.has_targets)
         deliveries = await self._deliveries(picked.events, listening.subscriptions)
         new = picked.position if picked.is_full else span.until
         move = CursorMove(consumer=CONSUMER, holder=self._holder, old=span.after, new=new)
-        moved = await self._store.queue_deliveries(deliveries, move=move)
+        moved = await self._store.deliveries.queue_deliveries(deliveries, move=move)
         return Page(len(deliveries), new) if moved else None
 
     async def _deliveries(self, events: Sequence[Event], subscriptions: Sequence[Subscription]) -> list[NewDelivery]:
@@ -131,7 +123,7 @@ class Reader:
             for event in events
             for recipient in recipients(event, subscriptions, of_jobs.get(event.subject, event.notify))
         ]
-        ends = await described(self._store, {event.id: event for event, _ in told}.values())
+        ends = await described(self._store.events, {event.id: event for event, _ in told}.values())
         deliveries = [self._delivery(ends.get(event.id, event), recipient) for event, recipient in told]
         for tenant in {each.tenant for each in deliveries if each.subscription is None}:
             await self._secrets.ensure(tenant)

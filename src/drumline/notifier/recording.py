@@ -9,7 +9,7 @@ import structlog
 from drumline.core.delivery import DeliveryReport, DeliveryState
 from drumline.core.errors import DrumlineError
 from drumline.core.metrics import Metrics
-from drumline.ports.notifications import Notifications
+from drumline.ports.notifications import Deliveries
 from drumline.sdk.batcher import Batcher
 
 PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
@@ -28,7 +28,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class Recorder:
     """Writes reports under one holder's name."""
 
-    def __init__(self, store: Notifications, *, holder: int, metrics: Metrics | None = None) -> None:
+    def __init__(self, store: Deliveries, *, holder: int, metrics: Metrics | None = None) -> None:
         self._metrics = metrics or Metrics()
         self.holder = holder
         self._store = store

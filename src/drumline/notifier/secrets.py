@@ -1,31 +1,20 @@
 """The secrets that sign what tasks and jobs name themselves: each tenant has one, made when it is first needed."""
 
 import secrets
-from typing import Final, Protocol
+from typing import Final
 
-from drumline.core.signing import Secret, Secrets, secret_text
+from drumline.core.signing import Secret, secret_text
 from drumline.engine.signing import seal_signing, signing_purpose
+from drumline.ports.notifications import Subscriptions
 from drumline.ports.sealing import Box, NoBox
 
 KEY_BYTES: Final = 32
 
 
-class SecretStore(Protocol):
-    """What is asked of the store; `ports.notifications.Subscribing` is it."""
-
-    async def secrets(self, id: None, *, tenant: str | None) -> Secrets | None:
-        """Return what signs the webhooks that a tenant's tasks name themselves."""
-        ...
-
-    async def put_secrets(self, id: None, secrets: Secrets, *, old: Secrets | None, tenant: str | None) -> bool:
-        """Replace secrets that still are the `old` ones; tell whether they were."""
-        ...
-
-
 class SigningSecrets:
     """Sees to it that tenants have one."""
 
-    def __init__(self, store: SecretStore, box: Box | None = None) -> None:
+    def __init__(self, store: Subscriptions, box: Box | None = None) -> None:
         self._store = store
         self._box = box or NoBox()
         self._known: set[str] = set()

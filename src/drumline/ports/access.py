@@ -111,7 +111,7 @@ class Tenants(Protocol):
         ...
 
 
-class Auditing(Protocol):
+class AuditLog(Protocol):
     """The audit log: rows are added, and never changed or taken away."""
 
     async def append_audit(self, entries: Sequence[AuditEntry]) -> list[AuditRow]:
@@ -132,7 +132,3 @@ class Auditing(Protocol):
     async def audit_heads(self, *, tenant: str | None = None) -> list[AuditHead]:
         """Return how each chain ends, as it is kept beside the rows, by tenant."""
         ...
-
-
-class AccessStore(Keys, Tenants, Auditing, Protocol):
-    """All of it."""

@@ -21,7 +21,7 @@ from drumline.core.delivery import (
     NewDelivery,
 )
 from drumline.core.event import Event
-from drumline.core.ids import JobId, TaskId
+from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.signing import Secrets
 from drumline.core.state import State
@@ -117,8 +117,8 @@ class DeliveryFilter(Struct, frozen=True, kw_only=True):
     event_type: str | None = None
 
 
-class Subscribing(Protocol):
-    """Standing orders. A `tenant` of None means every tenant's."""
+class Subscriptions(Protocol):
+    """Which changes are sent to whom. A `tenant` of None means every tenant's."""
 
     async def create_subscription(self, subscription: NewSubscription) -> Subscription:
         """Keep a subscription; raises `Conflict` if its tenant has another one of that name."""
@@ -159,26 +159,11 @@ class Subscribing(Protocol):
         ...
 
 
-class Delivering(Protocol):
-    """What the notifier does."""
+class Deliveries(Protocol):
+    """What has to be sent to whom, and what became of it. A `tenant` of None means every tenant's."""
 
     async def listening(self) -> Listening:
         """Return who wants to be told of anything."""
-        ...
-
-    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
-        """Look through a stretch of the log.
-
-        Picked are at least the ends of tasks that somebody is interested in, with `has_targets` the ends of those that
-        name targets too, and every fact. Looking through rows with none of them costs next to nothing.
-        """
-        ...
-
-    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
-        """Return up to `limit` tasks of each job whose last execution ended so.
-
-        Of those that completed the last one comes first, of the others the first one: it is the cause of the rest.
-        """
         ...
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:
@@ -208,10 +193,6 @@ class Delivering(Protocol):
         """Delete up to `limit` deliveries that ended before a time; return how many."""
         ...
 
-
-class DeliveryDesk(Protocol):
-    """What people ask and do about deliveries. A `tenant` of None means every tenant's."""
-
     async def deliveries(
         self, which: DeliveryFilter, *, limit: int, before: DeliveryId | None = None
     ) -> list[Delivery]:
@@ -225,7 +206,3 @@ class DeliveryDesk(Protocol):
     async def resend(self, id: DeliveryId, *, tenant: str | None = None) -> Delivery | None:
         """Let a delivery be tried again, now, however it ended; its tries are counted anew."""
         ...
-
-
-class Notifications(Subscribing, Delivering, DeliveryDesk, Protocol):
-    """All of it."""

@@ -9,12 +9,16 @@ and only then moves the cursor; when it dies in between, the next one passes the
 ids. Nothing above the lowest cursor is dropped, nor any task that such an event is about.
 """
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.event import Event
+from drumline.core.ids import JobId
+from drumline.core.state import State
+from drumline.ports.notifications import EndedTask, Interest, Picked, Span
 
 START: Final = 0
 """Before the first position."""
@@ -55,8 +59,8 @@ class CursorView(Struct, frozen=True, kw_only=True):
     """Why it cannot pass events on at the moment, as far as it has noted that."""
 
 
-class Outbox(Protocol):
-    """Reading the log."""
+class EventLog(Protocol):
+    """Reads the log, and keeps how far each consumer has read it."""
 
     async def sequence(self, *, limit: int = 5000) -> int:
         """Give positions to at most `limit` committed rows that have none; return how many there were.
@@ -115,5 +119,20 @@ class Outbox(Protocol):
         """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`.
 
         At most `limit` at once, from the start of the log; return how many.
+        """
+        ...
+
+    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
+        """Look through a stretch of the log.
+
+        Picked are at least the ends of tasks that somebody is interested in, with `has_targets` the ends of those that
+        name targets too, and every fact. Looking through rows with none of them costs next to nothing.
+        """
+        ...
+
+    async def ends_in_jobs(self, jobs: Sequence[JobId], outcome: State, *, limit: int) -> list[list[EndedTask]]:
+        """Return up to `limit` tasks of each job whose last execution ended so.
+
+        Of those that completed the last one comes first, of the others the first one: it is the cause of the rest.
         """
         ...

@@ -115,7 +115,7 @@ class Watch(Struct, frozen=True, kw_only=True):
 
 
 class Schedules(Protocol):
-    """What can be done with schedules. A `tenant` of None means every tenant's."""
+    """Schedules, and the runs that they have had. A `tenant` of None means every tenant's."""
 
     async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict]:
         """Store schedules. A name that its tenant has given already is a `Conflict`, unless it is the very same one."""
@@ -145,14 +145,6 @@ class Schedules(Protocol):
         """Delete schedules with the notes of their runs, and return them as they last stood; tasks and jobs stay."""
         ...
 
-    async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder) -> Fired:
-        """Start runs, or let them wait for their time; one whose fire time has a run already is left out.
-
-        A skipped run does not count as one: it is made up for. A run that starts at once becomes the previous run.
-        Raises `NotFound`.
-        """
-        ...
-
     async def drop_runs(self, schedule: ScheduleId, *, kind: RunKind) -> int:
         """Forget the runs of a kind that have not started, and return how many there were."""
         ...
@@ -175,6 +167,14 @@ class Schedules(Protocol):
         """Leave word that a scheduler is here, and that nothing which was missed is left."""
         ...
 
+    async def prune_runs(self, *, before: Instant, limit: int) -> int:
+        """Delete up to `limit` notes of runs that were made before a time, but for those that wait; return how many."""
+        ...
+
+
+class Firing(Protocol):
+    """Makes the runs of schedules, with their tasks and jobs."""
+
     async def fire(self, order: FireOrder) -> Fired:
         """Make the runs of schedules that are due, and find their next fire times.
 
@@ -189,6 +189,10 @@ class Schedules(Protocol):
         """
         ...
 
-    async def prune_runs(self, *, before: Instant, limit: int) -> int:
-        """Delete up to `limit` notes of runs that were made before a time, but for those that wait; return how many."""
+    async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder) -> Fired:
+        """Start runs, or let them wait for their time; one whose fire time has a run already is left out.
+
+        A skipped run does not count as one: it is made up for. A run that starts at once becomes the previous run.
+        Raises `NotFound`.
+        """
         ...

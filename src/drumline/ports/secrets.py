@@ -20,7 +20,7 @@ class Resealed(NamedTuple):
     new: SealedSecret
 
 
-class SecretKeeping(Protocol):
+class Secrets(Protocol):
     """Secrets by tenant and name."""
 
     async def put_secret(self, secret: SealedSecret) -> PutSecret:

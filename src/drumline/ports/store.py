@@ -16,7 +16,7 @@ from drumline.core.errors import KeyReused
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
-from drumline.ports.access import AccessStore
+from drumline.ports.access import AuditLog, Keys, Tenants
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
 from drumline.ports.control import Change, Controlling
@@ -26,13 +26,13 @@ from drumline.ports.execution import Claim, ClaimRequest, Executing, Settled, Se
 from drumline.ports.flow import Flow
 from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
-from drumline.ports.notifications import Notifications
-from drumline.ports.outbox import Outbox
+from drumline.ports.notifications import Deliveries, Subscriptions
+from drumline.ports.outbox import EventLog
 from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
 from drumline.ports.query import Querying, QueueView, TaskFilter
 from drumline.ports.runtime_config import RuntimeConfigs
-from drumline.ports.schedules import Schedules
-from drumline.ports.secrets import SecretKeeping
+from drumline.ports.schedules import Firing, Schedules
+from drumline.ports.secrets import Secrets
 from drumline.ports.sessions import Reaped, Sessions
 from drumline.ports.sign_ins import SignIns
 from drumline.ports.stats import Stats
@@ -168,19 +168,63 @@ class Store(
     Counting,
     Sweeping,
     Jobs,
-    Schedules,
+    Firing,
     DeadLetters,
     Bulks,
     Housekeeping,
-    Outbox,
-    Notifications,
-    AccessStore,
-    SecretKeeping,
-    RuntimeConfigs,
-    SignIns,
     Stats,
     Flow,
     TaskTypes,
     Protocol,
 ):
     """The whole store, as the engine sees it."""
+
+    @property
+    def keys(self) -> Keys:
+        """API keys."""
+        ...
+
+    @property
+    def tenants(self) -> Tenants:
+        """Tenants and their quotas."""
+        ...
+
+    @property
+    def audit(self) -> AuditLog:
+        """The audit log."""
+        ...
+
+    @property
+    def secrets(self) -> Secrets:
+        """Tenants' secrets, sealed."""
+        ...
+
+    @property
+    def sign_ins(self) -> SignIns:
+        """Sign-ins that ended early."""
+        ...
+
+    @property
+    def config(self) -> RuntimeConfigs:
+        """The runtime configuration."""
+        ...
+
+    @property
+    def events(self) -> EventLog:
+        """The log of events."""
+        ...
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """Who is notified of what."""
+        ...
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """Notifications to send."""
+        ...
+
+    @property
+    def schedules(self) -> Schedules:
+        """Schedules and their runs."""
+        ...

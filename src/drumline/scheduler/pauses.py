@@ -60,7 +60,7 @@ class PauseKeeper:
 
     async def _tenants(self) -> AsyncIterator[str]:
         after: str | None = None
-        while page := await self._store.list_tenants(limit=TENANTS_AT_ONCE, after=after):
+        while page := await self._store.tenants.list_tenants(limit=TENANTS_AT_ONCE, after=after):
             for tenant in page:
                 yield tenant.name
             after = page[-1].name

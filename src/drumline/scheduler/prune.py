@@ -50,7 +50,7 @@ class Pruner:
             lambda: self._store.prune(ended_before=ended_before, limit=self._batch),
         )
         notes, are_all_notes = await self._delete(
-            lambda: self._store.prune_runs(before=ended_before, limit=self._batch),
+            lambda: self._store.schedules.prune_runs(before=ended_before, limit=self._batch),
         )
         is_behind = not (are_all and are_all_notes)
         self._rest = 0.0 if is_behind else REST

@@ -41,7 +41,7 @@ class EventPruner:
         pruned = 0
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
-                count = await self._store.prune_events(
+                count = await self._store.events.prune_events(
                     written_before=written_before, most=self._rows, limit=self._batch
                 )
             pruned += count
@@ -58,5 +58,5 @@ class EventPruner:
         """Give positions to all there is, which nobody else does where nobody reads."""
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
-                if await self._store.sequence(limit=self._batch) < self._batch:
+                if await self._store.events.sequence(limit=self._batch) < self._batch:
                     return

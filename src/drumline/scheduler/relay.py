@@ -108,7 +108,7 @@ class Relay:
         """Let another relay go on at once."""
         try:
             await self._bus.close()
-            await self._store.leave_cursor(CONSUMER, holder=self._holder)
+            await self._store.events.leave_cursor(CONSUMER, holder=self._holder)
         except Unavailable as error:
             log.debug("relay.not_left", error=error.message)  # it is free by itself, some seconds later
 
@@ -156,8 +156,8 @@ class Relay:
 
     async def _read(self, position: int) -> Page | None:
         """Return the page behind a position, written out; None if nothing is there."""
-        await self._store.sequence()
-        page = await self._store.read_events(after=position, limit=PAGE)
+        await self._store.events.sequence()
+        page = await self._store.events.read_events(after=position, limit=PAGE)
         if page.position == position:
             return None
         messages = [self._message(Channel.EVENTS, cloud_event(event, source=self._source)) for event in page.events]
@@ -194,7 +194,7 @@ class Relay:
         now = self._clock.monotonic()
         if self._position is not None and now - self._taken_at < RENEW_SECONDS:
             return self._position
-        position = await self._store.take_cursor(CONSUMER, holder=self._holder, seconds=HOLD_SECONDS)
+        position = await self._store.events.take_cursor(CONSUMER, holder=self._holder, seconds=HOLD_SECONDS)
         if self._is_under_way and self._pages[0].old != position:
             # Somebody else has sent it, while this process was not to be heard of.
             self._pages.clear()
@@ -211,7 +211,7 @@ class Relay:
         self._is_under_way = False
         # Whatever comes of it: where the cursor stands is known again only when somebody has looked.
         self._position = None
-        moved = await self._store.move_cursor(CONSUMER, holder=self._holder, old=page.old, new=page.new)
+        moved = await self._store.events.move_cursor(CONSUMER, holder=self._holder, old=page.old, new=page.new)
         if moved:
             self._position = page.new
             self._relayed.add(page.events)
@@ -266,7 +266,7 @@ class Relay:
         """Tell the store whether the bus is there, when that has changed: API servers show it."""
         self._heard_at = self._clock.monotonic()
         if (error is None) != (self._noted is None) or self._noted is UNKNOWN:
-            await self._store.note_cursor(CONSUMER, holder=self._holder, error=error)
+            await self._store.events.note_cursor(CONSUMER, holder=self._holder, error=error)
             self._noted = error
 
 

@@ -1,14 +1,12 @@
 """Stats: count what the log of changes says, for charts and figures, and drop what nobody looks at any more."""
 
 import asyncio
-from typing import Final, Protocol
+from typing import Final
 
 from drumline.core.clock import Instant
 from drumline.core.metrics import Metrics
 from drumline.core.stats import STEPS
-from drumline.ports.outbox import Outbox
-from drumline.ports.stats import Stats
-from drumline.ports.store import Querying
+from drumline.ports.store import Store
 
 ROWS: Final = 200
 """Rows of the log in one transaction; a row is a batch of up to some hundred acts."""
@@ -20,16 +18,12 @@ PRUNE_EVERY: Final = 300
 """Passes from one pruning to the next."""
 
 
-class CountedStore(Stats, Outbox, Querying, Protocol):
-    """The part of a store that is counted."""
-
-
 class StatsCounter:
     """Keeps the charts up to date."""
 
     name = "stats"
 
-    def __init__(self, store: CountedStore, *, metrics: Metrics | None = None, every: float = 2.0) -> None:
+    def __init__(self, store: Store, *, metrics: Metrics | None = None, every: float = 2.0) -> None:
         self.every = every
         self._store = store
         self._metrics = metrics or Metrics()
@@ -40,7 +34,7 @@ class StatsCounter:
         counted = 0
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
-                await self._store.sequence()
+                await self._store.events.sequence()
                 gathered = await self._store.gather_stats(limit=ROWS)
             for figure in gathered.figures:
                 self._metrics.count(figure)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from drumline.core.clock import Instant
+from drumline.core.clock import Clock, Instant
 from drumline.core.codec import encode
 from drumline.core.event import Fact
 from drumline.core.task import Lane
@@ -81,14 +81,16 @@ class Lanes(Protocol):
 
 
 class Part:
-    """What each part of a store works with: its database and, in tests, a clock."""
+    """The base of the parts of a store. Each works with the database and with a clock, if the store has one."""
 
-    _database: Database
-    _lanes: Lanes
+    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes) -> None:
+        self._database = database
+        self._clock = clock
+        self._lanes = lanes
 
     def _now(self) -> Instant | None:
         """Return the time to pass to statements; None lets the database's own clock decide."""
-        raise NotImplementedError
+        return None if self._clock is None else self._clock.now()
 
     async def _time(self) -> Instant:
         """Return the store's time."""

@@ -34,10 +34,10 @@ async def examine_fleet(store: Store) -> AsyncIterator[Finding]:
         yield finding
     for finding in judge_workers(sessions, queues, now):
         yield finding
-    yield judge_scheduler(await store.watch(), sessions)
-    for finding in judge_cursors(await store.cursors(), now):
+    yield judge_scheduler(await store.schedules.watch(), sessions)
+    for finding in judge_cursors(await store.events.cursors(), now):
         yield finding
-    for finding in judge_runtime((await store.runtime_config()).settings):
+    for finding in judge_runtime((await store.config.runtime_config()).settings):
         yield finding
 
 

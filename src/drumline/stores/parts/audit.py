@@ -11,8 +11,8 @@ from drumline.ports.access import AuditFilter
 from drumline.stores.driver import Line, Part, Transaction
 
 
-class Auditing(Part):
-    """`ports.access.Auditing`."""
+class AuditLog(Part):
+    """`ports.access.AuditLog`."""
 
     async def append_audit(self, entries: Sequence[AuditEntry]) -> list[AuditRow]:
         """Write entries into the chains of their tenants, in order, at the store's time."""

@@ -5,7 +5,7 @@ from drumline.stores.driver import Line, Part
 
 
 class Consumers(Part):
-    """The part of `ports.outbox.Outbox` about the log's span and its cursors."""
+    """The part of `ports.outbox.EventLog` about the log's span and its cursors."""
 
     async def log_span(self) -> LogSpan:
         """Return what the log holds."""

@@ -24,7 +24,7 @@ class CursorLost(Exception):
 
 
 class Deliveries(Part):
-    """`ports.notifications.Delivering` and `DeliveryDesk`, but for reading the event log."""
+    """`ports.notifications.Deliveries`."""
 
     async def listening(self) -> Listening:
         """Return who wants to be told of anything."""

@@ -1,4 +1,4 @@
-"""Schedules: what they are, and where they stand. How they fire is in each backend's `firing.py`."""
+"""Schedules: what they are, and where they stand. How they fire is in `firing.py` of each store."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -25,7 +25,7 @@ AFTER_ALL: Final = LATEST + 1
 
 
 class Schedules(Part):
-    """`ports.schedules.Schedules`, but for firing."""
+    """`ports.schedules.Schedules`."""
 
     async def add_schedules(self, schedules: Sequence[NewSchedule]) -> list[ScheduleView | Conflict]:
         """Store schedules; a name that its tenant has given already is a `Conflict`."""

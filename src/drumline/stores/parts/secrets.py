@@ -12,7 +12,7 @@ from drumline.stores.driver import Line, Part, Transaction, tell_facts
 
 
 class Secrets(Part):
-    """`ports.secrets.SecretKeeping`."""
+    """`ports.secrets.Secrets`."""
 
     async def put_secret(self, secret: SealedSecret) -> PutSecret:
         """Keep a secret; a value that there was under its name is replaced, and gone."""

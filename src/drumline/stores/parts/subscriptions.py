@@ -20,7 +20,7 @@ from drumline.stores.notification_rows import (
 
 
 class Subscriptions(Part):
-    """`ports.notifications.Subscribing`."""
+    """`ports.notifications.Subscriptions`."""
 
     async def create_subscription(self, subscription: NewSubscription) -> Subscription:
         """Keep a subscription; raises `Conflict` if its tenant has another one of that name."""

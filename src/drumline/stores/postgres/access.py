@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from drumline.core.clock import Clock, Instant
+from drumline.core.clock import Clock
 from drumline.core.ids import TaskId
 from drumline.stores.driver import Line, Part
 from drumline.stores.postgres.cursors import Cursors, Floor
@@ -11,25 +11,19 @@ from drumline.stores.postgres.lanes import Lanes
 
 
 class Access(Part):
-    """The ground that the parts of the store stand on."""
+    """The base of the modules that are written for PostgreSQL."""
 
     _database: Database
     _lanes: Lanes
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
-        self._database = database
-        self._lanes = Lanes(database)
+        super().__init__(database, clock, Lanes(database))
         self._cursors = Cursors()
         self._floor = Floor()
-        self._clock = clock
         self._are_tenants = False
         self._tenants_at = float("-inf")
         self._keys_seen: dict[int, int] = {}
         """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
-
-    def _now(self) -> Instant | None:
-        """Return the time that a test gave; None lets the database's own clock decide."""
-        return None if self._clock is None else self._clock.now()
 
     async def _own_tasks(self, tasks: Sequence[TaskId], tenant: str | None) -> frozenset[TaskId]:
         """Return the tasks that can be seen from within a tenant's wall: whoever acts on one by its id asks before.

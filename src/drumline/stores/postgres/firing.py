@@ -20,7 +20,7 @@ from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
 from drumline.ports.task_types import TypeKey
 from drumline.stores.driver import Line, tell_facts
-from drumline.stores.parts.schedules import Schedules, locked_views
+from drumline.stores.parts.schedules import locked_views
 from drumline.stores.postgres.controlling import Controlling
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.following import lock_jobs
@@ -51,8 +51,8 @@ from drumline.stores.schedule_rows import (
 )
 
 
-class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
-    """The firing part of `ports.schedules.Schedules` on PostgreSQL."""
+class Firing(Submitting, SubmittingJobs, Controlling):
+    """`ports.schedules.Firing` on PostgreSQL."""
 
     async def fire(self, order: FireOrder) -> Fired:
         """Make the runs of schedules that are due, and find their next fire times."""

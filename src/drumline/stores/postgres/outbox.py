@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from drumline.core.clock import Instant
+from drumline.core.clock import Clock, Instant
 from drumline.core.event import Event, Place
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
@@ -13,9 +13,10 @@ from drumline.ports.outbox import EventPage
 from drumline.stores.driver import Line
 from drumline.stores.events import FAILED, LOG_CHUNKS, Known, Now, Past, Told, fact_events, last_lines, task_event
 from drumline.stores.parts.consumers import Consumers
-from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.connection import Record, Rows
+from drumline.stores.postgres.database import Database
+from drumline.stores.postgres.lanes import Lanes
 
 ROWS_AT_ONCE: Final = 256
 FIRST_KNOWN: Final = 7
@@ -25,10 +26,12 @@ FIRST_NOW: Final = 16
 STATES: Final = tuple(State)
 
 
-class Outbox(Consumers, Access):
-    """`ports.outbox.Outbox` on PostgreSQL."""
+class Outbox(Consumers):
+    """The part of `ports.outbox.EventLog` that reads the log, on PostgreSQL."""
 
-    _log_name: str | None = None
+    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes) -> None:
+        super().__init__(database, clock, lanes)
+        self._log_name: str | None = None
 
     async def sequence(self, *, limit: int = 5000) -> int:
         """Give positions to at most `limit` committed rows that have none; return how many there were."""

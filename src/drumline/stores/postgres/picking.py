@@ -11,8 +11,8 @@ from drumline.stores.notification_rows import broad_and_narrow, ended_task
 from drumline.stores.postgres.outbox import Outbox
 
 
-class Picking(Outbox):
-    """The part of `ports.notifications.Delivering` that reads the event log, on PostgreSQL."""
+class EventLog(Outbox):
+    """`ports.outbox.EventLog` on PostgreSQL."""
 
     async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log."""

@@ -4,16 +4,9 @@ from typing import Self
 
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
-from drumline.stores.parts.audit import Auditing
-from drumline.stores.parts.deliveries import Deliveries
 from drumline.stores.parts.jobs import JobQueries
-from drumline.stores.parts.keys import Keys
-from drumline.stores.parts.runtime_config import RuntimeConfigs
-from drumline.stores.parts.secrets import Secrets
-from drumline.stores.parts.sign_ins import SignIns
-from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.tasks import TaskQueries
-from drumline.stores.parts.tenants import Tenants
+from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.bulk import Bulks
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.counting import Counting
@@ -23,7 +16,7 @@ from drumline.stores.postgres.flow import Flow
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.migrating import check_major
 from drumline.stores.postgres.outputs import Outputs
-from drumline.stores.postgres.picking import Picking
+from drumline.stores.postgres.picking import EventLog
 from drumline.stores.postgres.progress import ProgressNotes
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
@@ -32,6 +25,7 @@ from drumline.stores.postgres.submitting_jobs import SubmittingJobs
 from drumline.stores.postgres.submitting_leased import SubmittingLeased
 from drumline.stores.postgres.sweeping import Sweeping
 from drumline.stores.postgres.types import TaskTypes
+from drumline.stores.shared import SharedParts
 
 
 class PostgresStore(
@@ -49,20 +43,17 @@ class PostgresStore(
     Counting,
     Sweeping,
     Housekeeping,
-    Picking,
-    Deliveries,
-    Subscriptions,
-    Keys,
-    Tenants,
-    Auditing,
-    Secrets,
-    RuntimeConfigs,
-    SignIns,
     Stats,
     Flow,
     TaskTypes,
+    SharedParts,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
+
+    def __init__(self, database: Database, clock: Clock | None) -> None:
+        Access.__init__(self, database, clock)
+        SharedParts.__init__(self, database, clock, self._lanes)
+        self.events = EventLog(database, clock, self._lanes)
 
     @classmethod
     async def open(

@@ -20,15 +20,14 @@ Event = tuple[str, str, int, int]
 
 
 class Access(Part):
-    """The ground that the parts of the store stand on."""
+    """The base of the modules that are written for SQLite."""
 
     _database: Database
     _lanes: Lanes
+    _clock: Clock
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._lanes = Lanes(database)
-        self._clock = clock
+        super().__init__(database, clock, Lanes(database))
         self._keys_seen: dict[int, int] = {}
         """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
 

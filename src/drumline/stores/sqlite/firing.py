@@ -21,7 +21,6 @@ from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
 from drumline.ports.task_types import TypeKey
-from drumline.stores.parts.schedules import Schedules
 from drumline.stores.schedule_plans import (
     Advance,
     Key,
@@ -56,8 +55,8 @@ from drumline.stores.sqlite.submitting_jobs import SubmittingJobs
 from drumline.stores.sqlite.types import types_in
 
 
-class Firing(Schedules, Submitting, SubmittingJobs, Controlling):
-    """The firing part of `ports.schedules.Schedules` on SQLite."""
+class Firing(Submitting, SubmittingJobs, Controlling):
+    """`ports.schedules.Firing` on SQLite."""
 
     async def fire(self, order: FireOrder) -> Fired:
         """Make the runs of schedules that are due, and find their next fire times."""

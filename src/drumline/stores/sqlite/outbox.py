@@ -12,9 +12,11 @@ from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import Lane
 from drumline.ports.outbox import EventPage
+from drumline.stores.driver import Line
 from drumline.stores.events import FAILED, LOG_CHUNKS, Known, Now, Past, Told, fact_events, last_lines, task_event
 from drumline.stores.parts.consumers import Consumers
-from drumline.stores.sqlite.access import Access, batch_of, rows_of
+from drumline.stores.sqlite.access import batch_of, rows_of
+from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.statements import SQL
 from drumline.stores.sqlite.submitting import SUBMITTED
 
@@ -33,8 +35,10 @@ class Row(NamedTuple):
     facts: str | None
 
 
-class Outbox(Consumers, Access):
-    """`ports.outbox.Outbox` on SQLite."""
+class Outbox(Consumers):
+    """The part of `ports.outbox.EventLog` that reads the log, on SQLite."""
+
+    _database: Database
 
     async def sequence(self, *, limit: int = 5000) -> int:  # noqa: ARG002 - the promise of the port
         """Have nothing to give: every row has its position."""
@@ -46,7 +50,8 @@ class Outbox(Consumers, Access):
 
     async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:
         """Drop rows that every consumer has passed on: those written before a time, and all but the last `most`."""
-        return await self._change("prune_events", {"before": written_before, "most": most, "limit": limit})
+        rows = await self._database.fetch(Line.BROAD, "prune_events", before=written_before, most=most, limit=limit)
+        return len(rows)
 
 
 def _read(connection: sqlite3.Connection, after: int, limit: int) -> EventPage:

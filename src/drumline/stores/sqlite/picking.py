@@ -14,8 +14,8 @@ from drumline.stores.sqlite.outbox import Outbox, Row, events_of, log_end, told_
 from drumline.stores.sqlite.statements import SQL
 
 
-class Picking(Outbox):
-    """The part of `ports.notifications.Delivering` that reads the event log, on SQLite."""
+class EventLog(Outbox):
+    """`ports.outbox.EventLog` on SQLite."""
 
     async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log."""

@@ -6,16 +6,10 @@ from typing import Self
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
-from drumline.stores.parts.audit import Auditing
-from drumline.stores.parts.deliveries import Deliveries
 from drumline.stores.parts.jobs import JobQueries
-from drumline.stores.parts.keys import Keys
-from drumline.stores.parts.runtime_config import RuntimeConfigs
-from drumline.stores.parts.secrets import Secrets
-from drumline.stores.parts.sign_ins import SignIns
-from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.tasks import TaskQueries
-from drumline.stores.parts.tenants import Tenants
+from drumline.stores.shared import SharedParts
+from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.bulk import Bulks
 from drumline.stores.sqlite.counting import Counting
 from drumline.stores.sqlite.database import Database
@@ -23,7 +17,7 @@ from drumline.stores.sqlite.firing import Firing
 from drumline.stores.sqlite.flow import Flow
 from drumline.stores.sqlite.housekeeping import Housekeeping
 from drumline.stores.sqlite.outputs import Outputs
-from drumline.stores.sqlite.picking import Picking
+from drumline.stores.sqlite.picking import EventLog
 from drumline.stores.sqlite.progress import ProgressNotes
 from drumline.stores.sqlite.sessions import Sessions
 from drumline.stores.sqlite.settling import Settling
@@ -48,20 +42,17 @@ class SqliteStore(
     Counting,
     Sweeping,
     Housekeeping,
-    Picking,
-    Deliveries,
-    Subscriptions,
-    Keys,
-    Tenants,
-    Auditing,
-    Secrets,
-    RuntimeConfigs,
-    SignIns,
     Stats,
     Flow,
     TaskTypes,
+    SharedParts,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        Access.__init__(self, database, clock)
+        SharedParts.__init__(self, database, clock, self._lanes)
+        self.events = EventLog(database, clock, self._lanes)
 
     @classmethod
     async def open(cls, path: str | Path, *, clock: Clock | None = None, metrics: Metrics | None = None) -> Self:

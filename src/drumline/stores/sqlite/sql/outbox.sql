@@ -10,6 +10,7 @@ WHERE
     seq IN (SELECT seq FROM outbox ORDER BY seq LIMIT :limit)
     AND seq <= coalesce((SELECT min(position) FROM event_cursor), seq)
     AND (at < :before OR seq <= (SELECT seq FROM sqlite_sequence WHERE name = 'outbox') - :most)
+RETURNING seq
 
 -- name: read_outbox
 -- read events: the rows behind a position.

@@ -1,0 +1,28 @@
+"""The parts that are the same for every store."""
+
+from drumline.core.clock import Clock
+from drumline.stores.driver import Database, Lanes
+from drumline.stores.parts.audit import AuditLog
+from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.keys import Keys
+from drumline.stores.parts.runtime_config import RuntimeConfigs
+from drumline.stores.parts.schedules import Schedules
+from drumline.stores.parts.secrets import Secrets
+from drumline.stores.parts.sign_ins import SignIns
+from drumline.stores.parts.subscriptions import Subscriptions
+from drumline.stores.parts.tenants import Tenants
+
+
+class SharedParts:
+    """Builds each part with the database, the clock and the lanes of the store."""
+
+    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes) -> None:
+        self.audit = AuditLog(database, clock, lanes)
+        self.config = RuntimeConfigs(database, clock, lanes)
+        self.deliveries = Deliveries(database, clock, lanes)
+        self.keys = Keys(database, clock, lanes)
+        self.schedules = Schedules(database, clock, lanes)
+        self.secrets = Secrets(database, clock, lanes)
+        self.sign_ins = SignIns(database, clock, lanes)
+        self.subscriptions = Subscriptions(database, clock, lanes)
+        self.tenants = Tenants(database, clock, lanes)
