@@ -178,10 +178,22 @@ def _rows(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
             isinstance(node, ast.AnnAssign)
             and isinstance(node.target, ast.Name)
             and not node.target.id.startswith(("_", "on_"))
+            and not ast.unparse(node.annotation).startswith("ClassVar")
         ):
-            yield f"{node.target.id}: {_plain(node.annotation)}", text
+            type_, note = _parted(node.annotation)
+            yield f"{node.target.id}: {_plain(type_)}", text or note
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
             yield f"{node.targets[0].id} = {ast.unparse(node.value)}", text
+
+
+def _parted(annotation: ast.expr) -> tuple[ast.expr, str]:
+    """Return the type of a field, and the sentence that `Annotated` notes about it, if any."""
+    is_noted = isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Annotated"
+    if not is_noted:
+        return annotation, ""
+    type_, *notes = annotation.slice.elts  # type: ignore[attr-defined]
+    texts = [one for note in notes if isinstance(note, ast.Call) for one in note.args if isinstance(one, ast.Constant)]
+    return type_, next((str(one.value) for one in texts if isinstance(one.value, str)), "")
 
 
 def _plain(annotation: ast.expr) -> str:

@@ -8,9 +8,11 @@ from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.access import EVERY_TENANT, Permission, Role
 from drumline.core.api_key import ApiKey, KeyId
+from drumline.core.audit import REASON
 from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import PAGE_SIZE, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.core.new_key import KeyRequest, RotateKeyRequest
 from drumline.engine.keys import MadeKey
@@ -76,14 +78,14 @@ class KeyList(Struct, frozen=True):
 class KeysQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which page of keys."""
 
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 class ReasonRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Why it is done, for the audit log."""
 
-    reason: str | None = None
+    reason: Annotated[str | None, REASON] = None
 
 
 async def me(call: Call[None, NoQuery]) -> Reply:

@@ -13,6 +13,7 @@ from drumline.core.audit import AuditHead, AuditRow, Phase, parse_head
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import PAGE_SIZE, TIME, about, line, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.core.names import check_text
 from drumline.engine.audit import Verdict
@@ -22,6 +23,8 @@ JSON_LINES = b"application/jsonl"
 LONGEST_WORD = 2048
 
 _AUDIT = "/api/v1/audit"
+
+_LONGEST_WORD = 2048
 
 
 class AuditBody(Struct, frozen=True, kw_only=True):
@@ -63,14 +66,14 @@ class AuditList(Struct, frozen=True):
 class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which rows to list."""
 
-    act: str | None = None
-    key: str | None = None
-    target: str | None = None
-    since: str | None = None
-    until: str | None = None
-    all: bool = False
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    act: Annotated[str | None, line(_LONGEST_WORD, "Only this act, such as `queue.pause`.")] = None
+    key: Annotated[str | None, line(_LONGEST_WORD, "Only what was done with this key, by its id.")] = None
+    target: Annotated[str | None, line(_LONGEST_WORD, "Only what was about this path.")] = None
+    since: Annotated[str | None, about("Only from this time on.", **TIME)] = None
+    until: Annotated[str | None, about("Only before this time.", **TIME)] = None
+    all: Annotated[bool, about("List what was asked even where its answer is listed too.")] = False
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 class ExportedRow(Struct, frozen=True, kw_only=True):
@@ -95,7 +98,14 @@ class ExportedHead(Struct, frozen=True, kw_only=True):
 class VerifyQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """A head that was kept elsewhere, as `<count>:<hash>`: the chain must have passed through it."""
 
-    expect: str | None = None
+    expect: Annotated[
+        str | None,
+        about(
+            "A head that was kept elsewhere; the caller's own chain must have passed through it.",
+            type="string",
+            pattern="^[0-9]{1,18}:[0-9a-f]{64}$",
+        ),
+    ] = None
 
 
 class FaultBody(Struct, frozen=True):

@@ -11,6 +11,7 @@ from drumline.core.bulk import BulkAct, BulkFilter, BulkId, BulkRequest, BulkSta
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Forbidden, Invalid
+from drumline.core.field_schema import PAGE_SIZE, SEVERAL, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.engine.bulk import Prospect
 
@@ -64,17 +65,17 @@ class ItemList(Struct, frozen=True):
 class BulkQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which operations to list."""
 
-    state: tuple[BulkState, ...] = ()
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    state: Annotated[tuple[BulkState, ...], SEVERAL] = ()
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 class ItemsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which tasks of an operation to list."""
 
-    outcome: tuple[ItemOutcome, ...] = ()
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    outcome: Annotated[tuple[ItemOutcome, ...], SEVERAL] = ()
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,9}$")] = None
 
 
 async def begin_bulk(call: Call[BulkRequest, NoQuery]) -> Reply:

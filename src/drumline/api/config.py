@@ -7,10 +7,11 @@ from msgspec import Meta, Struct
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
 from drumline.core.access import Permission
-from drumline.core.audit import LONGEST_REASON
+from drumline.core.audit import LONGEST_REASON, REASON
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import PAGE_SIZE, page_cursor
 from drumline.core.names import check_text
 from drumline.core.runtime_config import RuntimeConfig, differences
 
@@ -35,7 +36,7 @@ class ConfigChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     unset: tuple[str, ...] = ()
     version: Annotated[int, Meta(ge=0)] | None = None
     """The version that is to be changed; if it is not the newest any more, the answer is 409."""
-    reason: str | None = None
+    reason: Annotated[str | None, REASON] = None
 
 
 class ConfigHistory(Struct, frozen=True):
@@ -48,8 +49,8 @@ class ConfigHistory(Struct, frozen=True):
 class HistoryQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which page of versions."""
 
-    limit: Annotated[int, Meta(ge=1)] = 20
-    cursor: str | None = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 20
+    cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,18}$")] = None
 
 
 async def get_config(call: Call[None, NoQuery]) -> Reply:

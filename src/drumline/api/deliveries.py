@@ -12,6 +12,7 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.delivery import Delivery, DeliveryId, DeliveryState
+from drumline.core.field_schema import PAGE_SIZE, UUID, about, line, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.core.names import LONGEST_NAME, check_text
 from drumline.core.subscription import SubscriptionId
@@ -60,12 +61,12 @@ class DeliveryList(Struct, frozen=True):
 class DeliveriesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which deliveries to list."""
 
-    subscription: str | None = None
+    subscription: Annotated[str | None, about(**UUID)] = None
     state: DeliveryWord | None = None
-    subject: str | None = None
-    event_type: str | None = None
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    subject: Annotated[str | None, line(description="The id of the task, job … that it is about.")] = None
+    event_type: Annotated[str | None, line()] = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 async def list_deliveries(call: Call[None, DeliveriesQuery]) -> Reply:

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from drumline.api.operation import EVENT_STREAM, Call, NoQuery, Operation, Reach, Reply, Stream, Tag
 from drumline.api.shapes import Moment
@@ -14,8 +14,9 @@ from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.event import Place
+from drumline.core.field_schema import Schema, about, line_schema
 from drumline.core.interest import MOST_WORDS, Interest, check_types
-from drumline.core.names import check_name
+from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, check_name
 from drumline.core.state import Status
 from drumline.engine.feed import EventsDropped, Feed, Follower
 
@@ -32,20 +33,40 @@ RESYNC: Final = (
 CUT: Final = b'event: cut\ndata: {"reason": "too slow: come back with Last-Event-ID to go on"}\n\n'
 OVER: Final = b'event: over\ndata: {"reason": "the server ends this stream: come back with Last-Event-ID to go on"}\n\n'
 
+_TYPE: Final[Schema] = {
+    "type": "string",
+    "pattern": r"^(drumline\.)?[a-z_]{1,40}(\.([a-z_]{1,40}|\*))?$",
+    "examples": ["task.failed", "job", "drumline.worker.reaped"],
+}
+
+
+def _several(item: Schema, description: str) -> Meta:
+    return about(description, items=item, maxItems=MOST_WORDS)
+
 
 class EventQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """What to hear of. Several values of one parameter are alternatives; different ones narrow together."""
 
-    type: tuple[str, ...] = ()
-    """Kinds of events such as `task.failed`, or `task` for all about tasks."""
-    name: tuple[str, ...] = ()
-    queue: tuple[str, ...] = ()
-    job: tuple[str, ...] = ()
-    tag: tuple[str, ...] = ()
-    status: tuple[Status, ...] = ()
-    subject: tuple[str, ...] = ()
-    last_event_id: str | None = None
-    """The same as the header `Last-Event-ID`, for those who cannot set one."""
+    type: Annotated[
+        tuple[str, ...], _several(_TYPE, "Kinds of events such as `task.failed`, or `task` for all about tasks.")
+    ] = ()
+    name: Annotated[tuple[str, ...], _several(line_schema(LONGEST_NAME), "Names of tasks, jobs or schedules.")] = ()
+    queue: Annotated[tuple[str, ...], _several(line_schema(LONGEST_QUEUE), "Queues.")] = ()
+    job: Annotated[
+        tuple[str, ...], _several(line_schema(LONGEST_NAME), "Ids of jobs: for themselves and for their tasks.")
+    ] = ()
+    tag: Annotated[tuple[str, ...], _several(line_schema(LONGEST_TAG), "Tags.")] = ()
+    status: Annotated[
+        tuple[Status, ...], about("Where a task or job stood after the change.", maxItems=MOST_WORDS)
+    ] = ()
+    subject: Annotated[tuple[str, ...], _several(line_schema(LONGEST_NAME), "Ids of tasks, jobs, workers …")] = ()
+    last_event_id: Annotated[
+        str | None,
+        about(
+            "The same as the header `Last-Event-ID`, for those who cannot set one.",
+            pattern="^[0-9a-f]{8}-[0-9]{1,18}-[0-9]{1,9}$",
+        ),
+    ] = None
 
 
 class StreamMessage(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Failures: the tasks that failed for good, one by one and in groups; look, retry, discard, purge."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -13,11 +13,23 @@ from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attem
 from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.access import Permission
-from drumline.core.bulk import BulkAct, BulkFilter, BulkRequest
+from drumline.core.bulk import (
+    BULK_ALL,
+    BULK_IDS,
+    BULK_RATE,
+    BULK_REASON,
+    DRY_RUN,
+    ONE_CHOICE,
+    BulkAct,
+    BulkFilter,
+    BulkRequest,
+)
 from drumline.core.clock import Instant, moment_of, to_datetime
 from drumline.core.codec import encode
 from drumline.core.dead_letter import Reason
 from drumline.core.duration import millis, parse_duration
+from drumline.core.field_schema import PAGE_SIZE, QUEUE, TIME, UUID, Schema, about, duration_schemas, line, page_cursor
+from drumline.core.names import LONGEST_TAG
 from drumline.core.redaction import Redaction
 from drumline.engine.bulk import letters_of
 from drumline.engine.off_loop import off_loop
@@ -89,28 +101,32 @@ class GroupList(Struct, frozen=True):
 class FailuresQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which failures to list."""
 
-    queue: str | None = None
-    name: str | None = None
-    fingerprint: str | None = None
-    kind: str | None = None
+    queue: Annotated[str | None, about(**QUEUE)] = None
+    name: Annotated[str | None, line()] = None
+    fingerprint: Annotated[str | None, line(description="Failures of one cause share it.")] = None
+    kind: Annotated[str | None, line(description="The class of the error.")] = None
     reason: Reason | None = None
-    since: str | None = None
-    until: str | None = None
-    tag: str | None = None
-    job: str | None = None
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    since: Annotated[str | None, about("Failed then or later.", **TIME)] = None
+    until: Annotated[str | None, about("Failed before that.", **TIME)] = None
+    tag: Annotated[str | None, line(LONGEST_TAG)] = None
+    job: Annotated[str | None, about(**UUID)] = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[
+        str | None, page_cursor(pattern="^[0-9]{1,18}[.][0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+    ] = None
 
 
 class GroupsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which groups to list, and what comes first: what was seen last, or what there is most of."""
 
-    queue: str | None = None
-    name: str | None = None
-    kind: str | None = None
-    sort: GroupOrder = GroupOrder.LAST_SEEN
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    queue: Annotated[str | None, about(**QUEUE)] = None
+    name: Annotated[str | None, line()] = None
+    kind: Annotated[str | None, line(description="The class of the error.")] = None
+    sort: Annotated[GroupOrder, about("What comes first: what was seen last, or what there is most of.")] = (
+        GroupOrder.LAST_SEEN
+    )
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,18}[.][0-9a-f]{12}$")] = None
 
 
 class RetryRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,20 +138,22 @@ class RetryRequest(Struct, frozen=True, forbid_unknown_fields=True):
 class ManyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which failures, by exactly one of `ids`, `filter` and `all`, and how many of them in a second at most."""
 
-    ids: tuple[str, ...] = ()
+    SCHEMA: ClassVar[Schema] = ONE_CHOICE
+
+    ids: Annotated[tuple[str, ...], BULK_IDS] = ()
     filter: BulkFilter | None = None
-    all: bool = False
-    rate: float | None = None
-    reason: str | None = None
-    dry_run: bool = False
+    all: Annotated[bool, BULK_ALL] = False
+    rate: Annotated[float | None, BULK_RATE] = None
+    reason: Annotated[str | None, BULK_REASON] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
 
 
 class PurgeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How old failures must be to be discarded."""
 
-    older_than: float | str
-    reason: str | None = None
-    dry_run: bool = False
+    older_than: Annotated[float | str, about(anyOf=duration_schemas())]
+    reason: Annotated[str | None, BULK_REASON] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
 
 
 async def list_failures(call: Call[None, FailuresQuery]) -> Reply:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from drumline.api.job_notes import LONGEST_REASON
 from drumline.api.job_shapes import (
     GraphBody,
     JobAttemptList,
@@ -29,6 +28,7 @@ from drumline.core.accept_schedule import schedule_for
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, Invalid
+from drumline.core.field_schema import PAGE_SIZE, SEVERAL, line, page_cursor
 from drumline.core.graph import too_many_edges
 from drumline.core.ids import JobId, parse_job_id
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
@@ -73,16 +73,19 @@ class SubmittedJobBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     warnings: tuple[SubmissionWarning, ...] = ()
 
 
+LONGEST_REASON = 500
+
+
 class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which jobs to list."""
 
-    status: tuple[JobStatus, ...] = ()
-    name: str | None = None
-    owner: str | None = None
-    tag: str | None = None
-    idempotency_key: str | None = None
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    status: Annotated[tuple[JobStatus, ...], SEVERAL] = ()
+    name: Annotated[str | None, line()] = None
+    owner: Annotated[str | None, line()] = None
+    tag: Annotated[str | None, line(LONGEST_TAG)] = None
+    idempotency_key: Annotated[str | None, line()] = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 class JobAttemptsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,7 +98,7 @@ class CancelJobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether to end running tasks now, without waiting for their workers, and why the job is cancelled."""
 
     force: bool = False
-    reason: str | None = None
+    reason: Annotated[str | None, line(LONGEST_REASON)] = None
 
 
 async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:

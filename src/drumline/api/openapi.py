@@ -2,39 +2,48 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
-from drumline.api.bulk_notes import bulk_notes
-from drumline.api.event_notes import event_notes
-from drumline.api.job_notes import job_notes
-from drumline.api.limit_notes import limit_notes
-from drumline.api.notes import PATH_PARAMETERS, notes
-from drumline.api.notify_notes import notify_notes
+from msgspec import structs
+
 from drumline.api.operation import EVENT_STREAM, JSON, Info, NoQuery, Operation
 from drumline.api.problems import PROBLEMS, Problem
-from drumline.api.schedule_notes import schedule_notes
-from drumline.api.schema import Schema, Schemas
+from drumline.api.schema import Schemas
 from drumline.api.tasks import HEADER_KEY
+from drumline.core.field_schema import QUEUE, UUID, WORKER, Schema
 from drumline.core.limits import Limits
+from drumline.core.secret import LONGEST_NAME as LONGEST_SECRET_NAME
+from drumline.core.secret import NAME_PATTERN
+from drumline.core.tenant import TENANT_SCHEMA
 
 _BRACES = re.compile(r"{(\w+)}")
 _PROBLEM_MEDIA = "application/problem+json"
 _REASONS = {200: "Done", 201: "Stored durably", 202: "Begun", 204: "Done, nothing to say", 503: "Not ready"}
 
+PATH_PARAMETERS: Final[dict[str, Schema]] = {
+    "id": UUID,
+    "task_id": UUID,
+    "task": UUID,
+    "session": WORKER,
+    "worker": WORKER,
+    "queue": QUEUE,
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": r"^[A-Za-z0-9 _.+-]*[A-Za-z0-9_+-][A-Za-z0-9 _.+-]*$",
+    },
+    "code": {"type": "string"},
+    "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
+    "tenant": TENANT_SCHEMA,
+    "secret": {"type": "string", "maxLength": LONGEST_SECRET_NAME, "pattern": f"^{NAME_PATTERN}$"},
+}
+"""What a path has between braces, by its name."""
+
 
 def document(operations: Iterable[Operation], *, info: Info, limits: Limits) -> dict[str, Any]:
     """Return the document that describes every operation that is not hidden."""
-    schemas = Schemas(
-        {
-            **notes(limits, info),
-            **job_notes(limits, notes(limits, info)),
-            **limit_notes(),
-            **schedule_notes(limits),
-            **bulk_notes(limits),
-            **event_notes(),
-            **notify_notes(limits, info),
-        }
-    )
+    schemas = Schemas({**structs.asdict(limits), "longest_wait": info.longest_wait})
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         if not operation.is_hidden:

@@ -14,6 +14,7 @@ from drumline.api.tasks import task_of
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
+from drumline.core.field_schema import about
 from drumline.core.ids import TaskId
 from drumline.core.names import check_text
 
@@ -27,8 +28,10 @@ _PLAIN = re.compile(r"[\w .()+-]+", re.ASCII)
 class LogQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which part of the log, and whether to go on until the task has ended."""
 
-    attempt: Annotated[int, Meta(ge=1)] | None = None
-    follow: bool = False
+    attempt: Annotated[
+        Annotated[int, Meta(ge=1)] | None, about("Only this attempt's log.", type="integer", minimum=1)
+    ] = None
+    follow: Annotated[bool, about("Go on as the log grows, until the task has ended.")] = False
 
 
 async def read_log(call: Call[None, LogQuery]) -> Reply | Stream:

@@ -10,6 +10,7 @@ from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import QueueBody, QueueList, queue_body
 from drumline.core.access import Permission
 from drumline.core.codec import encode
+from drumline.core.field_schema import line, page_cursor
 from drumline.core.names import check_queue, check_text
 from drumline.core.tenant import check_tenant
 from drumline.engine.off_loop import off_loop
@@ -26,14 +27,16 @@ WORKER_BYTES = 20
 class PauseRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Why a queue is paused, for those who will wonder."""
 
-    reason: str | None = None
+    reason: Annotated[str | None, line(500)] = None
 
 
 class QueuesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How many queues to list, and after which."""
 
     limit: Annotated[int, Meta(ge=1, le=MOST_LISTED)] = MOST_LISTED
-    cursor: str | None = None
+    cursor: Annotated[
+        str | None, page_cursor(pattern="^[a-z0-9][a-z0-9_.-]{0,62}/[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$")
+    ] = None
 
 
 async def list_queues(call: Call[None, QueuesQuery]) -> Reply:

@@ -3,7 +3,7 @@
 import functools
 import re
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -192,7 +192,13 @@ def _pairs(text: bytes) -> list[tuple[str, str]]:
 @functools.cache
 def _repeatable(type: type[Struct]) -> frozenset[str]:
     fields = msgspec.structs.fields(type)
-    return frozenset(field.encode_name for field in fields if getattr(field.type, "__origin__", None) is tuple)
+    return frozenset(field.encode_name for field in fields if _origin(field.type) is tuple)
+
+
+def _origin(type: Any) -> Any:
+    """Return what a generic type is made from, whatever is noted about it: `tuple` for a tuple of texts."""
+    origin = get_origin(type)
+    return _origin(type.__origin__) if origin is Annotated else origin
 
 
 def _place(error: Exception, body: bytes) -> str | None:

@@ -1,7 +1,7 @@
 """Schedules: create, look, change, pause, trigger, backfill, preview."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -26,9 +26,11 @@ from drumline.api.schedule_shapes import (
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Forbidden
+from drumline.core.field_schema import PAGE_SIZE, Schema, about, line, moment, page_cursor
 from drumline.core.ids import ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
+from drumline.core.recurring import CRON, END, FIRE_ONCE, INTERVAL, ONE_RULE, START, TIMEZONE
 from drumline.core.redaction import REDACTED
 from drumline.core.redaction_of_targets import hidden_in, redacted_target
 from drumline.core.registration import RegisterRequest
@@ -36,7 +38,7 @@ from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState,
 from drumline.core.task import TaskRequest
 from drumline.engine.off_loop import off_loop
 from drumline.engine.runs import BackfillRequest
-from drumline.engine.schedules import weight_of
+from drumline.engine.schedules import LONGEST_REASON, weight_of
 from drumline.ports.schedules import ScheduleFilter
 
 NEXT = 5
@@ -48,49 +50,51 @@ _PATH = "/api/v1/schedules"
 class SchedulesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which schedules to list."""
 
-    name: str | None = None
+    name: Annotated[str | None, line()] = None
     state: ScheduleState | None = None
-    app: str | None = None
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    app: Annotated[str | None, line(description="Those in the code of an app.")] = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
 class ScheduleQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How many of the next fire times to show."""
 
-    next: Annotated[int, Meta(ge=0, le=MOST_NEXT)] = NEXT
+    next: Annotated[int, Meta(ge=0, le=MOST_NEXT), about("How many of the next fire times to show.")] = NEXT
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which runs to list."""
 
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,15}$")] = None
 
 
 class SchedulePauseRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Why a schedule is paused, for those who will wonder."""
 
-    reason: str | None = None
+    reason: Annotated[str | None, line(LONGEST_REASON)] = None
 
 
 class TriggerRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The fire time that the run is for, so that the act can be repeated; now when absent."""
 
-    fire_time: datetime | None = None
+    fire_time: Annotated[datetime | None, moment("The time that the run is for; now when absent.")] = None
 
 
 class PreviewRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rule as a schedule would have it: how many of its fire times to show, and after which time."""
 
-    cron: str | None = None
-    interval: float | str | None = None
-    run_at: datetime | None = None
-    timezone: str = "UTC"
-    start: datetime | None = None
-    end: datetime | None = None
-    count: Annotated[int, Meta(ge=1, le=MOST_NEXT)] = NEXT
-    after: datetime | None = None
+    SCHEMA: ClassVar[Schema] = {"oneOf": ONE_RULE}
+
+    cron: Annotated[str | None, CRON] = None
+    interval: Annotated[float | str | None, INTERVAL] = None
+    run_at: Annotated[datetime | None, FIRE_ONCE] = None
+    timezone: Annotated[str, TIMEZONE] = "UTC"
+    start: Annotated[datetime | None, START] = None
+    end: Annotated[datetime | None, END] = None
+    count: Annotated[int, Meta(ge=1, le=MOST_NEXT), about("How many fire times to show.")] = NEXT
+    after: Annotated[datetime | None, moment("Those after this time; now when absent.")] = None
 
 
 async def create_schedule(call: Call[ScheduleRequest, NoQuery]) -> Reply:

@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import inspect as kinds
 
-Schema = dict[str, Any]
+from drumline.core.field_schema import NOTE, NULL, Configured, Schema
 
 _SIMPLE: Mapping[type[kinds.Type], Schema] = {
     kinds.AnyType: {},
@@ -28,16 +28,19 @@ _BOUNDS = {
     "pattern": "pattern",
 }
 
+_OF_THE_FIELD: Final = frozenset({"description", "examples", "default"})
+
 
 class Schemas:
     """Writes schemas, and gathers the named ones as components.
 
-    `notes` adds to single fields (`"TaskRequest.delay"`) or whole types what their Python type cannot say.
+    What the Python type of a field cannot say is in its `Meta` (`core/field_schema.py`), and for a whole struct in its
+    class variable `SCHEMA`. `configured` has the values that differ between servers, by name.
     """
 
-    def __init__(self, notes: Mapping[str, Schema]) -> None:
+    def __init__(self, configured: Mapping[str, Any]) -> None:
         self.components: dict[str, Schema] = {}
-        self._notes = notes
+        self._configured = configured
 
     def of(self, type_: Any) -> Schema:
         """Return the schema of a type; structs and enums become references."""
@@ -48,14 +51,15 @@ class Schemas:
         info = kinds.type_info(struct)
         if not isinstance(info, kinds.StructType):
             raise TypeError(f"{struct.__name__} is not a struct")
-        return [(field.encode_name, self._field(info, field), field.required) for field in info.fields]
+        return [(field.encode_name, self._field(field), field.required) for field in info.fields]
 
     def _of(self, info: kinds.Type) -> Schema:
         simple = _SIMPLE.get(type(info))
         if simple is not None:
             return dict(simple)
         if isinstance(info, kinds.Metadata):
-            return {**self._of(info.type), **(info.extra_json_schema or {})}
+            note = {**(info.extra_json_schema or {}), **(info.extra or {}).get(NOTE, {})}
+            return _with_note(self._of(info.type), self._filled(note))
         return self._writer(info)(info)
 
     def _writer(self, info: kinds.Type) -> Callable[[Any], Schema]:
@@ -88,7 +92,7 @@ class Schemas:
         choices = [self._of(choice) for choice in info.types]
         if {} in choices:
             return {}
-        return choices[0] if len(choices) == 1 else {"anyOf": choices}
+        return _one_of(choices)
 
     def _struct(self, info: kinds.StructType) -> Schema:
         name = info.cls.__name__
@@ -98,7 +102,7 @@ class Schemas:
         return _reference(name)
 
     def _object(self, info: kinds.StructType) -> Schema:
-        properties = {field.encode_name: self._field(info, field) for field in info.fields}
+        properties = {field.encode_name: self._field(field) for field in info.fields}
         required = [field.encode_name for field in info.fields if field.required]
         if info.tag_field is not None:
             properties = {info.tag_field: {"const": info.tag}, **properties}
@@ -108,22 +112,39 @@ class Schemas:
             schema["required"] = required
         if info.forbid_unknown_fields:
             schema["additionalProperties"] = False
-        return {**schema, **self._notes.get(info.cls.__name__, {})}
+        return {**schema, **self._filled(vars(info.cls).get("SCHEMA", {}))}
 
-    def _field(self, info: kinds.StructType, field: kinds.Field) -> Schema:
+    def _field(self, field: kinds.Field) -> Schema:
         schema = self._of(field.type)
         if not field.required and field.default not in (None, msgspec.UNSET, msgspec.NODEFAULT):
-            schema = {**schema, "default": _plain(field.default)}
-        note = self._note(info.cls, field.encode_name)
-        noted = {**schema, **note} if "anyOf" not in note else note
-        return {word: value for word, value in noted.items() if value is not msgspec.UNSET}
+            schema = {"default": _plain(field.default), **schema}
+        return {word: value for word, value in schema.items() if value is not msgspec.UNSET}
 
-    def _note(self, cls: type, field: str) -> Schema:
-        for parent in cls.__mro__:
-            note = self._notes.get(f"{parent.__name__}.{field}")
-            if note is not None:
-                return note
-        return {}
+    def _filled(self, schema: Any) -> Any:
+        """Return a schema with the values of this server."""
+        if isinstance(schema, Configured):
+            value = self._configured[schema.name]
+            return value if schema.text is None else schema.text.format(value)
+        if isinstance(schema, dict):
+            return {word: self._filled(value) for word, value in schema.items()}
+        return [self._filled(each) for each in schema] if isinstance(schema, list) else schema
+
+
+def _with_note(schema: Schema, note: Schema) -> Schema:
+    """Return a type's schema with its note: in a union the sentence is for all choices, the rest for all but null."""
+    choices = schema.get("anyOf", [])
+    nothing = [NULL] if NULL in choices else []
+    if "anyOf" in note:
+        return _one_of([*note["anyOf"], *nothing]) | {word: note[word] for word in note if word != "anyOf"}
+    if not choices:
+        return {**schema, **note}
+    outer = {word: value for word, value in note.items() if word in _OF_THE_FIELD}
+    inner = {word: value for word, value in note.items() if word not in _OF_THE_FIELD}
+    return {"anyOf": [{**choice, **inner} for choice in choices if choice != NULL] + nothing, **outer}
+
+
+def _one_of(choices: list[Schema]) -> Schema:
+    return choices[0] if len(choices) == 1 else {"anyOf": choices}
 
 
 def _plain(value: Any) -> Any:

@@ -7,11 +7,13 @@ from msgspec import Meta, Struct
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
 from drumline.core.access import Permission
+from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
-from drumline.core.secret import LONGEST_VALUE, SHORTEST_VALUE, SecretView, check_secret_name
-from drumline.core.tenant import check_tenant
+from drumline.core.field_schema import PAGE_SIZE, about, page_cursor
+from drumline.core.secret import LONGEST_VALUE, NAME_PATTERN, SHORTEST_VALUE, SecretView, check_secret_name
+from drumline.core.tenant import TENANT_PATTERN, check_tenant
 
 _SECRETS = "/api/v1/secrets"
 _SLACK = 6 * LONGEST_VALUE
@@ -21,8 +23,12 @@ _SLACK = 6 * LONGEST_VALUE
 class SecretRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a secret is to be."""
 
-    value: Annotated[str, Meta(min_length=SHORTEST_VALUE, max_length=LONGEST_VALUE)]
-    reason: str | None = None
+    value: Annotated[
+        str,
+        Meta(min_length=SHORTEST_VALUE, max_length=LONGEST_VALUE),
+        about(f"What it is: {SHORTEST_VALUE} to {LONGEST_VALUE:,} bytes of text. It is not told again."),
+    ]
+    reason: Annotated[str | None, REASON] = None
 
     def __repr__(self) -> str:
         return "SecretRequest(***)"
@@ -51,8 +57,8 @@ class SecretInfoList(Struct, frozen=True):
 class SecretsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which page of secrets."""
 
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(pattern=f"^{TENANT_PATTERN}/{NAME_PATTERN}$")] = None
 
 
 class RotatedKeyBody(Struct, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment, TaskIdText
@@ -15,6 +15,7 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import ONE_KEY, ONE_TIME, PRIORITY, Schema, about, line
 from drumline.core.ids import parse_task_id
 from drumline.core.names import check_name
 from drumline.core.state import State
@@ -40,16 +41,25 @@ ABSENT: Final = "\0"
 class FlowRequest(TaskRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A task as the flow document writes it: with `type` for its name. All other fields are taken too."""
 
-    name: str = ABSENT
-    type: str = ABSENT
+    SCHEMA: ClassVar[Schema] = {"oneOf": [{"required": ["type"]}, {"required": ["name"]}], "allOf": [ONE_TIME, ONE_KEY]}
+
+    name: Annotated[str, line(description="The same as type.", default=UNSET)] = ABSENT
+    type: Annotated[str, line(description="What kind of task it is; the same as name.", default=UNSET)] = ABSENT
 
 
 class ScheduleTaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task as the low-level design writes it."""
 
-    task_name: str
+    task_name: Annotated[str, line()]
     execution_time: datetime
-    priority: int | str | None = None
+    priority: Annotated[
+        int | str | None,
+        about(
+            "From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting.",
+            anyOf=PRIORITY,
+            default=0,
+        ),
+    ] = None
     payload: Raw = EMPTY_PAYLOAD
 
 

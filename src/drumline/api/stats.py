@@ -10,6 +10,7 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
+from drumline.core.field_schema import QUEUE, about, line
 from drumline.core.names import check_name, check_queue
 from drumline.core.stats import Series
 
@@ -18,8 +19,8 @@ class StatsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which stretch of time, and of which tasks."""
 
     last: Literal["15m", "1h", "6h", "24h", "7d"] = "15m"
-    queue: str | None = None
-    name: str | None = None
+    queue: Annotated[str | None, about(**QUEUE)] = None
+    name: Annotated[str | None, line()] = None
 
 
 class PointBody(Struct, frozen=True, kw_only=True):

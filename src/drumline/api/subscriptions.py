@@ -1,6 +1,6 @@
 """Subscriptions: make, look, change, try out, and change their secrets."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -14,6 +14,7 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.duration import parse_duration
+from drumline.core.field_schema import WAIT, about
 from drumline.core.ids import parse_task_id
 from drumline.core.subscription import Subscription, SubscriptionId
 from drumline.core.target import Channel
@@ -49,7 +50,18 @@ class SubscriptionList(Struct, frozen=True):
 class RotateRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """How long the old secret signs beside the new one."""
 
-    overlap: float | str = DEFAULT_OVERLAP
+    overlap: Annotated[
+        float | str,
+        about(
+            "How long the old secret signs beside the new one, at most 90 days. "
+            'Seconds, or text such as "1h30m" or "PT1H30M".',
+            anyOf=[
+                {"type": "number", "minimum": 0, "maximum": 7_776_000},
+                {"type": "string", "pattern": "^([0-9]{1,3}(ms|[hms])){1,3}$"},
+            ],
+            examples=[1.5, "1h30m"],
+        ),
+    ] = DEFAULT_OVERLAP
 
 
 class SecretBody(Struct, frozen=True):
@@ -61,7 +73,7 @@ class SecretBody(Struct, frozen=True):
 class TestQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How long to wait for the first try, in seconds."""
 
-    wait: float = 0.0
+    wait: Annotated[float, about("Seconds to wait until a notifier has tried it.", **WAIT)] = 0.0
 
 
 async def create_subscription(call: Call[SubscriptionRequest, NoQuery]) -> Reply:

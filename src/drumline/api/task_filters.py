@@ -1,11 +1,12 @@
 """Which tasks a request means."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from drumline.api.operation import Call
 from drumline.api.reading import read_time
+from drumline.core.field_schema import QUEUE, TIME, UUID, WORKER, about, line
 from drumline.core.ids import parse_job_id, parse_session_id
 from drumline.core.names import LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import Status
@@ -15,13 +16,15 @@ from drumline.ports.store import TaskFilter
 class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which tasks; what is absent does not narrow."""
 
-    queue: str | None = None
-    name: str | None = None
-    tag: str | None = None
-    idempotency_key: str | None = None
-    worker: str | None = None
-    job: str | None = None
-    finished_since: str | None = None
+    queue: Annotated[str | None, about(**QUEUE)] = None
+    name: Annotated[str | None, line()] = None
+    tag: Annotated[str | None, line(LONGEST_TAG)] = None
+    idempotency_key: Annotated[str | None, line()] = None
+    worker: Annotated[str | None, about(**WORKER)] = None
+    job: Annotated[str | None, about("Only the tasks of this job.", **UUID)] = None
+    finished_since: Annotated[
+        str | None, about("Only tasks that ended at this time or later, and were not run again.", **TIME)
+    ] = None
 
 
 def filter_of(call: Call[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -33,6 +33,20 @@ from drumline.core.access import Caller, Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Invalid, KeyReused
+from drumline.core.field_schema import (
+    ONE_TIME,
+    PAGE_SIZE,
+    PRIORITY,
+    SEVERAL,
+    WAIT,
+    Configured,
+    Schema,
+    about,
+    duration,
+    given,
+    moment,
+    page_cursor,
+)
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
@@ -82,7 +96,14 @@ class SubmittedBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class BatchRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Many tasks; each is read on its own, so that a bad one does not hold up the others."""
 
-    tasks: list[Raw]
+    tasks: Annotated[
+        list[Raw],
+        about(
+            "The tasks; an item that is not valid is answered with its problem.",
+            items={"$ref": "#/components/schemas/TaskRequest"},
+            maxItems=Configured("batch"),
+        ),
+    ]
 
 
 class BatchSubmission(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,23 +130,23 @@ class BatchBody(Struct, frozen=True):
 class ListQuery(TaskQuery, frozen=True, forbid_unknown_fields=True):
     """Which tasks to list."""
 
-    status: tuple[Status, ...] = ()
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
-    payload: bool = False
-    traceback: bool = False
+    status: Annotated[tuple[Status, ...], SEVERAL] = ()
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, page_cursor(format="uuid")] = None
+    payload: Annotated[bool, about("Whether to include payloads.")] = False
+    traceback: Annotated[bool, about("Whether errors come with their tracebacks.")] = False
 
 
 class GetQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How long to wait for the task to end, in seconds."""
 
-    wait: float = 0.0
+    wait: Annotated[float, about("Seconds to wait for it to end.", **WAIT)] = 0.0
 
 
 class CancelQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether to end a running task now."""
 
-    force: bool = False
+    force: Annotated[bool, about("End a running task now; its worker is shut out.")] = False
 
 
 class CancelRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,9 +158,11 @@ class CancelRequest(Struct, frozen=True, forbid_unknown_fields=True):
 class RescheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to change of a waiting task; what is absent stays."""
 
-    run_at: datetime | None = None
-    delay: float | str | None = None
-    priority: int | str | None = None
+    SCHEMA: ClassVar[Schema] = {"anyOf": [given(name) for name in ("run_at", "delay", "priority")], **ONE_TIME}
+
+    run_at: Annotated[datetime | None, moment("Run it at this time; not together with delay.")] = None
+    delay: Annotated[float | str | None, duration("Run it so much later than now; not together with run_at.")] = None
+    priority: Annotated[int | str | None, about(anyOf=PRIORITY)] = None
 
 
 async def submit(call: Call[TaskRequest, NoQuery]) -> Reply:

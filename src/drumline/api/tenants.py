@@ -8,11 +8,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import Moment
 from drumline.core.access import Permission
+from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
+from drumline.core.field_schema import PAGE_SIZE, about
 from drumline.core.shares import MOST_WEIGHT
-from drumline.core.tenant import Quotas, Tenant, check_tenant
+from drumline.core.tenant import TENANT_SCHEMA, Quotas, Tenant, check_tenant
 
 MOST = 1_000_000_000_000
 Amount = Annotated[int, Meta(ge=0, le=MOST)]
@@ -37,7 +39,7 @@ class QuotasBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class TenantRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new tenant."""
 
-    name: str
+    name: Annotated[str, about("Lower-case letters, digits and _ . -", **TENANT_SCHEMA)]
     quotas: QuotasBody = QuotasBody()
 
 
@@ -48,7 +50,7 @@ class TenantChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     payload_bytes: Amount | UnsetType | None = UNSET
     schedules: Amount | UnsetType | None = UNSET
     weight: Weight | UnsetType | None = UNSET
-    reason: str | None = None
+    reason: Annotated[str | None, REASON] = None
 
 
 class TenantBody(Struct, frozen=True, kw_only=True):
@@ -70,8 +72,8 @@ class TenantList(Struct, frozen=True):
 class TenantsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which page of tenants."""
 
-    limit: Annotated[int, Meta(ge=1)] = 100
-    cursor: str | None = None
+    limit: Annotated[int, Meta(ge=1), PAGE_SIZE] = 100
+    cursor: Annotated[str | None, about("`next_cursor` of the page before.", **TENANT_SCHEMA)] = None
 
 
 async def create_tenant(call: Call[TenantRequest, NoQuery]) -> Reply:

@@ -1,7 +1,7 @@
 """The worker protocol's words in JSON. 64-bit numbers are hex text, so that JavaScript can carry them."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -17,8 +17,10 @@ from drumline.api.shapes import (
     notify_body,
 )
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import LINE_PATTERN, QUEUE, WAIT, Schema, about, given
 from drumline.core.ids import parse_task_id
 from drumline.core.lease import Lease
+from drumline.core.names import LONGEST_NAME
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.progress import ProgressNote, progress_of
 from drumline.core.session import TaskType
@@ -48,11 +50,11 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     types: tuple[TaskType, ...]
     capacity: Annotated[int, Meta(ge=1, le=100_000)]
-    queues: tuple[str, ...] = ()
-    host: str = ""
+    queues: Annotated[tuple[str, ...], about(items={"type": "string", "pattern": QUEUE["pattern"]})] = ()
+    host: Annotated[str, about(maxLength=LONGEST_NAME, pattern=f"^$|{LINE_PATTERN}")] = ""
     pid: Count = 0
-    version: str = ""
-    label: str = ""
+    version: Annotated[str, about(maxLength=LONGEST_NAME, pattern=f"^$|{LINE_PATTERN}")] = ""
+    label: Annotated[str, about(maxLength=LONGEST_NAME, pattern=f"^$|{LINE_PATTERN}")] = ""
 
 
 class Opening(OpenRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,8 +86,10 @@ class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     returns the same tasks. `held` is how many tasks of each tenant the worker has.
     """
 
+    SCHEMA: ClassVar[Schema] = {"anyOf": [{"properties": {"again": {"const": False}}}, given("claim_id")]}
+
     limit: Annotated[int, Meta(ge=1, le=1000)] = 1
-    wait: float = 0.0
+    wait: Annotated[float, about("Seconds to wait for the first task.", **WAIT)] = 0.0
     claim_id: HexText | None = None
     again: bool = False
     held: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}

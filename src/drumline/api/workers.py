@@ -1,5 +1,7 @@
 """Workers, as people see them: look, drain."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from drumline.api.narrowing import check_worker
@@ -8,13 +10,14 @@ from drumline.api.shapes import WorkerBody, WorkerList, worker_body
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import NotFound
+from drumline.core.field_schema import about
 from drumline.core.ids import parse_session_id
 
 
 class WorkersQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether to list workers that left lately too."""
 
-    closed: bool = False
+    closed: Annotated[bool, about("List workers that left lately too.")] = False
 
 
 async def list_workers(call: Call[None, WorkersQuery]) -> Reply:

@@ -13,7 +13,16 @@ from drumline.core.codec import decode, encode, encode_canonical
 from drumline.core.errors import Invalid
 from drumline.core.graph import check_graph
 from drumline.core.ids import JobId, TaskId, parse_job_id
-from drumline.core.job import SHARED_FIELDS, JobOptions, JobRequest, JobTaskRequest, NewJob, NewJobTask, RunIf
+from drumline.core.job import (
+    MOST_JOBS_NEEDED,
+    SHARED_FIELDS,
+    JobOptions,
+    JobRequest,
+    JobTaskRequest,
+    NewJob,
+    NewJobTask,
+    RunIf,
+)
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_NAME, check_key, check_name, check_text
 from drumline.core.references import LITERAL_MARK, LONGEST_KEY, MARK, SECRET_MARK, fill_in, find_references
@@ -31,7 +40,6 @@ from drumline.core.task import (
 )
 from drumline.core.task_type import UNKNOWN_TYPE, TypeDefaults, TypeRules
 
-MOST_JOBS_NEEDED: Final = 100
 SHELL: Final = "shell"
 """The name of the tasks that `command` is short for."""
 NO_RULES: Final[Mapping[str, TypeRules]] = MappingProxyType({})

@@ -16,7 +16,7 @@ from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_name
-from drumline.core.recurring import JobSchedule, Policy
+from drumline.core.recurring import MOST_RUNS, JobSchedule, Policy
 from drumline.core.schedule import (
     NewSchedule,
     ScheduleEdit,
@@ -33,7 +33,6 @@ from drumline.core.zone import zone_of
 
 SHORTEST_INTERVAL_MS: Final = 1000
 LONGEST_JITTER_MS: Final = 86_400_000
-MOST_RUNS: Final = 1_000_000_000
 
 _NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
 

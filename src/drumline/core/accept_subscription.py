@@ -1,14 +1,17 @@
 """Accepting a subscription, and changes of one: everything is checked before anything is stored."""
 
 from collections.abc import Callable
+from typing import Annotated, ClassVar, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from drumline.core.errors import Invalid
-from drumline.core.names import check_name
+from drumline.core.field_schema import EMAIL, NULL, QUEUE, WEBHOOK, Schema, about, line
+from drumline.core.names import LONGEST_TAG, check_name
 from drumline.core.signing import Secret, check_secret
 from drumline.core.subscription import (
     DEFAULT_EVENTS,
+    MOST_EVENTS,
     EventFilter,
     NewSubscription,
     Subscription,
@@ -18,6 +21,22 @@ from drumline.core.subscription import (
 )
 from drumline.core.target import Channel, check_email, check_webhook, target_of
 
+_TYPE: Final[Schema] = {
+    "type": "string",
+    "pattern": r"^(drumline\.)?(task\.(completed|failed|cancelled|skipped|\*)"
+    r"|(job|schedule|worker|queue)\.([a-z_]{1,40}|\*))$",
+    "examples": ["task.failed", "drumline.job.*"],
+}
+_EVENTS: Final = about(
+    "Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues.",
+    items=_TYPE,
+    minItems=1,
+    maxItems=MOST_EVENTS,
+)
+_SECRET: Final[list[Schema]] = [
+    {"type": "string", "pattern": "^whsec_([A-Za-z0-9+/]{4}){8,21}$", "examples": ["whsec_" + "A" * 44]}
+]
+
 
 class SubscriptionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a caller asks for: which events, narrowed by what is given, and one target.
@@ -25,30 +44,45 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     A webhook gets a secret to sign with, unless the caller brings one along.
     """
 
-    name: str
-    events: tuple[str, ...] = DEFAULT_EVENTS
-    task: str | None = None
-    queue: str | None = None
-    job: str | None = None
-    tag: str | None = None
+    SCHEMA: ClassVar[Schema] = {
+        "oneOf": [
+            {"required": ["webhook"], "properties": {"webhook": WEBHOOK, "email": NULL}},
+            {"required": ["email"], "properties": {"email": EMAIL, "webhook": NULL, "secret": NULL}},
+        ]
+    }
+
+    name: Annotated[str, line(description="What people call it; one of a name.")]
+    events: Annotated[tuple[str, ...], _EVENTS] = DEFAULT_EVENTS
+    task: Annotated[str | None, line(description="Only of tasks with this name.")] = None
+    queue: Annotated[str | None, about("Only of tasks in this queue.", **QUEUE)] = None
+    job: Annotated[str | None, line(description="Only of this job, by id or name, or of its tasks, by id.")] = None
+    tag: Annotated[str | None, line(LONGEST_TAG, "Only of tasks and jobs with this tag.")] = None
     webhook: str | None = None
     email: str | None = None
-    secret: str | None = None
+    secret: Annotated[
+        str | None, about("For webhooks: a secret of your own; leave it out to get one.", anyOf=_SECRET)
+    ] = None
 
 
 class SubscriptionPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What to change of a subscription; what is absent stays, and null takes a narrowing away."""
 
-    name: str | UnsetType = UNSET
-    events: tuple[str, ...] | UnsetType = UNSET
-    task: str | UnsetType | None = UNSET
-    queue: str | UnsetType | None = UNSET
-    job: str | UnsetType | None = UNSET
-    tag: str | UnsetType | None = UNSET
-    webhook: str | UnsetType = UNSET
-    email: str | UnsetType = UNSET
+    SCHEMA: ClassVar[Schema] = {"minProperties": 1}
+
+    name: Annotated[str | UnsetType, line()] = UNSET
+    events: Annotated[tuple[str, ...] | UnsetType, _EVENTS] = UNSET
+    task: Annotated[str | UnsetType | None, line(description="Only of tasks with this name.")] = UNSET
+    queue: Annotated[str | UnsetType | None, about("Only of tasks in this queue.", **QUEUE)] = UNSET
+    job: Annotated[
+        str | UnsetType | None, line(description="Only of this job, by id or name, or of its tasks, by id.")
+    ] = UNSET
+    tag: Annotated[str | UnsetType | None, line(LONGEST_TAG, "Only of tasks and jobs with this tag.")] = UNSET
+    webhook: Annotated[str | UnsetType, about(**WEBHOOK)] = UNSET
+    email: Annotated[str | UnsetType, about(**EMAIL)] = UNSET
     enabled: bool | UnsetType = UNSET
-    reason: str | UnsetType | None = UNSET
+    reason: Annotated[str | UnsetType | None, line(description="Why it is disabled, for those who will wonder.")] = (
+        UNSET
+    )
 
 
 def accept_subscription(

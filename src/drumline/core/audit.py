@@ -20,12 +20,14 @@ from msgspec import Struct
 from drumline.core.clock import Instant
 from drumline.core.codec import NUL, decode, encode_canonical, without_nul
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import line
 
 BEGINNING: Final = bytes(32)
 """The hash before the first row."""
 LARGEST_SIDE: Final = 16 * 1024
 """Bytes of JSON that are kept of what was before, and of what was after."""
 LONGEST_REASON: Final = 500
+REASON: Final = line(LONGEST_REASON, "Why, for the audit log; the header `X-Reason` does as well.")
 
 _HEAD: Final = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 

@@ -5,7 +5,7 @@ BulkRequest ──check_bulk()──▶ NewBulk ──store──▶ BulkView   
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NewType
+from typing import Annotated, ClassVar, Final, NewType
 
 from msgspec import Struct
 
@@ -13,8 +13,21 @@ from drumline.core.clock import Instant, to_instant
 from drumline.core.dead_letter import Reason
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import (
+    PRIORITY,
+    QUEUE,
+    UUID,
+    WORKER,
+    Configured,
+    Schema,
+    about,
+    duration,
+    given,
+    line,
+    moment,
+)
 from drumline.core.ids import TaskId, parse_task_id
-from drumline.core.names import check_text
+from drumline.core.names import LONGEST_TAG, check_text
 from drumline.core.priority import parse_priority
 from drumline.core.state import Status
 
@@ -23,6 +36,19 @@ BulkId = NewType("BulkId", str)
 FASTEST: Final = 10_000.0
 SLOWEST: Final = 0.001
 LONGEST_REASON: Final = 500
+
+ONE_CHOICE: Final[Schema] = {
+    "oneOf": [
+        {"required": ["ids"], "properties": {"ids": {"minItems": 1}}},
+        given("filter"),
+        {"required": ["all"], "properties": {"all": {"const": True}}},
+    ]
+}
+BULK_IDS: Final = about("Tasks, one by one.", items=UUID, maxItems=Configured("batch"))
+BULK_ALL: Final = about("Mean everything there is.")
+BULK_RATE: Final = about("Tasks per second, at most; as fast as it goes when absent.", minimum=SLOWEST, maximum=FASTEST)
+BULK_REASON: Final = line(LONGEST_REASON, "Why, for those who will wonder.")
+DRY_RUN: Final = about("Change nothing; tell what would be done.")
 
 
 class BulkAct(StrEnum):
@@ -64,20 +90,20 @@ class BulkFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     in another way. Naming a `status` means the tasks that stand so, and not the dead letters.
     """
 
-    queue: str | None = None
-    name: str | None = None
-    tag: str | None = None
-    job: str | None = None
+    queue: Annotated[str | None, about(**QUEUE)] = None
+    name: Annotated[str | None, line()] = None
+    tag: Annotated[str | None, line(LONGEST_TAG)] = None
+    job: Annotated[str | None, about(**UUID)] = None
 
-    fingerprint: str | None = None
-    kind: str | None = None
+    fingerprint: Annotated[str | None, line(description="Failures of one cause share it.")] = None
+    kind: Annotated[str | None, line(description="The class of the error.")] = None
     reason: Reason | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    since: Annotated[datetime | None, moment("Failed at this time or later.")] = None
+    until: Annotated[datetime | None, moment("Failed before this time.")] = None
 
-    status: tuple[Status, ...] = ()
-    idempotency_key: str | None = None
-    worker: str | None = None
+    status: Annotated[tuple[Status, ...], about("Means tasks that stand so, and not failures.")] = ()
+    idempotency_key: Annotated[str | None, line()] = None
+    worker: Annotated[str | None, about(**WORKER)] = None
 
 
 OF_LETTERS: Final = ("fingerprint", "kind", "reason", "since", "until")
@@ -92,21 +118,19 @@ class BulkRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     and `reschedule` among tasks that have not ended.
     """
 
+    SCHEMA: ClassVar[Schema] = ONE_CHOICE
+
     act: BulkAct
-    ids: tuple[str, ...] = ()
+    ids: Annotated[tuple[str, ...], BULK_IDS] = ()
     filter: BulkFilter | None = None
-    all: bool = False
-    rate: float | None = None
-    """Tasks per second, at most; as fast as it goes when absent."""
-    force: bool = False
-    """For `cancel`: end running tasks now, whatever their worker does."""
-    run_at: datetime | None = None
-    delay: float | str | None = None
-    priority: int | str | None = None
-    """For `reschedule`: what to change."""
-    reason: str | None = None
-    """Why, for those who will wonder."""
-    dry_run: bool = False
+    all: Annotated[bool, BULK_ALL] = False
+    rate: Annotated[float | None, BULK_RATE] = None
+    force: Annotated[bool, about("For cancel: end running tasks now, whatever their worker does.")] = False
+    run_at: Annotated[datetime | None, moment("For reschedule: when to run.")] = None
+    delay: Annotated[float | str | None, duration("For reschedule: how far from now to run.")] = None
+    priority: Annotated[int | str | None, about("For reschedule.", anyOf=PRIORITY)] = None
+    reason: Annotated[str | None, BULK_REASON] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
 
 
 class BulkPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from drumline.core.errors import Invalid
+from drumline.core.names import LONGEST_CRON
 from drumline.core.wording import suggestion
 from drumline.core.zone import DAY, LAST_YEAR
 
@@ -26,7 +27,6 @@ MACROS: Final = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-LONGEST: Final = 1000
 MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 LAST: Final = 0
@@ -203,8 +203,8 @@ class Cron:
 @lru_cache(maxsize=4096)
 def parse_cron(text: str) -> Cron:
     """Return an expression, or raise `Invalid` naming the field `cron` if it is none, or never fires."""
-    if len(text) > LONGEST:
-        raise _wrong(f"must be at most {LONGEST} characters")
+    if len(text) > LONGEST_CRON:
+        raise _wrong(f"must be at most {LONGEST_CRON} characters")
     plain = text.strip()
     if plain.startswith("@"):
         plain = _macro(plain.lower())

@@ -7,7 +7,7 @@ what runs is the lease itself, so whatever ends the lease frees it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -15,6 +15,7 @@ from msgspec import Raw, Struct
 from drumline.core.clock import Instant
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import QUEUE, Schema, about, given, line
 from drumline.core.ids import TaskId
 from drumline.core.names import LONGEST_NAME, check_name, check_queue, check_text
 from drumline.core.priority import score
@@ -38,11 +39,34 @@ Slots = tuple[int, int]
 class LimitRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a limit is about, and how much it allows; at least one of each."""
 
-    queue: str | None = None
-    task: str | None = None
-    max_concurrent: int | None = None
-    rate: str | None = None
-    key: str | None = None
+    SCHEMA: ClassVar[Schema] = {
+        "allOf": [
+            {"anyOf": [given("queue"), given("task")]},
+            {"anyOf": [given("max_concurrent"), given("rate")]},
+        ]
+    }
+
+    queue: Annotated[str | None, about("The queue that it is about; without one every queue.", **QUEUE)] = None
+    task: Annotated[str | None, line(description="The task name that it is about; without one every name.")] = None
+    max_concurrent: Annotated[
+        int | None, about("How many may run at once, over all workers.", minimum=1, maximum=MOST_CONCURRENT)
+    ] = None
+    rate: Annotated[
+        str | None,
+        about(
+            "How many may start in any stretch of a time.",
+            pattern=r"^[1-9][0-9]{0,3}/([1-9][0-9]{0,3}(s|m)|1h|1d|s|m|h|d)$",
+            examples=["50/s", "100/10m"],
+        ),
+    ] = None
+    key: Annotated[
+        str | None,
+        about(
+            "Count for each key by itself: `limit_key`, or where in the payload it is.",
+            pattern=r"^(limit_key|payload(\.[A-Za-z0-9_-]{1,40}){1,5})$",
+            examples=["limit_key", "payload.customer_id"],
+        ),
+    ] = None
 
 
 class FlowLimit(Struct, frozen=True, kw_only=True):

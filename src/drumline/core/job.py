@@ -6,18 +6,33 @@ The tasks of a job are tasks like any other, but that each is released when thos
 transaction that ends the last of them. How results flow from parents to children: `core/references.py`.
 """
 
-from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
 from drumline.core.clock import Instant
+from drumline.core.field_schema import (
+    ONE_KEY,
+    ONE_TIME,
+    UUID,
+    Configured,
+    Schema,
+    about,
+    duration,
+    given,
+    line,
+    line_schema,
+)
 from drumline.core.ids import JobId, TaskId
+from drumline.core.names import LONGEST_NAME, LONGEST_TAG, MOST_TAGS
 from drumline.core.recurring import JobSchedule
-from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, Backoff
+from drumline.core.references import LONGEST_KEY
+from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, RETRIES_SCHEMA, Backoff, backoff_note
 from drumline.core.state import State, Status, status_of
-from drumline.core.task import EMPTY_PAYLOAD, NewTask, NotifyTarget, TaskRequest
+from drumline.core.task import MOST_TARGETS, NewTask, NotifyTarget, TaskFields
+
+MOST_JOBS_NEEDED: Final = 100
 
 
 class RunIf(StrEnum):
@@ -46,33 +61,46 @@ class JobStatus(StrEnum):
 ENDED: Final = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
 
 
-class JobTaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class JobTaskRequest(TaskFields, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A task of a job as its caller writes it: a task's fields, and how it hangs together with the others.
 
     `name` is the key unless said otherwise. `command` is short for a shell task: a list is a program with its
     arguments, a text is for the shell. A `delay` counts from the task's release, and `run_at` is the earliest start.
     """
 
-    name: str | None = None
-    command: str | tuple[str, ...] | None = None
-    needs: tuple[str, ...] = ()
-    run_if: RunIf = RunIf.ALL_SUCCEEDED
-    payload: Raw = EMPTY_PAYLOAD
-    queue: str | None = None
-    priority: int | str | None = None
-    delay: float | str | None = None
-    run_at: datetime | None = None
-    retries: int | None = None
-    backoff: Backoff | float | None = None
-    timeout: float | str | None = None
-    tags: tuple[str, ...] | None = None
-    notify: tuple[NotifyTarget, ...] | None = None
-    limit_key: str | None = None
+    SCHEMA: ClassVar[Schema] = {
+        "allOf": [
+            ONE_TIME,
+            {"not": {"allOf": [given("command"), {"anyOf": [given("name"), given("payload")]}]}},
+        ]
+    }
+
+    name: Annotated[str | None, line(description="What kind of task it is; its key unless said otherwise.")] = None
+    command: Annotated[
+        str | tuple[str, ...] | None,
+        about(
+            "Short for a shell task: a text for the shell, or a program with its arguments.",
+            anyOf=[line_schema(LONGEST_NAME), {"type": "array", "items": line_schema(LONGEST_NAME), "minItems": 1}],
+        ),
+    ] = None
+    needs: Annotated[
+        tuple[str, ...],
+        about(
+            "The keys of the tasks of this job that must have ended first.",
+            items=line_schema(LONGEST_KEY),
+            uniqueItems=True,
+        ),
+    ] = ()
+    run_if: Annotated[RunIf, about("When it runs, once all that it needs has ended.")] = RunIf.ALL_SUCCEEDED
+    delay: Annotated[
+        float | str | None, duration("Run it so much later than its release; not together with run_at.")
+    ] = None
+    retries: Annotated[
+        int | None, about("How often to try again after a failure; the job's unless said otherwise.", **RETRIES_SCHEMA)
+    ] = None
 
 
-SHARED_FIELDS: Final = tuple(
-    name for name in JobTaskRequest.__struct_fields__ if name in set(TaskRequest.__struct_fields__) - {"name"}
-)
+SHARED_FIELDS: Final = tuple(name for name in TaskFields.__struct_fields__ if name != "name")
 """What a task of a job has in common with any other task; copied by these names, so that none is forgotten."""
 
 
@@ -83,17 +111,44 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     pattern of one: each firing is a job of its own.
     """
 
-    name: str
-    owner: str | None = None
-    tasks: dict[str, JobTaskRequest]
-    retries: int | None = None
-    backoff: Backoff | float | None = None
-    notify: tuple[NotifyTarget, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    schedule: JobSchedule | None = None
-    idempotency_key: str | None = None
-    idempotency_key_alias: str | None = field(default=None, name="idempotencyKey")
-    tags: tuple[str, ...] = ()
+    SCHEMA: ClassVar[Schema] = ONE_KEY
+
+    name: Annotated[str, line(description="What the job is called; several may have the same name.")]
+    owner: Annotated[str | None, line(description="Whose job it is.")] = None
+    tasks: Annotated[
+        dict[str, JobTaskRequest],
+        about(
+            "The tasks by key. What they need must be there, and there must be no cycle.",
+            minProperties=1,
+            maxProperties=Configured("job_tasks"),
+            propertyNames=line_schema(LONGEST_KEY),
+        ),
+    ]
+    retries: Annotated[int | None, about("For tasks that say nothing else.", **RETRIES_SCHEMA)] = None
+    backoff: Annotated[Backoff | float | None, backoff_note("For tasks that say nothing else.")] = None
+    notify: Annotated[
+        tuple[NotifyTarget, ...],
+        about(
+            "Whom to tell when the job as a whole ends; its tasks have a `notify` of their own.", maxItems=MOST_TARGETS
+        ),
+    ] = ()
+    depends_on: Annotated[
+        tuple[str, ...],
+        about("Jobs that must have completed before this one begins.", items=UUID, maxItems=MOST_JOBS_NEEDED),
+    ] = ()
+    schedule: Annotated[
+        JobSchedule | None, about("Make it the pattern of a schedule: each firing is a job of its own.")
+    ] = None
+    idempotency_key: Annotated[
+        str | None,
+        line(description="Submitted twice under one key, a job is stored once; another body under it is refused."),
+    ] = None
+    idempotency_key_alias: Annotated[str | None, line(description="The same as idempotency_key.")] = field(
+        default=None, name="idempotencyKey"
+    )
+    tags: Annotated[
+        tuple[str, ...], about("Words to find it by.", items=line_schema(LONGEST_TAG), maxItems=MOST_TAGS)
+    ] = ()
 
 
 class JobOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,6 +8,7 @@ LONGEST_NAME = 255
 LONGEST_QUEUE = 128
 LONGEST_TAG = 64
 MOST_TAGS = 20
+LONGEST_CRON = 1000
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")

@@ -2,49 +2,103 @@
 
 import re
 from datetime import datetime
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 from msgspec import Struct
 
 from drumline.core.access import EVERY_TENANT, FIRST_KEY, ROLES, Caller, Permission, Role, are_within, permissions_of
 from drumline.core.api_key import ApiKey, KeyId, KeySpec, NewKey, digest_of, prefix_of
+from drumline.core.audit import REASON
 from drumline.core.clock import Instant, moment_of, to_instant
-from drumline.core.duration import millis, parse_duration
+from drumline.core.duration import LONGEST, millis, parse_duration
 from drumline.core.errors import Conflict, Forbidden, Invalid
+from drumline.core.field_schema import Schema, about, given, line, line_schema
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, check_text
 from drumline.core.policy import Policy
 from drumline.core.rate import Rate, parse_rate
-from drumline.core.tenant import check_tenant
+from drumline.core.tenant import TENANT_SCHEMA, check_tenant
 
 LONGEST_KEY_NAME: Final = 100
 MOST_PATTERNS: Final = 100
 LONGEST_OVERLAP_MS: Final = 30 * 86_400_000
 DEFAULT_OVERLAP: Final = "1h"
 
+_RATE: Final = r"^([1-9][0-9]{0,8}/([1-9][0-9]{0,3}(s|m)?|1h|1d)|unlimited)$"
+_WAIT: Final = r"^([1-9][0-9]{0,6}(s|m)?|[1-9][0-9]{0,2}(h|d))$"
 _QUEUE_PATTERN: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9_.:@*-]*")
 
 
 class KeyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a new key is for. What is left out does not narrow it."""
 
-    name: str
-    tenant: str | None = None
-    """Whose it is: the caller's own tenant if left out, `*` for every tenant's."""
-    role: Role = Role.SUBMITTER
-    scopes: tuple[Permission, ...] = ()
-    names: tuple[str, ...] = ()
-    queues: tuple[str, ...] = ()
-    rate_limit: str | None = None
-    expires_at: datetime | None = None
-    expires_in: float | str | None = None
+    SCHEMA: ClassVar[Schema] = {"not": {"allOf": [given("expires_at"), given("expires_in")]}}
+
+    name: Annotated[str, line(LONGEST_KEY_NAME, "What people call it.")]
+    tenant: Annotated[
+        str | None,
+        about(
+            "Whose it is: the caller's own tenant if left out; `*` for every tenant's.",
+            anyOf=[TENANT_SCHEMA, {"const": "*"}],
+        ),
+    ] = None
+    role: Annotated[Role, about("What it may do at most.")] = Role.SUBMITTER
+    scopes: Annotated[
+        tuple[Permission, ...],
+        about(
+            "Permissions of its role that it keeps; none named means all.",
+            items={"enum": [permission.value for permission in Permission]},
+        ),
+    ] = ()
+    names: Annotated[
+        tuple[str, ...],
+        about(
+            "Names of tasks that it may submit or run; none means all.",
+            items=line_schema(LONGEST_NAME) | {"description": "A task name, in which * stands for anything."},
+            maxItems=MOST_PATTERNS,
+        ),
+    ] = ()
+    queues: Annotated[
+        tuple[str, ...],
+        about(
+            "Queues that it may submit into or serve; none means all.",
+            items={"type": "string", "maxLength": LONGEST_QUEUE, "pattern": "^[A-Za-z0-9*][A-Za-z0-9_.:@*-]*$"},
+            maxItems=MOST_PATTERNS,
+        ),
+    ] = ()
+    rate_limit: Annotated[
+        str | None,
+        about('How often it may ask, such as "100/60s" or "unlimited"; what its role may if left out.', pattern=_RATE),
+    ] = None
+    expires_at: Annotated[datetime | None, about("When it stops opening anything; not together with expires_in.")] = (
+        None
+    )
+    expires_in: Annotated[
+        float | str | None,
+        about(
+            "The same, counted from now.",
+            anyOf=[
+                {"type": "number", "exclusiveMinimum": 0, "maximum": int(LONGEST.total_seconds())},
+                {"type": "string", "pattern": _WAIT},
+            ],
+        ),
+    ] = None
 
 
 class RotateKeyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long the old key opens beside the new one, and why it is replaced."""
 
-    overlap: float | str = DEFAULT_OVERLAP
-    reason: str | None = None
+    overlap: Annotated[
+        float | str,
+        about(
+            "How long the old key opens beside the new one, at most 30 days.",
+            anyOf=[
+                {"type": "number", "minimum": 0, "maximum": 2_592_000},
+                {"type": "string", "pattern": "^([0-9]{1,6}s?|[0-9]{1,4}m|[0-9]{1,2}h|[12]?[0-9]d)$"},
+            ],
+        ),
+    ] = DEFAULT_OVERLAP
+    reason: Annotated[str | None, REASON] = None
 
 
 class Asked(Struct, frozen=True):

@@ -1,9 +1,11 @@
 """What an app says of the schedules that stand in its code, and what became of them."""
 
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
+from drumline.core.field_schema import about, line, line_schema
+from drumline.core.names import LONGEST_NAME
 from drumline.core.schedule import ScheduleRequest
 
 GONE: Final = "its code is gone"
@@ -15,16 +17,22 @@ MOST: Final = 1000
 class AppSchedule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A schedule as it stands in a module of an app."""
 
-    module: str
+    module: Annotated[str, line(description="One of modules.")]
     schedule: ScheduleRequest
 
 
 class RegisterRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All schedules that stand in the modules of an app that are loaded."""
 
-    app: str
-    modules: tuple[str, ...]
-    schedules: tuple[AppSchedule, ...] = ()
+    app: Annotated[str, line(description="The app's name.")]
+    modules: Annotated[
+        tuple[str, ...],
+        about(
+            "The modules that are loaded. Schedules of these that are not named are paused.",
+            items=line_schema(LONGEST_NAME),
+        ),
+    ]
+    schedules: Annotated[tuple[AppSchedule, ...], about(maxItems=MOST)] = ()
 
 
 class Registered(Struct, frozen=True, kw_only=True):

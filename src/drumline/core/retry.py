@@ -2,13 +2,22 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import YEAR_SECONDS, Schema, about
 
 MOST_RETRIES = 1000
 DEFAULT_RETRIES = 3
+RETRIES_SCHEMA: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES}
+
+
+def backoff_note(description: str) -> Meta:
+    """Return the note on a field that takes a backoff, or a number as its base."""
+    number = {"type": "number", "minimum": 0, "maximum": YEAR_SECONDS}
+    return about(description, anyOf=[{"$ref": "#/components/schemas/Backoff"}, number])
 
 
 class Backoff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -18,10 +27,10 @@ class Backoff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     random, so that a herd of failures does not come back as a herd. The default waits 2, 4, 8 seconds.
     """
 
-    base: float = 2.0
-    factor: float = 2.0
-    cap: float = 3600.0
-    jitter: float = 0.0
+    base: Annotated[float, about(minimum=0, maximum=YEAR_SECONDS)] = 2.0
+    factor: Annotated[float, about(minimum=1, maximum=100)] = 2.0
+    cap: Annotated[float, about(minimum=0, maximum=YEAR_SECONDS)] = 3600.0
+    jitter: Annotated[float, about(minimum=0, maximum=1)] = 0.0
 
     @classmethod
     def exponential(

@@ -8,15 +8,37 @@ Each firing is a *run*: a task or a job of its own, unique by schedule and fire 
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated, ClassVar, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from drumline.core.clock import Instant
+from drumline.core.field_schema import Schema, about, given
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest
-from drumline.core.recurring import Misfire, Overlap, Policy
+from drumline.core.recurring import (
+    CRON,
+    END,
+    FIRE_ONCE,
+    INTERVAL,
+    JITTER,
+    MAX_RUNS,
+    MISFIRE,
+    ONE_RULE,
+    OVERLAP,
+    PAUSED,
+    SCHEDULE_NAME,
+    START,
+    TIMEZONE,
+    Misfire,
+    Overlap,
+    Policy,
+)
 from drumline.core.task import TaskRequest
 from drumline.core.timetable import Rule
+
+_TASK: Final = about("What each firing submits.")
+_JOB: Final = about("The job that each firing submits.")
 
 
 class ScheduleState(StrEnum):
@@ -50,38 +72,54 @@ class RunState(StrEnum):
 class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a caller asks for: exactly one of `cron`, `interval` and `run_at`, and one of `task` and `job`."""
 
-    name: str
-    cron: str | None = None
-    interval: float | str | None = None
-    run_at: datetime | None = None
-    timezone: str = "UTC"
-    task: TaskRequest | None = None
-    job: JobRequest | None = None
-    misfire: Misfire = Misfire.ONCE
-    overlap: Overlap = Overlap.ALLOW
-    start: datetime | None = None
-    end: datetime | None = None
-    jitter: float | str = 0.0
-    max_runs: int | None = None
-    paused: bool = False
+    SCHEMA: ClassVar[Schema] = {"allOf": [{"oneOf": ONE_RULE}, {"oneOf": [given("task"), given("job")]}]}
+
+    name: Annotated[str, SCHEDULE_NAME]
+    cron: Annotated[str | None, CRON] = None
+    interval: Annotated[float | str | None, INTERVAL] = None
+    run_at: Annotated[datetime | None, FIRE_ONCE] = None
+    timezone: Annotated[str, TIMEZONE] = "UTC"
+    task: Annotated[TaskRequest | None, _TASK] = None
+    job: Annotated[JobRequest | None, _JOB] = None
+    misfire: Annotated[Misfire, MISFIRE] = Misfire.ONCE
+    overlap: Annotated[Overlap, OVERLAP] = Overlap.ALLOW
+    start: Annotated[datetime | None, START] = None
+    end: Annotated[datetime | None, END] = None
+    jitter: Annotated[float | str, JITTER] = 0.0
+    max_runs: Annotated[int | None, MAX_RUNS] = None
+    paused: Annotated[bool, PAUSED] = False
 
 
 class ScheduleEdit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What to change of a schedule; what is absent stays. A rule or a target replaces the one there was."""
 
-    name: str | UnsetType = UNSET
-    cron: str | UnsetType = UNSET
-    interval: float | str | UnsetType = UNSET
-    run_at: datetime | UnsetType = UNSET
-    timezone: str | UnsetType = UNSET
-    task: TaskRequest | UnsetType = UNSET
-    job: JobRequest | UnsetType = UNSET
-    misfire: Misfire | UnsetType = UNSET
-    overlap: Overlap | UnsetType = UNSET
-    start: datetime | UnsetType | None = UNSET
-    end: datetime | UnsetType | None = UNSET
-    jitter: float | str | UnsetType = UNSET
-    max_runs: int | UnsetType | None = UNSET
+    SCHEMA: ClassVar[Schema] = {
+        "allOf": [
+            {
+                "not": {
+                    "anyOf": [
+                        {"required": ["cron", "interval"]},
+                        {"required": ["run_at"], "anyOf": [{"required": ["cron"]}, {"required": ["interval"]}]},
+                    ]
+                }
+            },
+            {"not": {"required": ["task", "job"]}},
+        ]
+    }
+
+    name: Annotated[str | UnsetType, SCHEDULE_NAME] = UNSET
+    cron: Annotated[str | UnsetType, CRON] = UNSET
+    interval: Annotated[float | str | UnsetType, INTERVAL] = UNSET
+    run_at: Annotated[datetime | UnsetType, FIRE_ONCE] = UNSET
+    timezone: Annotated[str | UnsetType, TIMEZONE] = UNSET
+    task: Annotated[TaskRequest | UnsetType, _TASK] = UNSET
+    job: Annotated[JobRequest | UnsetType, _JOB] = UNSET
+    misfire: Annotated[Misfire | UnsetType, MISFIRE] = UNSET
+    overlap: Annotated[Overlap | UnsetType, OVERLAP] = UNSET
+    start: Annotated[datetime | UnsetType | None, START] = UNSET
+    end: Annotated[datetime | UnsetType | None, END] = UNSET
+    jitter: Annotated[float | str | UnsetType, JITTER] = UNSET
+    max_runs: Annotated[int | UnsetType | None, MAX_RUNS] = UNSET
 
 
 class Target(Struct, frozen=True, kw_only=True, omit_defaults=True):

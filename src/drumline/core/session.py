@@ -1,8 +1,11 @@
 """A live worker's registration, and what it says while it lives."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from drumline.core.clock import Instant
+from drumline.core.field_schema import line
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.task_type import TypeDefaults
@@ -15,7 +18,7 @@ BEAT_EVERY = 5.0
 class TaskType(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A kind of task that a worker can run, as it publishes it."""
 
-    name: str
+    name: Annotated[str, line()]
     doc: str = ""
     schema: dict[str, object] | None = None
     """JSON Schema of the payload, where the worker knows it."""

@@ -7,7 +7,7 @@ TaskRequest ──accept()──▶ NewTask ──store──▶ ClaimedTask   (
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
@@ -16,11 +16,27 @@ from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import (
+    EMAIL,
+    NULL,
+    ONE_KEY,
+    ONE_TIME,
+    PRIORITY,
+    QUEUE,
+    WEBHOOK,
+    Configured,
+    Schema,
+    about,
+    duration,
+    line,
+    line_schema,
+    moment,
+)
 from drumline.core.http_headers import HTTP, check_given_headers
 from drumline.core.ids import JobId, ScheduleId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.names import check_key, check_limit_key, check_name, check_queue, check_tags
+from drumline.core.names import LONGEST_TAG, MOST_TAGS, check_key, check_limit_key, check_name, check_queue, check_tags
 from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import parse_priority
 from drumline.core.retry import (
@@ -28,8 +44,10 @@ from drumline.core.retry import (
     DEFAULT_RETRIES,
     DEFAULT_RETRY,
     MOST_RETRIES,
+    RETRIES_SCHEMA,
     Backoff,
     RetryDefaults,
+    backoff_note,
 )
 from drumline.core.state import State, Status, status_of
 from drumline.core.target import target_of
@@ -46,29 +64,86 @@ EMPTY_PAYLOAD = Raw(b"{}")
 class NotifyTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Whom to tell when the task or job that names it ends, and on which outcomes."""
 
-    on: tuple[Literal["completed", "failed", "cancelled"], ...] = ("completed", "failed")
+    SCHEMA: ClassVar[Schema] = {
+        "oneOf": [
+            {"required": ["webhook"], "properties": {"webhook": WEBHOOK, "email": NULL}},
+            {"required": ["email"], "properties": {"email": EMAIL, "webhook": NULL}},
+        ]
+    }
+
+    on: Annotated[
+        tuple[Literal["completed", "failed", "cancelled"], ...],
+        about("The outcomes that are told of. Without it `completed` and `failed`.", minItems=1),
+    ] = ("completed", "failed")
     webhook: str | None = None
     email: str | None = None
 
 
-class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class TaskFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The fields of a task request that a task of a job has too.
+
+    None is what the task's type declares, or else what the installation is set to.
+    """
+
+    name: str | None = None
+    payload: Annotated[Raw, about(Configured("payload", "Any JSON, at most {:,} bytes."))] = EMPTY_PAYLOAD
+    queue: Annotated[
+        str | None,
+        about("The queue that workers take it from; unless said, as the task's code declares, or default.", **QUEUE),
+    ] = None
+    priority: Annotated[
+        int | str | None,
+        about(
+            "From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting.",
+            anyOf=PRIORITY,
+            default=0,
+        ),
+    ] = None
+    delay: Annotated[float | str | None, duration("Run it so much later than now; not together with run_at.")] = None
+    run_at: Annotated[datetime | None, moment("Run it at this time; not together with delay.")] = None
+    retries: Annotated[
+        int | None,
+        about(
+            "How often to try again after a failure; unless said, as the task's code declares, or as "
+            "the installation is set to: 3.",
+            **RETRIES_SCHEMA,
+        ),
+    ] = None
+    backoff: Annotated[
+        Backoff | float | None,
+        backoff_note("How long to wait before each retry; a number is the base of the default 2, 4, 8 s."),
+    ] = None
+    timeout: Annotated[
+        float | str | None,
+        duration("Stop an attempt that takes longer; unless said, than the task's code declares.", least=0.001),
+    ] = None
+    tags: Annotated[
+        tuple[str, ...] | None,
+        about(
+            "Words to find it by; unless said, those that the task's code declares.",
+            items=line_schema(LONGEST_TAG),
+            maxItems=MOST_TAGS,
+        ),
+    ] = None
+    notify: Annotated[tuple[NotifyTarget, ...] | None, about("Whom to tell when it ends.", maxItems=MOST_TARGETS)] = (
+        None
+    )
+    limit_key: Annotated[str | None, line(description="Whose limit it counts to, where a limit has keys.")] = None
+
+
+class TaskRequest(TaskFields, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What a caller asks for, as written over HTTP, in Python or on the command line."""
 
-    name: str
-    payload: Raw = EMPTY_PAYLOAD
-    queue: str | None = None
-    """None, here and below, is what the task's type declares, or else what the installation is set to."""
-    priority: int | str | None = None
-    delay: float | str | None = None
-    run_at: datetime | None = None
-    retries: int | None = None
-    backoff: Backoff | float | None = None
-    timeout: float | str | None = None
-    idempotency_key: str | None = None
-    idempotency_key_alias: str | None = field(default=None, name="idempotencyKey")
-    tags: tuple[str, ...] | None = None
-    notify: tuple[NotifyTarget, ...] | None = None
-    limit_key: str | None = None
+    SCHEMA: ClassVar[Schema] = {"allOf": [ONE_TIME, ONE_KEY]}
+
+    name: Annotated[str, line(description="What kind of task it is; workers say which they run.")]
+    idempotency_key: Annotated[
+        str | None,
+        line(description="Submitted twice under one key, a task is stored once; another body under it is refused."),
+    ] = None
+    idempotency_key_alias: Annotated[str | None, line(description="The same as idempotency_key.")] = field(
+        default=None, name="idempotencyKey"
+    )
 
 
 class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

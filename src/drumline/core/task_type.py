@@ -6,7 +6,7 @@ not say otherwise, also while no worker runs.
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from drumline.core.codec import decode, encode
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
-from drumline.core.names import check_queue, check_tags
+from drumline.core.field_schema import LONGEST_SECONDS, QUEUE, about, line_schema
+from drumline.core.names import LONGEST_TAG, MOST_TAGS, check_queue, check_tags
 from drumline.core.payload_check import Detail, PayloadCheck
 from drumline.core.priority import parse_priority
-from drumline.core.retry import MOST_RETRIES, Backoff
+from drumline.core.retry import MOST_RETRIES, RETRIES_SCHEMA, Backoff
 
 LARGEST_SCHEMA: Final = 16 * 1024
 """Bytes of a payload's schema that is stored; payloads of a type with a larger one are not checked."""
@@ -40,13 +41,13 @@ class PayloadMode(StrEnum):
 class TypeDefaults(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What submissions of a type get unless they say otherwise; None leaves it to the installation."""
 
-    queue: str | None = None
-    priority: int | None = None
-    retries: int | None = None
+    queue: Annotated[str | None, about(**QUEUE)] = None
+    priority: Annotated[int | None, about(minimum=-100, maximum=100)] = None
+    retries: Annotated[int | None, about(**RETRIES_SCHEMA)] = None
     backoff: Backoff | None = None
-    timeout: float | None = None
+    timeout: Annotated[float | None, about(minimum=0.001, maximum=LONGEST_SECONDS)] = None
     """Seconds."""
-    tags: tuple[str, ...] | None = None
+    tags: Annotated[tuple[str, ...] | None, about(items=line_schema(LONGEST_TAG), maxItems=MOST_TAGS)] = None
 
     def check(self, *, field: str) -> "TypeDefaults":
         """Return itself, or raise `Invalid` naming the default that no submission could have."""

@@ -7,10 +7,13 @@ from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
+from drumline.core.field_schema import Schema
 from drumline.core.task import DEFAULT_TENANT
 
 LONGEST_TENANT: Final = 63
 TENANT_PATTERN: Final = r"[a-z0-9][a-z0-9_.-]*"
+
+TENANT_SCHEMA: Final[Schema] = {"type": "string", "maxLength": LONGEST_TENANT, "pattern": f"^{TENANT_PATTERN}$"}
 
 _TENANT = re.compile(TENANT_PATTERN)
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, Invalid
+from drumline.core.field_schema import Configured, about
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.limits import Limits
 from drumline.core.schedule import RunKind, RunView
@@ -52,10 +53,17 @@ class Backfill(Struct, frozen=True, kw_only=True):
 class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Make runs for the fire times of a span, `end` included, that have none; at so many a second."""
 
-    start: datetime
-    end: datetime
-    rate: float = RATE
-    dry_run: bool = False
+    start: Annotated[datetime, about("The first fire time that may be made up for.")]
+    end: Annotated[datetime, about("The last one; not in the future.")]
+    rate: Annotated[
+        float,
+        about(
+            Configured("backfill", "Runs that start in a second; at most {:,} runs in all."),
+            exclusiveMinimum=0,
+            maximum=MOST_RATE,
+        ),
+    ] = RATE
+    dry_run: Annotated[bool, about("Only tell what would be done.")] = False
 
 
 class RunService:

@@ -167,7 +167,9 @@ export type BulkFilter = {
   name?: string | null | undefined;
   tag?: string | null | undefined;
   job?: string | null | undefined;
+  /** Failures of one cause share it. */
   fingerprint?: string | null | undefined;
+  /** The class of the error. */
   kind?: string | null | undefined;
   reason?: Reason | null | undefined;
   /** Failed at this time or later. */
@@ -489,16 +491,16 @@ export type FlowRequest = {
   backoff?: Backoff | number | null | undefined;
   /** Stop an attempt that takes longer; unless said, than the task's code declares. Seconds, or text such as "1h30m" or "PT1H30M". */
   timeout?: number | string | null | undefined;
-  /** Submitted twice under one key, a task is stored once; another body under it is refused. */
-  idempotency_key?: string | null | undefined;
-  /** The same as idempotency_key. */
-  idempotencyKey?: string | null | undefined;
   /** Words to find it by; unless said, those that the task's code declares. */
   tags?: string[] | null | undefined;
   /** Whom to tell when it ends. */
   notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
+  /** Submitted twice under one key, a task is stored once; another body under it is refused. */
+  idempotency_key?: string | null | undefined;
+  /** The same as idempotency_key. */
+  idempotencyKey?: string | null | undefined;
   /** What kind of task it is; the same as name. */
   type?: string | undefined;
 };
@@ -668,19 +670,13 @@ export type JobStatus = "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED" | "CAN
 export type JobTaskRequest = {
   /** What kind of task it is; its key unless said otherwise. */
   name?: string | null | undefined;
-  /** Short for a shell task: a text for the shell, or a program with its arguments. */
-  command?: string | string[] | null | undefined;
-  /** The keys of the tasks of this job that must have ended first. */
-  needs?: string[] | undefined;
-  /** When it runs, once all that it needs has ended. */
-  run_if?: RunIf | undefined;
   /** Any JSON, at most 1,048,576 bytes. */
   payload?: unknown | undefined;
   /** The queue that workers take it from; unless said, as the task's code declares, or default. */
   queue?: string | null | undefined;
   /** From -100 to 100, or critical, high, normal, low. A point is worth a minute of waiting. */
   priority?: number | string | null | undefined;
-  /** Run it so much later than its release; not together with run_at. */
+  /** Run it so much later than its release; not together with run_at. Seconds, or text such as "1h30m" or "PT1H30M". */
   delay?: number | string | null | undefined;
   /** Run it at this time; not together with delay. */
   run_at?: string | null | undefined;
@@ -696,6 +692,12 @@ export type JobTaskRequest = {
   notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
+  /** Short for a shell task: a text for the shell, or a program with its arguments. */
+  command?: string | string[] | null | undefined;
+  /** The keys of the tasks of this job that must have ended first. */
+  needs?: string[] | undefined;
+  /** When it runs, once all that it needs has ended. */
+  run_if?: RunIf | undefined;
 };
 
 /** An API key, without the key itself. */
@@ -1579,16 +1581,16 @@ export type TaskRequest = {
   backoff?: Backoff | number | null | undefined;
   /** Stop an attempt that takes longer; unless said, than the task's code declares. Seconds, or text such as "1h30m" or "PT1H30M". */
   timeout?: number | string | null | undefined;
-  /** Submitted twice under one key, a task is stored once; another body under it is refused. */
-  idempotency_key?: string | null | undefined;
-  /** The same as idempotency_key. */
-  idempotencyKey?: string | null | undefined;
   /** Words to find it by; unless said, those that the task's code declares. */
   tags?: string[] | null | undefined;
   /** Whom to tell when it ends. */
   notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
+  /** Submitted twice under one key, a task is stored once; another body under it is refused. */
+  idempotency_key?: string | null | undefined;
+  /** The same as idempotency_key. */
+  idempotencyKey?: string | null | undefined;
 };
 
 /** The low-level design's answer to a look. */
