@@ -15,12 +15,12 @@ from drumline.core.state import Act
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionId
 from drumline.core.target import target_of
 from drumline.core.task import accept
-from drumline.notifier.courier import Courier
-from drumline.notifier.letters import Letterhead
-from drumline.notifier.patience import Patience
-from drumline.notifier.postman import Pace, Postman, PostOffice
+from drumline.notifier.mail import MailRate, MailSender, MailSettings
+from drumline.notifier.mail_template import MailTemplate
 from drumline.notifier.reader import Reader
-from drumline.notifier.recording import Recorder
+from drumline.notifier.recorder import DeliveryRecorder
+from drumline.notifier.retry_policy import RetryPolicy
+from drumline.notifier.webhooks import WebhookDispatcher, WebhookSettings
 from drumline.outbound.guard import Guard, Resolve, parse_allowed, resolve
 from drumline.outbound.smtp import SmtpSettings
 from drumline.outbound.webhook import WebhookSender
@@ -49,8 +49,8 @@ class Office:
         self.store = store
         self.clock = clock
         holder = Random().getrandbits(62)
-        patience = Patience(give_up_after=timedelta(hours=2), backoff=BACKOFF, random=lambda: 0.0)
-        recorder = Recorder(store.deliveries, holder=holder)
+        retry = RetryPolicy(give_up_after=timedelta(hours=2), backoff=BACKOFF, random=lambda: 0.0)
+        recorder = DeliveryRecorder(store.deliveries, holder=holder)
         guard = Guard(parse_allowed(allow, field="allow"), resolve=resolver)
         # Receivers check the time of a message by their own clock, which is the machine's.
         self.sender = WebhookSender(guard, clock=SystemClock(), timeout=timeout, follow_redirects=follow_redirects)
@@ -61,22 +61,28 @@ class Office:
             source="/tests",
             public_url="https://drumline.example/drums",
         )
-        self.courier = Courier(store.deliveries, self.sender, recorder, patience, clock=SystemClock())
-        head = Letterhead(public_url="https://drumline.example/drums", domain="example.org")
-        self.postman = Postman(
-            store.deliveries, PostOffice(smtp=smtp, pace=Pace(), head=head), recorder, patience, clock=SystemClock()
+        self.webhooks = WebhookDispatcher(
+            store.deliveries, WebhookSettings(), self.sender, recorder, retry, clock=SystemClock()
+        )
+        template = MailTemplate(public_url="https://drumline.example/drums", domain="example.org")
+        self.mail = MailSender(
+            store.deliveries,
+            MailSettings(smtp=smtp, rate=MailRate(), template=template),
+            recorder,
+            retry,
+            clock=SystemClock(),
         )
 
     async def close(self) -> None:
-        await self.courier.drained()
+        await self.webhooks.drained()
         await self.sender.close()
 
     async def deliver(self) -> None:
         """Read what happened and try everything that is due, once."""
         await self.reader.pass_once()
-        await self.courier.pass_once()
-        await self.courier.drained()
-        await self.postman.pass_once()
+        await self.webhooks.pass_once()
+        await self.webhooks.drained()
+        await self.mail.pass_once()
 
     async def subscribe(self, *, webhook: str | None = None, email: str | None = None, **wanted: Any) -> Subscription:
         return await self.store.subscriptions.create_subscription(

@@ -12,7 +12,7 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
 from drumline.core.target import Channel, Target
 from drumline.core.task import NotifyTarget
-from drumline.notifier.letters import Letterhead, write_letter
+from drumline.notifier.mail_template import MailTemplate, compose_mail
 from drumline.outbound.smtp import compose
 from drumline.ports.notifications import DeliveryFilter
 from drumline.ports.store import LogChunk, Store
@@ -337,7 +337,7 @@ def test_no_name_breaks_the_subject_in_two() -> None:
         target=Target(Channel.EMAIL, ADA), event=encode(event), attempt=1, now=Instant(0),
     )  # fmt: skip
 
-    letter = write_letter([delivery], Letterhead())
+    letter = compose_mail([delivery], MailTemplate())
 
     assert letter.subject == "Reaped: a Bcc: eve@b.c"
     assert compose(letter, sender="drumline@example.org")["bcc"] is None

@@ -265,12 +265,12 @@ async def test_a_receiver_that_hangs_holds_up_nobody_else(store: Store, clock: M
         await office.reader.pass_once()
         async with asyncio.timeout(20):  # less than those that hang take
             while not receiver.accepted or stuck.busiest < 4:
-                await office.courier.pass_once()
+                await office.webhooks.pass_once()
                 await asyncio.sleep(0.01)
 
         assert stuck.busiest == 4
-        running = asyncio.create_task(office.courier.drained())
-        for task in list(office.courier._tries):
+        running = asyncio.create_task(office.webhooks.drained())
+        for task in list(office.webhooks._tries):
             task.cancel()
         await running
     await office.sender.close()

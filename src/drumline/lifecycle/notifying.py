@@ -15,13 +15,13 @@ from drumline.lifecycle.processes import opened
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
 from drumline.lifecycle.watching import watched
-from drumline.notifier.courier import Courier
-from drumline.notifier.letters import Letterhead
-from drumline.notifier.patience import Patience
-from drumline.notifier.postman import Pace, Postman, PostOffice
+from drumline.notifier.mail import MailRate, MailSender, MailSettings
+from drumline.notifier.mail_template import MailTemplate
 from drumline.notifier.prune import DeliveryPruner
 from drumline.notifier.reader import Reader
-from drumline.notifier.recording import Recorder
+from drumline.notifier.recorder import DeliveryRecorder
+from drumline.notifier.retry_policy import RetryPolicy
+from drumline.notifier.webhooks import WebhookDispatcher, WebhookSettings
 from drumline.outbound.guard import Guard, parse_allowed
 from drumline.outbound.webhook import WebhookSender
 from drumline.scheduler.duty import Rounds
@@ -49,8 +49,8 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
     holder = secure.getrandbits(62)
     # Ids need not be secret, only distinct.
     new_id = IdSource(clock.now, Random(secure.getrandbits(256))).next  # noqa: S311
-    patience = Patience(give_up_after=notify.give_up_after)
-    recorder = Recorder(store.deliveries, holder=holder, metrics=metrics)
+    retry = RetryPolicy(give_up_after=notify.give_up_after)
+    recorder = DeliveryRecorder(store.deliveries, holder=holder, metrics=metrics)
     sender = WebhookSender(
         Guard(parse_allowed(notify.allow, field="notify.allow"), setting="notify.allow"),
         clock=clock,
@@ -65,20 +65,19 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
         box=box,
         public_url=settings.public_url,
     )
-    courier = Courier(store.deliveries, sender, recorder, patience, clock=clock, concurrency=notify.concurrency)
-    courier.tracer = engine.tracer
-    courier.box = box
-    office = PostOffice(
+    webhook_settings = WebhookSettings(concurrency=notify.concurrency, box=box, tracer=engine.tracer)
+    webhooks = WebhookDispatcher(store.deliveries, webhook_settings, sender, recorder, retry, clock=clock)
+    mail_settings = MailSettings(
         smtp=mail_server(settings, is_embedded=is_embedded),
-        pace=Pace(burst=notify.mail_burst, every=notify.mail_every),
-        head=Letterhead(public_url=settings.public_url, domain=_domain_of(settings.smtp.sender)),
+        rate=MailRate(burst=notify.mail_burst, every=notify.mail_every),
+        template=MailTemplate(public_url=settings.public_url, domain=_domain_of(settings.smtp.sender)),
     )
-    postman = Postman(store.deliveries, office, recorder, patience, clock=clock)
+    mail = MailSender(store.deliveries, mail_settings, recorder, retry, clock=clock)
     pruner = DeliveryPruner(store, retention=settings.retention)
     return {
         reader.name: _reading(reader, metrics),
-        courier.name: _calling(courier, sender, metrics),
-        postman.name: Rounds(postman, metrics=metrics).run,
+        webhooks.name: _calling(webhooks, sender, metrics),
+        mail.name: Rounds(mail, metrics=metrics).run,
         pruner.name: Rounds(pruner, metrics=metrics).run,
     }
 
@@ -92,11 +91,11 @@ def _reading(reader: Reader, metrics: Metrics) -> Service:
     return service
 
 
-def _calling(courier: Courier, sender: WebhookSender, metrics: Metrics) -> Service:
+def _calling(webhooks: WebhookDispatcher, sender: WebhookSender, metrics: Metrics) -> Service:
     async def service(stop: asyncio.Event) -> None:
         try:
-            await Rounds(courier, metrics=metrics).run(stop)
-            await courier.drained()
+            await Rounds(webhooks, metrics=metrics).run(stop)
+            await webhooks.drained()
         finally:
             await sender.close()
 

@@ -1,6 +1,6 @@
-"""The notifier: reads what happened, finds who wants to know, and tells them by webhook or by mail.
+"""The notifier: reads events from the log and sends them to subscribers by webhook or by mail.
 
-`reader.py` turns events into deliveries, `courier.py` calls webhooks, `postman.py` sends mail that `letters.py` writes,
-`prune.py` lets go of old deliveries. Any number of notifiers may run. Knows the ports and what is outbound, but no
+`reader.py` turns events into deliveries, `webhooks.py` calls webhooks, `mail.py` sends mail that `mail_template.py`
+writes, `prune.py` deletes old deliveries. Any number of notifiers may run. Knows the ports and what is outbound, but no
 backend and no API.
 """

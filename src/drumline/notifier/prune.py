@@ -1,4 +1,4 @@
-"""Letting go of deliveries that ended longer ago than they are kept for."""
+"""Deletes deliveries that ended before the retention."""
 
 import asyncio
 from datetime import timedelta
@@ -19,7 +19,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class DeliveryPruner:
-    """Lets go of the past."""
+    """Deletes old deliveries, in batches."""
 
     name = "prune deliveries"
     every = 60.0

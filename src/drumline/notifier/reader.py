@@ -1,25 +1,26 @@
-"""Reading the log: what happened becomes deliveries to those who want to know.
+"""Reads the event log and makes deliveries for subscribers, and for targets that tasks and jobs name.
 
-One notifier reads at a time, the holder of the cursor; the others deliver. What it finds is written in the transaction
-that moves the cursor, so it may die at any line: the next one reads on from where the last transaction ended.
+One notifier reads at a time, the holder of the cursor; the others only deliver. Deliveries are written in the
+transaction that moves the cursor, so if the reader dies, another one continues where the last transaction ended.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import structlog
+from msgspec import Struct
 
 from drumline.core.codec import encode
 from drumline.core.delivery import DeliveryId, NewDelivery
 from drumline.core.event import Event, cloud_event
 from drumline.core.ids import JobId
 from drumline.core.links import event_link
-from drumline.core.subscription import Subscription, states_wanted
+from drumline.core.subscription import Subscription, SubscriptionId, is_told, states_wanted
+from drumline.core.target import Target, target_of
 from drumline.core.task import NotifyTarget
-from drumline.notifier.job_ends import described
+from drumline.notifier.job_summary import describe_job_ends
 from drumline.notifier.secrets import SigningSecrets
-from drumline.notifier.telling import Recipient, recipients
 from drumline.ports.notifications import CursorMove, Interest, Listening, Span
 from drumline.ports.outbox import START
 from drumline.ports.sealing import Box
@@ -27,11 +28,11 @@ from drumline.ports.store import Store
 
 CONSUMER: Final = "notifier"
 HELD_SECONDS: Final = 10.0
-"""How long the cursor is another's after its holder was last seen."""
+"""How long a holder keeps the cursor after it last took it."""
 STEP_SECONDS: Final = 20.0
 ROWS_AT_ONCE: Final = 500
 MOST_PAGES: Final = 100
-"""Pages in one pass, so that a pass has an end; what is left is read by the next, which comes soon."""
+"""Pages in one pass; the next pass, which follows soon, reads the rest."""
 EVERY: Final = 1.0
 BEHIND_EVERY: Final = 0.05
 JOB_ENDS: Final = frozenset({"drumline.job.completed", "drumline.job.failed", "drumline.job.cancelled"})
@@ -39,15 +40,36 @@ JOB_ENDS: Final = frozenset({"drumline.job.completed", "drumline.job.failed", "d
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Page(NamedTuple):
-    """What a stretch of the log gave: how many deliveries, and where to read on."""
+class Recipient(Struct, frozen=True):
+    """A target, its tenant, and its subscription: None if the task or job names the target."""
+
+    tenant: str
+    target: Target
+    subscription: SubscriptionId | None = None
+
+
+def recipients(
+    event: Event, subscriptions: Iterable[Subscription], named: Iterable[NotifyTarget]
+) -> Iterator[Recipient]:
+    """Yield the recipients of an event: its subscribers, and the targets that its task or job names."""
+    for subscription in subscriptions:
+        if is_told(subscription, event):
+            yield Recipient(subscription.tenant, subscription.target, subscription.id)
+    outcome = event.type.rpartition(".")[2]
+    for target in named:
+        if outcome in target.on:
+            yield Recipient(event.tenant, target_of(target.webhook, target.email))
+
+
+class PageResult(NamedTuple):
+    """The result of reading one page of the log: how many deliveries were made, and where to continue."""
 
     made: int
     position: int
 
 
 class Reader:
-    """Turns events into deliveries."""
+    """Turns events of the log into deliveries."""
 
     name = "notify"
 
@@ -69,10 +91,10 @@ class Reader:
         self._public_url = public_url
         self._secrets = SigningSecrets(store.subscriptions, box)
         self._done = START
-        """How far everything has been read, as this notifier knows: an idle one only looks."""
+        """The position up to which the log has been read, as this notifier knows."""
 
     async def pass_once(self) -> int:
-        """Read on in the log, and return how many deliveries were made; 0 if another notifier reads."""
+        """Read new events, and return how many deliveries were made; 0 if another notifier holds the cursor."""
         async with asyncio.timeout(STEP_SECONDS):
             await self._store.events.sequence()
             until = (await self._store.events.log_span()).last
@@ -82,13 +104,13 @@ class Reader:
         return 0 if position is None else await self._read(position, until)
 
     async def leave(self) -> None:
-        """Let another notifier read at once."""
+        """Release the cursor, so that another notifier can read at once."""
         async with asyncio.timeout(STEP_SECONDS):
             await self._store.events.leave_cursor(CONSUMER, holder=self._holder)
 
     async def _read(self, position: int, until: int) -> int:
         async with asyncio.timeout(STEP_SECONDS):
-            # Asked for after the end of the log: whoever subscribed before an event that stands in it is among them.
+            # Read after the end of the log, so that a subscription older than an event of this pass is included.
             listening = await self._store.deliveries.listening()
         made = 0
         for _ in range(MOST_PAGES):
@@ -106,15 +128,15 @@ class Reader:
             log.info("deliveries.queued", deliveries=made)
         return made
 
-    async def _read_page(self, span: Span, listening: Listening) -> Page | None:
-        """Turn a stretch of the log into deliveries; None if another notifier has the cursor by now."""
+    async def _read_page(self, span: Span, listening: Listening) -> PageResult | None:
+        """Turn a page of the log into deliveries; None if another notifier has taken the cursor."""
         interests = [_interest(subscription) for subscription in listening.subscriptions]
         picked = await self._store.events.pick_events(span, interests, has_targets=listening.has_targets)
         deliveries = await self._deliveries(picked.events, listening.subscriptions)
         new = picked.position if picked.is_full else span.until
         move = CursorMove(consumer=CONSUMER, holder=self._holder, old=span.after, new=new)
         moved = await self._store.deliveries.queue_deliveries(deliveries, move=move)
-        return Page(len(deliveries), new) if moved else None
+        return PageResult(len(deliveries), new) if moved else None
 
     async def _deliveries(self, events: Sequence[Event], subscriptions: Sequence[Subscription]) -> list[NewDelivery]:
         of_jobs = await self._targets_of_jobs(events)
@@ -123,7 +145,7 @@ class Reader:
             for event in events
             for recipient in recipients(event, subscriptions, of_jobs.get(event.subject, event.notify))
         ]
-        ends = await described(self._store.events, {event.id: event for event, _ in told}.values())
+        ends = await describe_job_ends(self._store.events, {event.id: event for event, _ in told}.values())
         deliveries = [self._delivery(ends.get(event.id, event), recipient) for event, recipient in told]
         for tenant in {each.tenant for each in deliveries if each.subscription is None}:
             await self._secrets.ensure(tenant)
@@ -143,7 +165,7 @@ class Reader:
         )
 
     async def _targets_of_jobs(self, events: Sequence[Event]) -> dict[str, tuple[NotifyTarget, ...]]:
-        """Return whom jobs that have ended want to be told of it."""
+        """Return the notification targets that ended jobs name, by job id."""
         ended = list(dict.fromkeys(JobId(event.subject) for event in events if event.type in JOB_ENDS))
         views = await self._store.get_jobs(ended) if ended else []
         return {view.id: view.options.notify for view in views if view is not None}

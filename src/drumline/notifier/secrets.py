@@ -1,4 +1,4 @@
-"""The secrets that sign what tasks and jobs name themselves: each tenant has one, made when it is first needed."""
+"""Signing secrets for webhooks that tasks and jobs name: one per tenant, made when it is first needed."""
 
 import secrets
 from typing import Final
@@ -12,7 +12,7 @@ KEY_BYTES: Final = 32
 
 
 class SigningSecrets:
-    """Sees to it that tenants have one."""
+    """Makes a tenant's signing secret if it has none."""
 
     def __init__(self, store: Subscriptions, box: Box | None = None) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""The postman: brings mail to people, one letter for all that waits for somebody, never faster than they can bear."""
+"""Sends due mail: one message per address for all its waiting deliveries, at a limited rate per address."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from drumline.core.clock import Clock
 from drumline.core.delivery import ClaimedDelivery, DeliveryReport, DeliveryState
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
-from drumline.notifier.letters import Letterhead, write_letter
-from drumline.notifier.patience import Patience
-from drumline.notifier.recording import Recorder
+from drumline.notifier.mail_template import MailTemplate, compose_mail
+from drumline.notifier.recorder import DeliveryRecorder
+from drumline.notifier.retry_policy import RetryPolicy
 from drumline.outbound.smtp import MailFailed, SmtpSettings, send
 from drumline.ports.notifications import Deliveries, MailClaim
 
 AT_ONCE: Final = 8
-"""Letters under way at once."""
-MOST_IN_A_LETTER: Final = 500
+"""Messages sent at once."""
+MOST_IN_A_MESSAGE: Final = 500
 LEASE_SPARE: Final = 60.0
 CLAIM_SECONDS: Final = 30.0
 ACCEPTED: Final = 250
@@ -29,23 +29,23 @@ ACCEPTED: Final = 250
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Pace(Struct, frozen=True, kw_only=True):
-    """How often somebody gets mail: a few at once, then one each so often."""
+class MailRate(Struct, frozen=True, kw_only=True):
+    """How often one address gets mail: a few messages at once, then one per interval."""
 
     burst: int = 3
     every: timedelta = timedelta(minutes=5)
 
 
-class PostOffice(Struct, frozen=True, kw_only=True):
-    """How mail is sent: through which server, if there is one, how often, and on what paper."""
+class MailSettings(Struct, frozen=True, kw_only=True):
+    """How mail is sent: the server (None if there is none), the rate per address and the template."""
 
     smtp: SmtpSettings | None
-    pace: Pace = Pace()
-    head: Letterhead = Letterhead()
+    rate: MailRate = MailRate()
+    template: MailTemplate = MailTemplate()
 
 
-class Postman:
-    """Delivers mail."""
+class MailSender:
+    """Claims due mail deliveries, sends one message per address, and records the results."""
 
     name = "deliver mail"
     every = 1.0
@@ -53,36 +53,36 @@ class Postman:
     def __init__(
         self,
         store: Deliveries,
-        office: PostOffice,
-        recorder: Recorder,
-        patience: Patience,
+        settings: MailSettings,
+        recorder: DeliveryRecorder,
+        retry: RetryPolicy,
         *,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._office = office
+        self._settings = settings
         self._recorder = recorder
-        self._patience = patience
+        self._retry = retry
         self._clock = clock
-        self._lease_ms = round(((office.smtp.timeout if office.smtp else 0.0) + LEASE_SPARE) * 1000)
+        self._lease_ms = round(((settings.smtp.timeout if settings.smtp else 0.0) + LEASE_SPARE) * 1000)
 
     async def pass_once(self) -> int:
-        """Bring what is due to those whose turn it is, and return how many letters were accepted."""
+        """Send what is due to the addresses that may get mail now, and return how many messages were accepted."""
         claim = MailClaim(
             holder=self._recorder.holder,
             mailboxes=AT_ONCE,
-            each=MOST_IN_A_LETTER,
+            each=MOST_IN_A_MESSAGE,
             lease_ms=self._lease_ms,
-            burst=self._office.pace.burst,
-            pace_ms=millis(self._office.pace.every),
+            burst=self._settings.rate.burst,
+            pace_ms=millis(self._settings.rate.every),
         )
         async with asyncio.timeout(CLAIM_SECONDS):
             claimed = await self._store.claim_mail(claim)
         claimed.sort(key=_mailbox)
         boxes = [list(deliveries) for _, deliveries in groupby(claimed, key=_mailbox)]
-        return sum(await asyncio.gather(*(self._bring(deliveries) for deliveries in boxes)))
+        return sum(await asyncio.gather(*(self._deliver(deliveries) for deliveries in boxes)))
 
-    async def _bring(self, deliveries: list[ClaimedDelivery]) -> bool:
+    async def _deliver(self, deliveries: list[ClaimedDelivery]) -> bool:
         began = self._clock.monotonic()
         try:
             await self._send(deliveries)
@@ -90,7 +90,7 @@ class Postman:
             await self._recorder.record(self._failed(deliveries, error, self._since(began)), kind="mail")
             return False
         except Exception as error:
-            # Nobody thought of it. It counts as a try: else this would be tried for ever, without a word to anybody.
+            # An error that we did not expect counts as a try: otherwise the delivery would be tried forever.
             log.warning("mail.broken", deliveries=len(deliveries), exc_info=error)
             failed = MailFailed(f"{type(error).__name__}: {error}", permanent=False)
             await self._recorder.record(self._failed(deliveries, failed, self._since(began)), kind="mail")
@@ -105,18 +105,16 @@ class Postman:
         return True
 
     async def _send(self, deliveries: Sequence[ClaimedDelivery]) -> None:
-        if self._office.smtp is None:
+        if self._settings.smtp is None:
             raise MailFailed("there is no mail server: set smtp.host", permanent=False)
-        await send(write_letter(deliveries, self._office.head), self._office.smtp)
+        await send(compose_mail(deliveries, self._settings.template), self._settings.smtp)
 
     def _failed(
         self, deliveries: Sequence[ClaimedDelivery], error: MailFailed | Invalid, latency_ms: int
     ) -> list[DeliveryReport]:
         log.info("mail.failed", deliveries=len(deliveries), error=str(error))
         is_permanent = isinstance(error, Invalid) or error.permanent
-        delays = [
-            None if is_permanent or each.is_test else self._patience.delay_ms(each.attempt) for each in deliveries
-        ]
+        delays = [None if is_permanent or each.is_test else self._retry.delay_ms(each.attempt) for each in deliveries]
         return [
             DeliveryReport(
                 id=delivery.id,

@@ -1,4 +1,4 @@
-"""The courier: calls webhooks, many at once, of one target a few, and writes down what became of each."""
+"""Sends due webhooks: many at once, a few at once to one target, and records the result of each."""
 
 import asyncio
 from collections import Counter
@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
+from msgspec import Struct
 
 from drumline.core.clock import Clock
 from drumline.core.delivery import ClaimedDelivery, DeliveryReport, DeliveryState
@@ -13,68 +14,73 @@ from drumline.core.errors import Unreadable
 from drumline.core.event import trace_of
 from drumline.core.signing import active
 from drumline.engine.signing import open_signing, signing_purpose
-from drumline.notifier.patience import Patience
-from drumline.notifier.recording import Recorder
+from drumline.notifier.recorder import DeliveryRecorder
+from drumline.notifier.retry_policy import RetryPolicy
 from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
 from drumline.ports.notifications import Deliveries, WebhookClaim
 from drumline.ports.sealing import Box, NoBox
 from drumline.ports.tracing import NO_TRACER, Kind, Tracer
 
 EACH: Final = 4
-"""Tries under way to one target: a receiver that hangs holds up nobody but itself."""
+"""Concurrent tries to one target: a receiver that hangs delays only its own deliveries."""
 LEASE_SPARE: Final = 15.0
-"""Seconds that a try is given besides its own timeout, before another notifier takes it for lost."""
+"""Seconds added to a try's timeout to get its lease; after that another notifier may claim it."""
 CLAIM_SECONDS: Final = 15.0
-BREATH: Final = 0.05
-"""Seconds between two claims while there is more to do than hands."""
+PAUSE: Final = 0.05
+"""Seconds between two claims while every slot is taken."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Courier:
-    """Delivers webhooks."""
+class WebhookSettings(Struct, frozen=True, kw_only=True):
+    """How webhooks are sent: how many at once, what opens their signing secrets, and where spans go."""
+
+    concurrency: int = 32
+    box: Box = NoBox()
+    tracer: Tracer = NO_TRACER
+
+
+class WebhookDispatcher:
+    """Claims due webhook deliveries, sends each, and records its result."""
 
     name = "deliver webhooks"
     every = 0.5
-    tracer: Tracer = NO_TRACER
 
     def __init__(
         self,
         store: Deliveries,
+        settings: WebhookSettings,
         sender: WebhookSender,
-        recorder: Recorder,
-        patience: Patience,
+        recorder: DeliveryRecorder,
+        retry: RetryPolicy,
         *,
         clock: Clock,
-        concurrency: int = 32,
     ) -> None:
         self._store = store
+        self._settings = settings
         self._sender = sender
         self._recorder = recorder
-        self._patience = patience
+        self._retry = retry
         self._clock = clock
         self._lease_ms = round((sender.timeout + LEASE_SPARE) * 1000)
-        self._concurrency = concurrency
-        self.box: Box = NoBox()
-        """What opens the secrets that sign; whoever has a key sets it."""
         self._tries: dict[asyncio.Task[None], str] = {}
-        """The target of each try under way."""
+        """The target of each running try."""
 
     async def pass_once(self) -> int:
-        """Start every try that is due, as far as there are hands, and return how many were started."""
+        """Start tries that are due, up to the concurrency limit, and return how many were started."""
         started = 0
         while True:
-            free = self._concurrency - len(self._tries)
+            free = self._settings.concurrency - len(self._tries)
             claimed = await self._claim(free) if free else []
             for delivery in claimed:
                 self._start(delivery)
             started += len(claimed)
             if len(claimed) < free:
                 return started
-            await asyncio.wait(self._tries, timeout=BREATH)
+            await asyncio.wait(self._tries, timeout=PAUSE)
 
     async def drained(self) -> None:
-        """Wait for the tries under way."""
+        """Wait until no try is running."""
         while self._tries:
             await asyncio.wait(self._tries)
 
@@ -91,7 +97,7 @@ class Courier:
         task.add_done_callback(self._tries.pop)
 
     async def _try(self, delivery: ClaimedDelivery) -> None:
-        trace = trace_of(delivery.event) if self.tracer.is_on else None
+        trace = trace_of(delivery.event) if self._settings.tracer.is_on else None
         if trace is None:
             await self._tried(delivery, None)
             return
@@ -101,7 +107,7 @@ class Courier:
             "drumline.delivery.id": delivery.id,
             "drumline.event.type": delivery.event_type,
         }
-        with self.tracer.span("POST webhook", Kind.CLIENT, parent=trace, facts=facts) as span:
+        with self._settings.tracer.span("POST webhook", Kind.CLIENT, parent=trace, facts=facts) as span:
             report = await self._tried(delivery, span.traceparent)
             if report.status is not None:
                 span.note("http.response.status_code", report.status)
@@ -116,7 +122,7 @@ class Courier:
         except WebhookFailed as error:
             report = self._failed(delivery, error, self._since(began))
         except Exception as error:
-            # Nobody thought of it. It counts as a try: else this would be tried for ever, without a word to anybody.
+            # An error that we did not expect counts as a try: otherwise the delivery would be tried forever.
             log.warning("webhook.broken", delivery=delivery.id, exc_info=error)
             report = self._failed(delivery, WebhookFailed(f"{type(error).__name__}: {error}"), self._since(began))
         else:
@@ -133,12 +139,14 @@ class Courier:
     def _secrets(self, delivery: ClaimedDelivery) -> tuple[str, ...]:
         purpose = signing_purpose(delivery.tenant, delivery.subscription)
         try:
-            return tuple(open_signing(self.box, text, purpose) for text in active(delivery.secrets, delivery.now))
+            return tuple(
+                open_signing(self._settings.box, text, purpose) for text in active(delivery.secrets, delivery.now)
+            )
         except Unreadable as error:
             raise WebhookFailed(f"its signing secret cannot be opened: {error.message}") from error
 
     def _failed(self, delivery: ClaimedDelivery, error: WebhookFailed, latency_ms: int) -> DeliveryReport:
-        delay = self._patience.delay_ms(delivery.attempt, at_least=error.retry_after or 0.0)
+        delay = self._retry.delay_ms(delivery.attempt, at_least=error.retry_after or 0.0)
         if error.permanent or delivery.is_test:
             delay = None
         log.info(

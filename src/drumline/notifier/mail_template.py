@@ -1,6 +1,6 @@
-"""Mail for people: what happened to one thing in full, or to many in a list. Plain text, and HTML for a phone.
+"""Writes notification mail: one event in full, or several as a list.
 
-Names, errors and logs are other people's words: in HTML they are escaped, and no line of them gets into a header.
+Names, errors and logs come from users: in HTML they are escaped, and headers get no line breaks from them.
 """
 
 import re
@@ -16,7 +16,7 @@ from drumline.core.codec import decode
 from drumline.core.delivery import ClaimedDelivery
 from drumline.core.duration import format_duration
 from drumline.core.links import event_link, page_url
-from drumline.notifier.paper import Page, Part, as_html, as_text
+from drumline.notifier.html import MailPage, MailSection, as_html, as_text
 from drumline.outbound.smtp import Mail
 
 MOST_LISTED: Final = 50
@@ -42,8 +42,8 @@ _FIELDS: Final = (
 )
 
 
-class Told(Struct, frozen=True):
-    """An event as it was written into a delivery."""
+class EventMessage(Struct, frozen=True):
+    """An event as a delivery stores it."""
 
     type: str
     time: str
@@ -52,41 +52,46 @@ class Told(Struct, frozen=True):
 
     @property
     def noun(self) -> str:
-        """What it is about, such as a task or a job."""
+        """The kind of thing that the event is about, such as `task` or `job`."""
         return self.type.split(".")[1]
 
     @property
     def outcome(self) -> str:
-        """What happened to it, in one word or two."""
+        """What happened, such as `failed` or `completed`."""
         return self.type.rpartition(".")[2].replace("_", " ")
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the task or job, or its kind and id."""
         return one_line(str(self.data.get("name") or f"{self.noun} {self.subject}"))
 
+    @property
+    def title(self) -> str:
+        """The outcome and the name, as a heading."""
+        return f"{self.outcome.capitalize()}: {self.name}"
 
-class Letterhead(Struct, frozen=True, kw_only=True):
-    """What every letter has: where the interface is, if anywhere, and the domain that letters are numbered under."""
+
+class MailTemplate(Struct, frozen=True, kw_only=True):
+    """What all mail shares: the URL of the interface, if it has one, and the domain of message ids."""
 
     public_url: str | None = None
     domain: str = "localhost"
 
-    def link(self, told: Told) -> str | None:
-        """Return where somebody can look at what an event is about."""
-        return event_link(self.public_url, told.type, told.subject)
+    def link(self, event: EventMessage) -> str | None:
+        """Return the URL of the page about the event's subject."""
+        return event_link(self.public_url, event.type, event.subject)
 
 
-def write_letter(deliveries: Sequence[ClaimedDelivery], head: Letterhead) -> Mail:
-    """Return the mail that tells one person of everything in `deliveries`."""
-    told = [decode(delivery.event, Told) for delivery in deliveries]
-    page = _full(told[0], head) if len(told) == 1 else _digest(told, head)
+def compose_mail(deliveries: Sequence[ClaimedDelivery], template: MailTemplate) -> Mail:
+    """Return one mail about all of `deliveries`, which have the same address."""
+    events = [decode(delivery.event, EventMessage) for delivery in deliveries]
+    page = _full(events[0], template) if len(events) == 1 else _digest(events, template)
     return Mail(
         to=(deliveries[0].target.address,),
         subject=page.title[:LONGEST_SUBJECT],
         text=as_text(page),
         html=as_html(page),
-        message_id=f"{_number(deliveries)}@{head.domain}",
+        message_id=f"{_number(deliveries)}@{template.domain}",
     )
 
 
@@ -96,30 +101,33 @@ def one_line(text: str) -> str:
 
 
 def _number(deliveries: Sequence[ClaimedDelivery]) -> str:
-    """Return what recipients recognise a mail by that came twice: the same for the same deliveries."""
+    """Return the local part of the message id: the same for the same deliveries, so that duplicates are recognised."""
     if len(deliveries) == 1:
         return deliveries[0].id
     return sha256(" ".join(sorted(delivery.id for delivery in deliveries)).encode()).hexdigest()[:32]
 
 
-def _full(told: Told, head: Letterhead) -> Page:
-    when = () if told.data.get("finished_at") else (("Time", told.time),)
-    parts = [Part(rows=((told.noun.capitalize(), told.subject), *_rows(told.data), *when))]
-    error = told.data.get("error")
+def _full(event: EventMessage, template: MailTemplate) -> MailPage:
+    when = () if event.data.get("finished_at") else (("Time", event.time),)
+    sections = [MailSection(rows=((event.noun.capitalize(), event.subject), *_rows(event.data), *when))]
+    error = event.data.get("error")
     if isinstance(error, dict):
         message = str(error.get("message") or "")
         rest = message if len(message) > LONGEST_SUBJECT or "\n" in message else ""
         code = "\n\n".join(text for text in (rest, str(error.get("traceback") or "")) if text)
-        parts.append(Part(heading=_error_line(error), code=code))
-    parts += _failed_tasks(told.data, head)
-    if told.data.get("log"):
-        parts.append(Part(heading=_log_heading(told.data), code=str(told.data["log"])))
-    return Page(
-        title=f"{told.outcome.capitalize()}: {told.name}", parts=tuple(parts), link=head.link(told), tone=told.outcome
+        sections.append(MailSection(heading=_error_line(error), code=code))
+    sections += _failed_tasks(event.data, template)
+    if event.data.get("log"):
+        sections.append(MailSection(heading=_log_heading(event.data), code=str(event.data["log"])))
+    return MailPage(
+        title=f"{event.outcome.capitalize()}: {event.name}",
+        sections=tuple(sections),
+        link=template.link(event),
+        tone=event.outcome,
     )
 
 
-def _failed_tasks(data: dict[str, Any], head: Letterhead) -> Iterable[Part]:
+def _failed_tasks(data: dict[str, Any], template: MailTemplate) -> Iterable[MailSection]:
     """Yield the failed tasks of a job, each with its error, the end of its log, and a link to its page."""
     tasks = [task for task in data.get("failed_tasks") or () if isinstance(task, dict)]
     for task in tasks:
@@ -127,16 +135,16 @@ def _failed_tasks(data: dict[str, Any], head: Letterhead) -> Iterable[Part]:
         rows = [("Task", task_id), ("Name", one_line(str(task.get("name") or "")))]
         if isinstance(error, dict):
             rows.append(("Error", _error_line(error)))
-        yield Part(
+        yield MailSection(
             heading=one_line(f"Failed task: {task.get('key')}"),
             rows=tuple(rows),
             code=str(task.get("log") or ""),
-            link=page_url(head.public_url, "tasks", task_id) if head.public_url else None,
+            link=page_url(template.public_url, "tasks", task_id) if template.public_url else None,
         )
     counts = data.get("tasks")
     more = (counts.get("failed") or 0) - len(tasks) if tasks and isinstance(counts, dict) else 0
     if more > 0:
-        yield Part(heading=f"And {more} more failed tasks.")
+        yield MailSection(heading=f"And {more} more failed tasks.")
 
 
 def _log_heading(data: dict[str, Any]) -> str:
@@ -170,27 +178,27 @@ def _error_line(error: dict[str, Any]) -> str:
     return one_line(f"{error.get('kind', 'Error')}: {error.get('message', '')}")[:LONGEST_SUBJECT]
 
 
-def _digest(told: Sequence[Told], head: Letterhead) -> Page:
-    outcomes = Counter(each.outcome for each in told)
+def _digest(events: Sequence[EventMessage], template: MailTemplate) -> MailPage:
+    outcomes = Counter(each.outcome for each in events)
     worst = sorted(outcomes, key=lambda outcome: (*WORST_FIRST, outcome).index(outcome))
-    title = f"{', '.join(f'{outcomes[outcome]} {outcome}' for outcome in worst)}: {_names(told)}"
-    listed = sorted(told, key=lambda each: (*WORST_FIRST, each.outcome).index(each.outcome))[:MOST_LISTED]
-    parts = [_entry(each, head) for each in listed]
-    if len(told) > len(listed):
-        parts.append(Part(heading=f"And {len(told) - len(listed)} more."))
-    link = page_url(head.public_url, "tasks") if head.public_url else None
-    return Page(title=title, parts=tuple(parts), link=link, tone=worst[0])
+    title = f"{', '.join(f'{outcomes[outcome]} {outcome}' for outcome in worst)}: {_names(events)}"
+    listed = sorted(events, key=lambda each: (*WORST_FIRST, each.outcome).index(each.outcome))[:MOST_LISTED]
+    sections = [_entry(each, template) for each in listed]
+    if len(events) > len(listed):
+        sections.append(MailSection(heading=f"And {len(events) - len(listed)} more."))
+    link = page_url(template.public_url, "tasks") if template.public_url else None
+    return MailPage(title=title, sections=tuple(sections), link=link, tone=worst[0])
 
 
-def _names(told: Sequence[Told]) -> str:
-    names = [name for name, _ in Counter(each.name for each in told).most_common()]
+def _names(events: Sequence[EventMessage]) -> str:
+    names = [name for name, _ in Counter(each.name for each in events).most_common()]
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _entry(told: Told, head: Letterhead) -> Part:
-    error = told.data.get("error")
-    rows = [("Time", told.time), (told.noun.capitalize(), told.subject)]
+def _entry(event: EventMessage, template: MailTemplate) -> MailSection:
+    error = event.data.get("error")
+    rows = [("Time", event.time), (event.noun.capitalize(), event.subject)]
     if isinstance(error, dict):
         rows.append(("Error", _error_line(error)))
-    return Part(heading=f"{told.outcome.capitalize()}: {told.name}", rows=tuple(rows), link=head.link(told))
+    return MailSection(heading=event.title, rows=tuple(rows), link=template.link(event))

@@ -1,4 +1,4 @@
-"""Writing down what became of tries, together where several end at once, and again when the store was away."""
+"""Stores delivery reports in batches, and repeats a write that the store did not take."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from drumline.ports.notifications import Deliveries
 from drumline.sdk.batcher import Batcher
 
 PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
-"""Seconds before a report is written again. All together less than a lease has to spare."""
+"""Seconds before each repetition of a write; in all less than the lease spare of the senders."""
 RECORD_SECONDS: Final = 15.0
 
 _OUTCOMES: Final = {
@@ -25,8 +25,8 @@ _OUTCOMES: Final = {
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Recorder:
-    """Writes reports under one holder's name."""
+class DeliveryRecorder:
+    """Stores the reports of one notifier, which holds the deliveries' leases as `holder`."""
 
     def __init__(self, store: Deliveries, *, holder: int, metrics: Metrics | None = None) -> None:
         self._metrics = metrics or Metrics()
@@ -35,7 +35,7 @@ class Recorder:
         self._batcher: Batcher[DeliveryReport, None] = Batcher(self._write, name="delivery reports", largest=200)
 
     async def record(self, reports: Sequence[DeliveryReport], *, kind: str) -> None:
-        """Write reports. If the store stays away they are lost, and the deliveries are tried again."""
+        """Store reports. If the store stays unavailable they are lost, and the deliveries are tried again."""
         for report in reports:
             self._metrics.deliveries.add(1, (kind, _OUTCOMES[report.state]))
             self._metrics.delivery.observe((report.latency_ms or 0) / 1000, (kind,))

@@ -1,4 +1,4 @@
-"""What a message about the end of a job says besides the event: which tasks failed, and the last lines of a log."""
+"""Adds to events about ended jobs which tasks failed, and the last lines of their logs."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -20,13 +20,13 @@ MOST_LOGS: Final = 3
 LONGEST_MESSAGE: Final = 1000
 JOBS_AT_ONCE: Final = 50
 SECONDS: Final = 8.0
-"""Time for all jobs of a page; those that are left are told without their tasks."""
+"""Time limit for all jobs of a page; the others are sent without their tasks."""
 STATE_OF: Final = {"drumline.job.failed": State.FAILED, "drumline.job.completed": State.COMPLETED}
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-async def described(event_log: EventLog, events: Iterable[Event]) -> dict[str, Event]:
+async def describe_job_ends(event_log: EventLog, events: Iterable[Event]) -> dict[str, Event]:
     """Return the ends of jobs among the events, by event id, with the tasks that explain them."""
     found: dict[str, Event] = {}
     ends = [event for event in events if event.type in STATE_OF]
