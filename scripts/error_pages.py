@@ -4,7 +4,7 @@ import sys
 
 from drumline.api.problem_help import HELP, Help
 from drumline.api.problems import PROBLEMS
-from drumline.cli.exits import exit_code_of
+from drumline.cli.errors import exit_code_of
 from drumline.core.errors import DrumlineError
 from drumline.sdk.problems import Problem
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from drumline.core.errors import Invalid, Unavailable
 from drumline.settings import Sources, load_settings
 from drumline.settings.leaves import LEAVES, LIVE

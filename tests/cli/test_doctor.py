@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from tests.cli.conftest import Drumline
 
 

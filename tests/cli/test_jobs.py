@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from drumline.cli.exits import ExitCode
-from drumline.cli.job_files import read_job
+from drumline.cli.errors import ExitCode
+from drumline.cli.job_submitting import read_job
 from drumline.cli.picture import picture_of, remarks_on
 from drumline.core.errors import Invalid
 from tests.black_box.server import Server, eventually

@@ -1,6 +1,6 @@
 """Limits from the command line."""
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from tests.cli.conftest import Drumline
 
 

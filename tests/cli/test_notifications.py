@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from tests.cli.conftest import Drumline
 
 HOOK = "http://127.0.0.1:9/hook"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from tests.black_box.server import Server, eventually
 from tests.cli.conftest import Drumline
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from drumline.cli.safe_text import SafePieces, safe
 from drumline.cli.streams import CheckedOutput
+from drumline.cli.terminal import SafePieces, safe
 from tests.black_box.server import Server
 from tests.cli.conftest import Drumline
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from drumline.stores.sealing import parse_keys
 from tests.cli.conftest import Drumline
 

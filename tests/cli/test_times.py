@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline.cli.exits import ExitCode
-from drumline.cli.flags import message_of
+from drumline.cli.errors import ExitCode, message_of
 from drumline.cli.times import Toward, moment, span_of
 from drumline.core.errors import Invalid
 from tests.cli.conftest import Drumline

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from drumline.cli.failures import COLUMNS as FAILURES
 from drumline.cli.tables import Column, print_table
 from drumline.cli.tasks import COLUMNS as TASKS

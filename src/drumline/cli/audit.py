@@ -3,17 +3,21 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.exits import ExitCode
-from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide
-from drumline.cli.output import Form, print_json, print_list, say
+from drumline.cli.commands import group, list_command, server_command
+from drumline.cli.errors import ExitCode
+from drumline.cli.options import Json
+from drumline.cli.output import print_json, say
 from drumline.cli.tables import Column
 from drumline.cli.times import Toward, optional_moment
 
-app = typer.Typer(help="Who did what, when and why.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Who did what, when and why.")
 
 COLUMNS = (
     Column("AT", lambda row: row["at"], rank=9, is_time=True),
@@ -29,7 +33,9 @@ COLUMNS = (
 
 
 @app.command("list")
+@list_command(COLUMNS, empty="Nobody has done anything yet.")
 def list_audit(
+    client: "Client",
     act: Annotated[str | None, typer.Option("--act", help="Only this act, such as queue.pause.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only what was done with this key, by its id.")] = None,
     target: Annotated[str | None, typer.Option("--target", help="Only what was about this path.")] = None,
@@ -39,17 +45,9 @@ def list_audit(
     until: Annotated[str | None, typer.Option("--until", help="Only before this time: today.", metavar="TIME")] = None,
     every: Annotated[bool, typer.Option("--all", help="What was asked, too, where its answer is listed.")] = False,
     limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """List who did what, newest first."""
-    from drumline.cli.client import connect
-
-    rows = connect(url, api_key).pages(
+    return client.pages(
         "/audit",
         limit=limit,
         act=act,
@@ -59,21 +57,18 @@ def list_audit(
         until=optional_moment(until, flag="--until", toward=Toward.PAST),
         all="true" if every else None,
     )
-    print_list(rows, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="Nobody has done anything yet.")
 
 
 @app.command()
+@server_command()
 def export(
+    client: "Client",
     file: Annotated[
         Path | None, typer.Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
     ] = None,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Write out the whole log, one row a line, with all that verifying it needs."""
-    from drumline.cli.client import connect
-
-    pieces = connect(url, api_key).stream("/audit/export")
+    pieces = client.stream("/audit/export")
     if file is None:
         for piece in pieces:
             sys.stdout.write(piece)
@@ -84,7 +79,9 @@ def export(
 
 
 @app.command()
+@server_command()
 def verify(
+    client: "Client",
     file: Annotated[
         Path | None, typer.Argument(help="An exported log; the server's own if not given.", metavar="[FILE]")
     ] = None,
@@ -95,14 +92,10 @@ def verify(
         ),
     ] = None,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Find out whether a row of the log was changed, put in or taken out. The hashes are computed here."""
-    from drumline.cli.client import connect
-
     if file is None:
-        lines = _lines(connect(url, api_key).stream("/audit/export"))
+        lines = _lines(client.stream("/audit/export"))
         chains = _verified(lines, expect or [])
     else:
         with file.open(encoding="utf-8") as written:

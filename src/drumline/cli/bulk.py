@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.commands import group, list_command, server_command
 from drumline.cli.describing import print_line, shown_moment
-from drumline.cli.exits import ExitCode
-from drumline.cli.options import Fields, Json, Jsonl, Key, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, picked, print_json, print_json_line, print_list, say
+from drumline.cli.errors import ExitCode
+from drumline.cli.options import GiveUp, Json, Jsonl, Limit, Yes
+from drumline.cli.output import confirm, print_json, print_json_line, say
 from drumline.cli.tables import Column, print_fitted, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.25
 SHOWN_ITEMS = 20
 
-app = typer.Typer(help="Look at and abort acts on many tasks.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Look at and abort acts on many tasks.")
 
 BulkId = Annotated[str, typer.Argument(help="The operation's id.", metavar="ID", show_default=False)]
 
@@ -61,77 +62,67 @@ Show = Callable[[dict[str, Any]], None]
 
 
 @app.command("list")
+@list_command(COLUMNS, empty="There are no bulk operations.")
 def list_bulks(
+    client: "Client",
     state: Annotated[
         list[str] | None,
         typer.Option("--state", help="Only running, completed or aborted ones; may be repeated.", metavar="STATE"),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+    limit: Limit = 50,
+) -> Any:
     """List bulk operations, newest first."""
-    from drumline.cli.client import connect
-
-    found = connect(url, api_key).pages("/bulk", limit=limit, state=state or None)
-    print_list(found, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="There are no bulk operations.")
+    return client.pages("/bulk", limit=limit, state=state or None)
 
 
-@app.command()
-def get(id: BulkId, as_json: Json = False, fields: Fields = None, url: Url = None, api_key: Key = None) -> None:
-    """Show one operation, and the tasks that it passed over."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    bulk = client.get(f"/bulk/{id}")
-    if as_json or fields:
-        print_json(next(picked([bulk], names)) if (names := Form(fields=fields).names) else bulk)
-        return
-    _print_bulk(bulk)
-    refused = client.get(f"/bulk/{id}/items", outcome="failed,skipped", limit=SHOWN_ITEMS)
+def _describe(client: "Client", bulk: dict[str, Any]) -> None:
+    print_line("id", bulk["id"])
+    print_line("act", bulk["act"] + (f", {bulk['rate']:g} a second" if bulk["rate"] else ""))
+    print_line("state", bulk["state"])
+    print_line("which", tidy(which(bulk)))
+    print_line("reason", tidy(bulk["reason"] or ""))
+    print_line("tasks", f"{bulk['done']:,} of {bulk['total']:,} done, {_left(bulk):,} left")
+    for name in ("skipped", "failed"):
+        print_line(name, f"{bulk[name]:,}" if bulk[name] else None)
+    print_line("created", shown_moment(bulk["created_at"]))
+    print_line("finished", shown_moment(bulk["finished_at"]))
+    path = f"/bulk/{bulk['id']}/items"
+    refused = client.get(path, outcome="failed,skipped", limit=SHOWN_ITEMS)
     if refused["items"]:
         typer.echo()
         print_fitted(refused["items"], ITEMS)
         if refused["next_cursor"]:
-            say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1/bulk/{id}/items?outcome=failed,skipped")
+            say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1{path}?outcome=failed,skipped")
 
 
 @app.command()
+@server_command(describe=_describe, fields=True)
+def get(client: "Client", id: BulkId) -> Any:
+    """Show one operation, and the tasks that it passed over."""
+    return client.get(f"/bulk/{id}")
+
+
+@app.command()
+@server_command()
 def watch(
+    client: "Client",
     id: BulkId,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
-    ] = None,
+    timeout: GiveUp = None,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Watch an operation until it ends."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     bulk = follow(client, client.get(f"/bulk/{id}"), timeout=timeout, as_json=as_json, as_jsonl=as_jsonl)
     finish(bulk, as_json=as_json, as_jsonl=as_jsonl)
 
 
 @app.command()
-def abort(id: BulkId, yes: Yes = False, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=lambda bulk: typer.echo(summary(bulk)))
+def abort(client: "Client", id: BulkId, yes: Yes = False) -> Any:
     """Deal with no more tasks of an operation; what was done stays done."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     bulk = client.get(f"/bulk/{id}")
     confirm(f"Abort this {bulk['act']}, with {_left(bulk):,} of {bulk['total']:,} tasks left?", yes=yes)
-    bulk = client.post(f"/bulk/{id}/abort")
-    if as_json:
-        print_json(bulk)
-    else:
-        typer.echo(summary(bulk))
+    return client.post(f"/bulk/{id}/abort")
 
 
 def follow(
@@ -183,19 +174,6 @@ def summary(bulk: dict[str, Any]) -> str:
 
 def _left(bulk: dict[str, Any]) -> int:
     return int(bulk["total"] - bulk["done"] - bulk["skipped"] - bulk["failed"])
-
-
-def _print_bulk(bulk: dict[str, Any]) -> None:
-    print_line("id", bulk["id"])
-    print_line("act", bulk["act"] + (f", {bulk['rate']:g} a second" if bulk["rate"] else ""))
-    print_line("state", bulk["state"])
-    print_line("which", tidy(which(bulk)))
-    print_line("reason", tidy(bulk["reason"] or ""))
-    print_line("tasks", f"{bulk['done']:,} of {bulk['total']:,} done, {_left(bulk):,} left")
-    for name in ("skipped", "failed"):
-        print_line(name, f"{bulk[name]:,}" if bulk[name] else None)
-    print_line("created", shown_moment(bulk["created_at"]))
-    print_line("finished", shown_moment(bulk["finished_at"]))
 
 
 @contextmanager

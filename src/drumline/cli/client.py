@@ -13,7 +13,6 @@ import msgspec
 import urllib3
 
 from drumline._version import __version__
-from drumline.cli.options import chosen
 from drumline.cli.output import say
 from drumline.cli.tables import tidy
 from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
@@ -262,21 +261,20 @@ def patient(client: Client, *, deadline: float | None = None) -> PatientClient:
     return made
 
 
-def connect(url: str | None, api_key: str | None, *, reason: str | None = None) -> Client:
+def connect(url: str | None, api_key: str | None, *, reason: str | None = None, timeout: float | None = None) -> Client:
     """Return a client for the server that flags, environment, settings file or data folder name.
 
     `reason` is why the person does what they do, for the audit log.
     """
     settings = load_settings(os.environ, flags={"url": url, "api_key": api_key})
-    timeouts = Timeouts.of(chosen["timeout"])
     note = read_note(settings.data) if settings.url is None else None
     server = settings.url or (note.url if note else url_of(settings.host, settings.port))
-    if settings.api_key is not None:
-        source = "the one given by --api-key, DRUMLINE_API_KEY or the settings file"
-        return Client(server, settings.api_key, key_source=source, reason=reason, timeouts=timeouts)
-    key = with_stored_key(settings).api_key
-    source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
-    return Client(server, key, key_source=source, reason=reason, timeouts=timeouts)
+    key = settings.api_key
+    source = "the one given by --api-key, DRUMLINE_API_KEY or the settings file"
+    if key is None:
+        key = with_stored_key(settings).api_key
+        source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
+    return Client(server, key, key_source=source, reason=reason, timeouts=Timeouts.of(timeout))
 
 
 def read_json(text: str, *, field: str) -> Any:

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.exits import ExitCode
-from drumline.cli.options import Config, Fields, Json, Jsonl, Key, Reason, Url, Wide
+from drumline.cli.commands import group, list_command, server_command
+from drumline.cli.errors import ExitCode
+from drumline.cli.options import Config, Fields, Json, Jsonl, Key, Reason, Timeout, Url, Wide
 from drumline.cli.output import Form, print_json, print_list, say
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
+    from drumline.cli.client import Client
     from drumline.settings import Sources
 
-app = typer.Typer(help="Look at, check and change the configuration.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Look at, check and change the configuration.")
 
 Version = Annotated[
     int | None, typer.Option("--version", help="Only if this is the newest version.", metavar="N", min=0)
@@ -39,6 +41,12 @@ SHOWN = (
 )
 
 
+def _print_fleet(config: dict[str, Any]) -> None:
+    say(f"Version {config['version']}.")
+    for key, value in sorted(config["settings"].items()):
+        typer.echo(f"{key}={_shown(value)}")
+
+
 @app.command()
 def show(
     every: Annotated[bool, typer.Option("--all", help="Show defaults too.")] = False,
@@ -48,6 +56,7 @@ def show(
     as_jsonl: Jsonl = False,
     fields: Fields = None,
     wide: Wide = False,
+    timeout: Timeout = None,
     url: Url = None,
     api_key: Key = None,
 ) -> None:
@@ -59,7 +68,7 @@ def show(
     if fleet:
         from drumline.cli.client import connect
 
-        runtime = connect(url, api_key).get("/config")["settings"]
+        runtime = connect(url, api_key, timeout=timeout).get("/config")["settings"]
     loaded = _sources(config).load(runtime)
     items = [
         {
@@ -126,17 +135,16 @@ def docs(
 
 
 @app.command("set")
+@server_command(show=_print_fleet, reason=True)
 def set_values(
+    client: "Client",
     pairs: Annotated[
         list[str],
         typer.Argument(help="Such as worker.concurrency=20.", metavar="KEY=VALUE...", show_default=False),
     ],
     reason: Reason = None,
     version: Version = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Set something for the whole fleet, while it runs; it wins over what the processes were given.
 
     KEY@LABEL sets it for workers with that label only.
@@ -149,69 +157,36 @@ def set_values(
         if not sign:
             raise Invalid(f"{pair} must be KEY=VALUE", field="set")
         wanted[key.strip()] = text.strip()
-    _change({"set": wanted}, version, reason, url, api_key, as_json=as_json)
+    return client.patch("/config", {"set": wanted, "version": version, "reason": reason})
 
 
 @app.command("unset")
+@server_command(show=_print_fleet, reason=True)
 def unset_values(
+    client: "Client",
     keys: Annotated[list[str], typer.Argument(help="What to unset.", metavar="KEY...", show_default=False)],
     reason: Reason = None,
     version: Version = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Take back what was set for the whole fleet; what the processes were given holds again."""
-    _change({"unset": keys}, version, reason, url, api_key, as_json=as_json)
+    return client.patch("/config", {"unset": keys, "version": version, "reason": reason})
 
 
 @app.command()
-def get(as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_fleet)
+def get(client: "Client") -> Any:
     """Show what is set for the whole fleet."""
-    from drumline.cli.client import connect
-
-    _print(connect(url, api_key).get("/config"), as_json=as_json)
+    return client.get("/config")
 
 
 @app.command()
+@list_command(VERSIONS, empty="Nothing was ever set.")
 def history(
+    client: "Client",
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions.", min=1)] = 20,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """List the versions of what was set for the whole fleet: when, by whom, why."""
-    from drumline.cli.client import connect
-
-    versions = list(connect(url, api_key).pages("/config/history", limit=limit))
-    print_list(versions, VERSIONS, Form(as_json, as_jsonl, wide, fields), nothing="Nothing was ever set.")
-
-
-def _change(
-    wanted: dict[str, Any],
-    version: int | None,
-    reason: str | None,
-    url: str | None,
-    api_key: str | None,
-    *,
-    as_json: bool,
-) -> None:
-    from drumline.cli.client import connect
-
-    body = wanted | {"version": version, "reason": reason}
-    _print(connect(url, api_key, reason=reason).patch("/config", body), as_json=as_json)
-
-
-def _print(config: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(config)
-        return
-    say(f"Version {config['version']}.")
-    for key, value in sorted(config["settings"].items()):
-        typer.echo(f"{key}={_shown(value)}")
+    return client.pages("/config/history", limit=limit)
 
 
 def _sources(config: str | None) -> "Sources":

@@ -8,9 +8,8 @@ from typing import Any
 import typer
 
 from drumline.cli.moments import between, relative, since_epoch, size, span
-from drumline.cli.safe_text import safe
 from drumline.cli.tables import Column, print_fitted, terminal_width, tidy
-from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
+from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted, safe
 
 LABEL = 10
 SHORT_JSON = 100

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from drumline.cli.exits import ExitCode
+from drumline.cli.errors import ExitCode
 from drumline.cli.options import Config, Data, Json, Url
 from drumline.cli.output import print_json
 from drumline.cli.tables import tidy

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.moments import span
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, print_json, print_json_line, print_list, say
+from drumline.cli.options import Jsonl, Yes
+from drumline.cli.output import confirm, print_json, print_json_line, say
 from drumline.cli.tables import Column, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
@@ -20,7 +21,7 @@ PAUSES = (0.5, 1.0, 2.0, 5.0)
 """Seconds before a stream that broke is opened again, the last of them again and again."""
 TYPE_WIDTH = 20
 
-app = typer.Typer(help="See who passes events on, and how far behind.", no_args_is_help=True, rich_markup_mode=None)
+app = group("See who passes events on, and how far behind.")
 
 COLUMNS = (
     Column("NAME", lambda consumer: consumer["name"], rank=9),
@@ -33,7 +34,9 @@ COLUMNS = (
 Several = list[str] | None
 
 
+@server_command()
 def events(
+    client: "Client",
     type: Annotated[
         Several,
         typer.Option("--type", "-t", help="A kind such as task.failed, or task for all of them.", metavar="TYPE"),
@@ -54,57 +57,38 @@ def events(
     count: Annotated[int | None, typer.Option("--count", "-n", help="Stop after so many.", min=1, metavar="N")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each event as a JSON document.")] = False,
     as_jsonl: Jsonl = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Follow everything that changes: each flag narrows, a flag given twice widens.
 
     A connection that breaks is opened again where it was, so nothing is missed.
     """
-    from drumline.cli.client import connect
-
     wanted = {
         "type": type, "name": name, "queue": queue, "job": job, "tag": tag, "status": status, "subject": subject,
     }  # fmt: skip
     show = print_json if as_json else print_json_line if as_jsonl else _print
-    for number, event in enumerate(_followed(connect(url, api_key), wanted, after), 1):
+    for number, event in enumerate(_followed(client, wanted, after), 1):
         show(event)
         if number == count:
             return
 
 
 @app.command("list")
-def list_consumers(
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+@list_command(COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")
+def list_consumers(client: "Client") -> Any:
     """List who passes events on, such as the relay to Kafka, and how far each has come."""
-    from drumline.cli.client import connect
-
-    consumers = connect(url, api_key).get("/events/consumers")["items"]
-    form = Form(as_json, as_jsonl, wide, fields)
-    print_list(consumers, COLUMNS, form, nothing="Nobody passes events on: there is neither Kafka nor a notifier.")
+    return client.get("/events/consumers")["items"]
 
 
 @app.command()
+@server_command(reason=True)
 def forget(
+    client: "Client",
     name: Annotated[str, typer.Argument(help="The consumer's name.", metavar="NAME", show_default=False)],
     yes: Yes = False,
-    reason: Reason = None,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Keep no more events for a consumer that will not come back. Should it come back, it begins anew."""
-    from urllib.parse import quote
-
-    from drumline.cli.client import connect
-
     confirm(f"Forget {name}? Events that it has not passed on may be dropped.", yes=yes)
-    connect(url, api_key, reason=reason).delete(f"/events/consumers/{quote(name, safe='')}")
+    client.delete(f"/events/consumers/{segment(name)}")
     say(f"{name} is forgotten.")
 
 

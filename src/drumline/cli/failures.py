@@ -1,31 +1,24 @@
-"""Commands about tasks that failed for good: look at them. What is done about them: `resolving.py`."""
+"""Commands about tasks that failed for good: look at them, retry, discard and purge them."""
 
-from typing import Annotated, Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.bulk import finish, follow, which
+from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.describing import print_line, print_task
-from drumline.cli.failure_filters import (
-    Group,
-    Job,
-    Kind,
-    Limit,
-    Name,
-    Queue,
-    Since,
-    Tag,
-    Until,
-    Why,
-    check_group,
-    wanted_of,
-)
-from drumline.cli.options import Fields, Json, Jsonl, Key, TaskId, Url, Wide
-from drumline.cli.output import Form, print_json, print_list, say
-from drumline.cli.resolving import discard, purge, retry
-from drumline.cli.tables import Column
-from drumline.cli.terminal import is_terminal
+from drumline.cli.moments import relative, span
+from drumline.cli.options import DryRun, Json, Limit, Tag, TaskId, Yes
+from drumline.cli.output import confirm, print_json, say
+from drumline.cli.tables import Column, tidy
+from drumline.cli.times import Toward, moment, span_of
+from drumline.core.errors import Invalid
 
-app = typer.Typer(help="Look at, retry and discard failed tasks.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Look at, retry and discard failed tasks.")
 
 
 def _error(failure: dict[str, Any]) -> str:
@@ -52,84 +45,210 @@ GROUPS = (
     Column("ERROR", _error, rank=8, least=24),
 )
 
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids of failed tasks.", metavar="[ID]...", show_default=False)]
+Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only of this queue.", metavar="NAME")]
+Name = Annotated[str | None, typer.Option("--name", "-n", help="Only of this task name.", metavar="NAME")]
+Kind = Annotated[str | None, typer.Option("--kind", help="Only this class of error.", metavar="CLASS")]
+All = Annotated[bool, typer.Option("--all", help="All failures there are.")]
+
+
+@flags
+class Filter(Flags):
+    """Which failures are meant."""
+
+    queue: Queue = None
+    name: Name = None
+    fingerprint: Annotated[
+        str | None, typer.Option("--fingerprint", "-f", help="Only of this group.", metavar="FINGERPRINT")
+    ] = None
+    kind: Kind = None
+    why: Annotated[
+        str | None,
+        typer.Option("--why", help="Only retries_exhausted, permanent, poison or unresolved_input.", metavar="REASON"),
+    ] = None
+    since: Annotated[
+        str | None, typer.Option("--since", help="Failed then or later: 2h, 2026-10-01.", metavar="TIME")
+    ] = None
+    until: Annotated[
+        str | None, typer.Option("--until", help="Failed before that: 30m, yesterday 09:00.", metavar="TIME")
+    ] = None
+    tag: Tag = None
+    job: Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")] = None
+
+    def query(self) -> dict[str, Any]:
+        """Return the filters that were given, by their names in the API."""
+        given = {"reason" if name == "why" else name: value for name, value in vars(self).items() if value is not None}
+        for name in given.keys() & {"since", "until"}:
+            given[name] = moment(given[name], flag=f"--{name}", toward=Toward.PAST)
+        return given
+
+    def selection(self, ids: list[str] | None, *, everything: bool) -> dict[str, Any]:
+        """Return which failures are meant as a request says it, or raise `Invalid` unless that is clear."""
+        wanted = self.query()
+        if sum([bool(ids), bool(wanted), everything]) != 1:
+            raise Invalid("say which: ids, or filters such as --queue and --fingerprint, or --all")
+        if ids:
+            return {"ids": ids}
+        return {"all": True} if everything else {"filter": wanted}
+
+    def check_group(self, client: "Client") -> None:
+        """Raise `NotFound` for a group that does not exist: a typing error is no empty list."""
+        if self.fingerprint is not None:
+            client.get(f"/failures/groups/{segment(self.fingerprint)}")
+
+
+@flags
+class Manner(Flags):
+    """How something is done to many failures."""
+
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.", metavar="TEXT")] = (
+        None
+    )
+    yes: Yes = False
+    dry_run: DryRun = False
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Print the operation's id, and do not wait for its end.")
+    ] = False
+    as_json: Json = False
+
 
 @app.command("list")
-def list_failures(
-    queue: Queue = None,
-    name: Name = None,
-    fingerprint: Group = None,
-    kind: Kind = None,
-    why: Why = None,
-    since: Since = None,
-    until: Until = None,
-    tag: Tag = None,
-    job: Job = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+@list_command(
+    COLUMNS,
+    empty="Nothing has failed for good.",
+    unmatched="No failure is like that.",
+    more="These are the latest {count}; by cause: drumline failures groups",
+)
+def list_failures(client: "Client", filter: Filter, limit: Limit = 50) -> Any:
     """List the tasks that failed for good, the latest first."""
-    from drumline.cli.client import connect
-
-    wanted = wanted_of(
-        queue=queue, name=name, fingerprint=fingerprint, kind=kind, reason=why, since=since, until=until, tag=tag,
-        job=job,
-    )  # fmt: skip
-    client = connect(url, api_key)
-    check_group(client, fingerprint)
-    found = client.pages("/failures", limit=limit, **wanted)
-    nothing = "No failure is like that." if wanted else "Nothing has failed for good."
-    count = print_list(found, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing=nothing)
-    if count == limit and is_terminal():
-        say(f"These are the latest {count}; by cause: drumline failures groups")
+    wanted = filter.query()
+    filter.check_group(client)
+    return client.pages("/failures", limit=limit, **wanted)
 
 
 @app.command()
+@list_command(GROUPS, empty="Nothing has failed for good.")
 def groups(
+    client: "Client",
     queue: Queue = None,
     name: Name = None,
     kind: Kind = None,
     by_count: Annotated[bool, typer.Option("--by-count", help="The largest first, not what was seen last.")] = False,
     limit: Limit = 50,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """List failures by their cause, with counts."""
-    from drumline.cli.client import connect
-
     sort = "count" if by_count else None
-    found = connect(url, api_key).pages("/failures/groups", limit=limit, queue=queue, name=name, kind=kind, sort=sort)
-    print_list(found, GROUPS, Form(as_json, as_jsonl, wide, fields), nothing="Nothing has failed for good.")
+    return client.pages("/failures/groups", limit=limit, queue=queue, name=name, kind=kind, sort=sort)
 
 
-@app.command()
-def show(id: TaskId, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
-    """Show one failure: why it was given up, its payload, and how each attempt ended."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    file = client.get(f"/failures/{id}")
-    if as_json:
-        print_json(file)
-        return
+def _describe(client: "Client", file: dict[str, Any]) -> None:
     failure = file["failure"]
     times = "1 attempt" if failure["attempts"] == 1 else f"{failure['attempts']} attempts"
     print_line("reason", f"{failure['reason']}, after {times}")
     print_line("group", failure["fingerprint"])
     print_line("job", failure["job"])
-    print_task(file["task"], file["attempts"], client.get(f"/tasks/{id}/artifacts")["items"])
+    print_task(file["task"], file["attempts"], client.get(f"/tasks/{file['task']['id']}/artifacts")["items"])
     if file["edits"]:
         say("Its payload was changed; what it was given before: --json")
 
 
-app.command()(retry)
-app.command()(discard)
-app.command()(purge)
+@app.command()
+@server_command(describe=_describe)
+def show(client: "Client", id: TaskId) -> Any:
+    """Show one failure: why it was given up, its payload, and how each attempt ended."""
+    return client.get(f"/failures/{id}")
+
+
+@app.command()
+@server_command()
+def retry(
+    client: "Client",
+    ids: Ids = None,
+    *,
+    filter: Filter,
+    everything: All = False,
+    rate: Annotated[float | None, typer.Option("--rate", help="How many a second, at most.", metavar="N")] = None,
+    payload: Annotated[
+        str | None, typer.Option("--payload", help="For one task: what to give it instead, as JSON.", metavar="JSON")
+    ] = None,
+    manner: Manner,
+) -> None:
+    """Run failed tasks again: one, some that a filter finds, or all; those that fail later are not touched."""
+    from drumline.cli.client import read_json
+
+    selection = filter.selection(ids, everything=everything)
+    filter.check_group(client)
+    if payload is not None and (not ids or len(ids) != 1):
+        raise Invalid("--payload is for one task: give its id")
+    if ids and len(ids) == 1 and not manner.dry_run:
+        body = {} if payload is None else {"payload": read_json(payload, field="--payload")}
+        task = client.post(f"/failures/{ids[0]}/retry", body)
+        print_json(task) if manner.as_json else typer.echo(f"{task['id']}  {task['status']}")
+        return
+    _do_many(client, "retry", {**selection, "rate": rate}, manner)
+
+
+@app.command()
+@server_command()
+def discard(client: "Client", ids: Ids = None, *, filter: Filter, everything: All = False, manner: Manner) -> None:
+    """Take failures off the list: one, some that a filter finds, or all; their tasks stay failed."""
+    selection = filter.selection(ids, everything=everything)
+    filter.check_group(client)
+    _do_many(client, "discard", selection, manner)
+
+
+@app.command()
+@server_command()
+def purge(
+    client: "Client",
+    older_than: Annotated[
+        str,
+        typer.Option("--older-than", help="How old they must be: 30d, 2026-10-01.", metavar="TIME", show_default=False),
+    ],
+    manner: Manner,
+) -> None:
+    """Take old failures off the list; their tasks stay failed until they are pruned."""
+    age = span_of(older_than, flag="--older-than", toward=Toward.PAST)
+    _do_many(client, "purge", {"older_than": age}, manner)
+
+
+def _do_many(client: "Client", act: str, selection: dict[str, Any], manner: Manner) -> None:
+    """Tell how many failures are meant, ask, start the operation, and watch it to its end."""
+    asked = {name: value for name, value in (selection | {"reason": manner.reason}).items() if value is not None}
+    found = client.post(f"/failures/{act}", {**asked, "dry_run": True})
+    if manner.dry_run or not found["total"]:
+        text = f"{_count(found)} would be dealt with; nothing was changed."
+        print_json(found) if manner.as_json else typer.echo(text if found["total"] else "No failure is like that.")
+        return
+    confirm(f"{act.capitalize()} {_count(found)}{_pace(found)}?", yes=manner.yes)
+    bulk = client.post(f"/failures/{act}", _as_seen(asked, found))
+    if manner.no_wait:
+        print_json(bulk) if manner.as_json else typer.echo(bulk["id"])
+        return
+    say(f"To stop it: drumline bulk abort {bulk['id']}; Ctrl-C only stops the watching.")
+    finish(follow(client, bulk, as_json=manner.as_json), as_json=manner.as_json)
+
+
+def _as_seen(asked: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return a request that means no failure which came in after they were counted."""
+    if found["newest_at"] is None or "older_than" in asked:
+        return asked
+    last = datetime.fromisoformat(found["newest_at"]) + timedelta(milliseconds=1)
+    rest = {name: value for name, value in asked.items() if name != "all"}
+    return {**rest, "filter": {**asked.get("filter", {}), "until": last.isoformat()}}
+
+
+def _count(found: dict[str, Any]) -> str:
+    some = "1 failure" if found["total"] == 1 else f"{found['total']:,} failures"
+    words = which(found)
+    text = some + (f" ({tidy(words)})" if found["filter"] and words != "all" else "")
+    oldest, newest = relative(found["oldest_at"]), relative(found["newest_at"])
+    if oldest is None:
+        return text
+    return f"{text}, {newest}" if oldest == newest else f"{text}, from {oldest} to {newest}"
+
+
+def _pace(found: dict[str, Any]) -> str:
+    if not found["rate"]:
+        return ""
+    return f", {found['rate']:g} a second, which takes {span(found['total'] / found['rate'])}"

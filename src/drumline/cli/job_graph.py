@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import JobId, Json, Key, Url
+from drumline.cli.commands import server_command
+from drumline.cli.options import JobId, Json
 from drumline.cli.output import print_json
 from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Invalid
@@ -16,24 +17,21 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5
 
 
+@server_command()
 def graph(
+    client: "Client",
     id: JobId,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print it as a Mermaid flowchart.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing: every task by itself.")] = False,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Draw it anew until the job has ended.")] = False,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Draw a job's tasks and what needs what.
 
     Alike tasks are drawn as one; what is too large to draw is listed by layers.
     """
-    from drumline.cli.client import connect
-
     if sum((mermaid, as_json, follow)) > 1:
         raise Invalid("give one of --mermaid, --json and --follow")
-    client = connect(url, api_key)
     found = _follow(client, id, is_full=full) if follow else client.get(f"/jobs/{id}/graph")
     if as_json:
         print_json(found)

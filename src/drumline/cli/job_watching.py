@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from drumline.cli.exits import ExitCode, exit_code_for
-from drumline.cli.options import JobId, Json, Jsonl, Key, Url
+from drumline.cli.commands import server_command
+from drumline.cli.errors import ExitCode, exit_code_for
+from drumline.cli.options import GiveUp, JobId, Json, Jsonl
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.tables import tidy
 from drumline.cli.watching import NEEDED
@@ -31,26 +32,23 @@ Show = Callable[[Job], None]
 """Shows a job as it stands now."""
 
 
+@server_command()
 def watch(
+    client: "Client",
     id: JobId,
     exit_status: Annotated[
         bool, typer.Option("--exit-status", help="End as the job ends: 0 completed, 5 failed, 6 cancelled.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
-    ] = None,
+    timeout: GiveUp = None,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Watch a job until it ends.
 
     On a terminal what its last tasks gave back is printed too.
     """
-    from drumline.cli.client import connect, patient
+    from drumline.cli.client import patient
 
-    client: Client = connect(url, api_key)
     client.get(f"/jobs/{id}")  # whoever cannot be reached now is not waited for
     client = patient(client)
     with _display(client, as_json=as_json, as_jsonl=as_jsonl) as show:

@@ -1,25 +1,25 @@
 """Commands about jobs."""
 
-from collections.abc import Callable
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.exits import ExitCode, exit_code_of
+from drumline.cli.commands import checked_status, do_each, group, list_command, server_command
+from drumline.cli.describing import EXECUTION, print_line, shown_moment
 from drumline.cli.job_graph import graph
 from drumline.cli.job_submitting import submit
 from drumline.cli.job_watching import progress_of, watch
-from drumline.cli.moments import between
-from drumline.cli.options import DryRun, Fields, JobId, JobIds, Json, Jsonl, Key, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, picked, print_json, print_list, say
-from drumline.cli.tables import Column
-from drumline.cli.terminal import is_terminal
-from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.cli.moments import between, since_epoch, span
+from drumline.cli.options import DryRun, Fields, JobId, JobIds, Json, Limit, Statuses, Tag, Why, Yes
+from drumline.cli.output import Form, confirm, print_list, print_object, say
+from drumline.cli.tables import Column, print_fitted, tidy
+from drumline.cli.terminal import STATUS_COLOURS, painted
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = typer.Typer(help="Submit, look at and steer jobs: graphs of tasks.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Submit, look at and steer jobs: graphs of tasks.")
 app.command("submit")(submit)
 app.command("graph")(graph)
 app.command("watch")(watch)
@@ -37,119 +37,106 @@ COLUMNS = (
     Column("TOOK", lambda job: between(job["started_at"], job["finished_at"]), rank=4),
     Column("REASON", lambda job: job["reason"], rank=5, least=16),
 )
+MOST_TASKS = 20
+"""Tasks that are listed: first those that failed, then those that run."""
+ORDER = ("FAILED", "PROCESSING", "QUEUED", "CANCELLED", "SKIPPED", "PENDING", "COMPLETED")
+
+TASKS = (
+    Column("KEY", lambda node: node["key"], rank=9, least=12),
+    Column("STATUS", lambda node: node["status"], rank=8),
+    Column("TASK", lambda node: node["task_id"], rank=7),
+    Column("NAME", lambda node: node["name"], rank=3, least=10),
+    Column("ATTEMPT", lambda node: node["attempt"] or None, rank=2),
+    Column("TOOK", lambda node: between(node["started_at"], node["finished_at"]), rank=4),
+    Column("REASON", lambda node: node["reason"], rank=6, least=16),
+)
+
+ATTEMPTS = (
+    Column("KEY", lambda attempt: attempt["key"], rank=9, least=12),
+    *EXECUTION,
+    Column("REASON", lambda attempt: attempt["reason"], rank=7, least=16),
+)
 
 
 @app.command("list")
+@list_command(
+    COLUMNS,
+    empty="There are no jobs yet. Try: drumline jobs submit -h",
+    unmatched="No job is like that.",
+    more="These are the newest {count}; there may be more: --limit {ten_times}",
+)
 def list_jobs(
-    status: Annotated[
-        list[str] | None,
-        typer.Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS"),
-    ] = None,
+    client: "Client",
+    status: Statuses = None,
     name: Annotated[str | None, typer.Option("--name", "-n", help="Only this name.", metavar="NAME")] = None,
     owner: Annotated[str | None, typer.Option("--owner", help="Only of this owner.", metavar="NAME")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")] = None,
+    tag: Tag = None,
     key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+    limit: Limit = 50,
+) -> Any:
     """List jobs, newest first."""
-    from drumline.cli.client import connect
-
-    filters: dict[str, Any] = {
-        "status": [_checked_status(one) for one in status or ()] or None,
-        "name": name, "owner": owner, "tag": tag, "idempotency_key": key,
-    }  # fmt: skip
-    jobs = connect(url, api_key).pages("/jobs", limit=limit, **filters)
-    nothing = "No job is like that." if any(filters.values()) else "There are no jobs yet. Try: drumline jobs submit -h"
-    count = print_list(jobs, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing=nothing)
-    if count == limit and is_terminal():
-        say(f"These are the newest {count}; there may be more: --limit {count * 10}")
+    statuses = [checked_status(one, STATUSES) for one in status or ()] or None
+    return client.pages("/jobs", limit=limit, status=statuses, name=name, owner=owner, tag=tag, idempotency_key=key)
 
 
 @app.command()
+@server_command()
 def get(
+    client: "Client",
     id: JobId,
     attempts: Annotated[bool, typer.Option("--attempts", help="The latest executions of its tasks too.")] = False,
     as_json: Json = False,
     fields: Fields = None,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Show one job: how it stands, what failed and what runs."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     job = client.get(f"/jobs/{id}")
     ran = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS) if attempts else None
     if as_json or fields:
-        if ran is not None:
-            job["attempts"] = ran["items"]
-        print_json(next(picked([job], names)) if (names := Form(fields=fields).names) else job)
+        print_object(job if ran is None else {**job, "attempts": ran["items"]}, fields)
         return
-    from drumline.cli.job_describing import print_attempts, print_job
-
-    print_job(job, client.get(f"/jobs/{id}/graph")["nodes"])
+    _print_job(job, client.get(f"/jobs/{id}/graph")["nodes"])
     if ran is not None:
-        print_attempts(ran["items"])
+        typer.echo()
+        print_fitted(ran["items"], ATTEMPTS)
         if ran["is_more"]:
             say(f"These are the latest {MOST_ATTEMPTS:,} executions; there were more before them.")
 
 
 @app.command()
+@server_command()
 def cancel(
+    client: "Client",
     ids: JobIds,
     force: Annotated[bool, typer.Option("--force", help="End running tasks now, whatever their workers do.")] = False,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")] = None,
+    reason: Why = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Cancel jobs: what waits now, what runs soon.
 
     Running tasks stop as soon as their workers hear of it; --force ends them now.
     """
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     if dry_run:
-        _print_as_they_stand(client, ids, "would be cancelled", as_json=as_json)
+        _print_dry_run(client, ids, "would be cancelled", as_json=as_json)
         return
     if not yes and (question := _question(client, ids)):
         confirm(question, yes=False)
     body = {"force": force, "reason": reason}
-    _do_each(ids, lambda one: client.post(f"/jobs/{one}/cancel", body), as_json=as_json)
+    do_each(ids, lambda one: client.post(f"/jobs/{one}/cancel", body), _print_done, as_json=as_json)
 
 
 @app.command()
-def resume(ids: JobIds, dry_run: DryRun = False, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command()
+def resume(client: "Client", ids: JobIds, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Run what failed, and what hung on it, again.
 
     Cancelled tasks run again as well; what completed keeps its results.
     """
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     if dry_run:
-        _print_as_they_stand(client, ids, "would run again from where they stopped", as_json=as_json)
+        _print_dry_run(client, ids, "would run again from where they stopped", as_json=as_json)
         return
-    _do_each(ids, lambda one: client.post(f"/jobs/{one}/resume"), as_json=as_json)
-
-
-def _checked_status(text: str) -> str:
-    from drumline.core.wording import suggestion
-
-    status = text.upper()
-    if status not in STATUSES:
-        hint = suggestion(status, STATUSES) or f"; it is one of {', '.join(STATUSES)}"
-        raise Invalid(f"there is no status {text}{hint}")
-    return status
+    do_each(ids, lambda one: client.post(f"/jobs/{one}/resume"), _print_done, as_json=as_json)
 
 
 def _question(client: "Client", ids: list[str]) -> str | None:
@@ -165,29 +152,10 @@ def _question(client: "Client", ids: list[str]) -> str | None:
     return f"Cancel {what}, of which {left:,} task{'s have' if left != 1 else ' has'} not ended?"
 
 
-def _print_as_they_stand(client: "Client", ids: list[str], fate: str, *, as_json: bool) -> None:
+def _print_dry_run(client: "Client", ids: list[str], outcome: str, *, as_json: bool) -> None:
     print_list([client.get(f"/jobs/{one}") for one in ids], COLUMNS, Form(as_json=as_json), nothing="")
     count = "1 job" if len(ids) == 1 else f"{len(ids)} jobs"
-    say(f"{count} {fate}, as far as the state allows; nothing was changed.")
-
-
-def _do_each(ids: list[str], act: Callable[[str], dict[str, Any]], *, as_json: bool) -> None:
-    """Do something to each job; one that refuses is named and does not hold up the others."""
-    done, code = [], ExitCode.OK
-    for one in ids:
-        try:
-            done.append(act(one))
-        except (Conflict, Invalid, NotFound) as error:
-            if len(ids) == 1:
-                raise
-            say(f"{one}: {error}")
-            code = code or exit_code_of(error)
-    if as_json:
-        print_json(done)
-    else:
-        _print_done(done)
-    if code:
-        raise typer.Exit(code)
+    say(f"{count} {outcome}, as far as the state allows; nothing was changed.")
 
 
 def _print_done(jobs: list[dict[str, Any]]) -> None:
@@ -195,3 +163,35 @@ def _print_done(jobs: list[dict[str, Any]]) -> None:
         typer.echo(f"{job['id']}  {job['status']}  {progress_of(job)}")
     if any(job["cancel_requested"] and job["status"] == "PROCESSING" for job in jobs):
         say("Workers are told within a few seconds; --force ends running tasks now.")
+
+
+def _print_job(job: dict[str, Any], nodes: list[dict[str, Any]]) -> None:
+    print_line("id", job["id"])
+    print_line("status", painted(job["status"], STATUS_COLOURS.get(job["status"]), bold=True) + _remark(job))
+    print_line("name", tidy(job["name"]))
+    print_line("owner", tidy(job["owner"] or ""))
+    print_line("progress", progress_of(job))
+    print_line("reason", tidy(job["reason"] or ""))
+    print_line("created", shown_moment(job["created_at"]))
+    print_line("started", shown_moment(job["started_at"]))
+    took = between(job["started_at"], job["finished_at"])
+    if job["finished_at"]:
+        print_line("finished", shown_moment(job["finished_at"]) + (f", took {took}" if took else ""))
+    elif job["started_at"]:
+        print_line("running", f"for {span(max(time.time() - since_epoch(job['started_at']), 0.0))}")
+    print_line("after", ", ".join(job["depends_on"]))
+    print_line("tags", ", ".join(tidy(tag) for tag in job["tags"]))
+    print_line("key", tidy(job["idempotency_key"] or ""))
+    _print_tasks(nodes)
+
+
+def _remark(job: dict[str, Any]) -> str:
+    return "  (asked to stop)" if job["cancel_requested"] and job["status"] == "PROCESSING" else ""
+
+
+def _print_tasks(nodes: list[dict[str, Any]]) -> None:
+    shown = sorted(nodes, key=lambda node: ORDER.index(node["status"]))[:MOST_TASKS]
+    typer.echo()
+    print_fitted(shown, TASKS)
+    if len(nodes) > len(shown):
+        typer.echo(f"… and {len(nodes) - len(shown):,} more: drumline tasks list --job ID, drumline jobs graph ID")

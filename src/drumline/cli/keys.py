@@ -1,15 +1,20 @@
-"""Commands about API keys."""
+"""Commands about API keys and about people who are signed in with a browser."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, print_json, print_list, say
+from drumline.cli.commands import group, list_command, server_command
+from drumline.cli.options import Yes
+from drumline.cli.output import confirm, say
 from drumline.cli.tables import Column
 from drumline.cli.times import Toward, span_of
 
-app = typer.Typer(help="Make, look at, and take back API keys.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Make, look at, and take back API keys.")
+sign_ins = group("Sign people out of the web interface.")
 
 
 def _state(key: dict[str, Any]) -> str:
@@ -31,10 +36,35 @@ COLUMNS = (
 )
 
 Id = Annotated[str, typer.Argument(help="The key's id.", metavar="ID", show_default=False)]
+User = Annotated[
+    str,
+    typer.Argument(
+        help="Who: key:ID, PROVIDER:SUBJECT as the audit log has it, or * for everybody.",
+        metavar="USER",
+        show_default=False,
+    ),
+]
+
+
+def _print_new(made: dict[str, Any]) -> None:
+    say(f"Key {made['id']} ({made['role']} of {made['tenant']}). Keep it now: it is not shown again.")
+    typer.echo(made["key"])
+
+
+def _print_key(key: dict[str, Any]) -> None:
+    typer.echo(f"{key['id']}  {_state(key)}  {key['role']} of {key['tenant']}  {key['name']}")
+
+
+def _print_caller(me: dict[str, Any]) -> None:
+    typer.echo(f"{me['name']}  {me['role']} of {'every tenant' if me['tenant'] == '*' else me['tenant']}")
+    for permission in me["permissions"]:
+        typer.echo(f"  {permission}")
 
 
 @app.command()
+@server_command(show=_print_new, reason=True)
 def create(
+    client: "Client",
     name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
     role: Annotated[
         str, typer.Option("--role", help="What it may do: admin, operator, submitter, worker or viewer.")
@@ -55,14 +85,8 @@ def create(
     expires_in: Annotated[
         str | None, typer.Option("--expires-in", help="When it ends: 90d, 2027-01-01.", metavar="TIME")
     ] = None,
-    reason: Reason = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Make a key. It is printed once, and nobody can tell it again."""
-    from drumline.cli.client import connect
-
     body = {
         "name": name,
         "role": role,
@@ -73,101 +97,74 @@ def create(
         "rate_limit": rate_limit,
         "expires_in": None if expires_in is None else span_of(expires_in, flag="--expires-in", toward=Toward.FUTURE),
     }
-    _print_made(connect(url, api_key, reason=reason).post("/keys", body), as_json=as_json)
+    return client.post("/keys", body)
 
 
 @app.command("list")
+@list_command(COLUMNS, empty="There is no key but the first one.")
 def list_keys(
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+    client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100
+) -> Any:
     """List keys, newest first, also those that open nothing any more."""
-    from drumline.cli.client import connect
-
-    keys = connect(url, api_key).pages("/keys", limit=limit)
-    print_list(keys, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="There is no key but the first one.")
+    return client.pages("/keys", limit=limit)
 
 
 @app.command()
-def get(id: Id, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_key)
+def get(client: "Client", id: Id) -> Any:
     """Look at a key."""
-    from drumline.cli.client import connect
-
-    _print_kept(connect(url, api_key).get(f"/keys/{id}"), as_json=as_json)
+    return client.get(f"/keys/{id}")
 
 
 @app.command()
-def disable(id: Id, reason: Reason = None, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_key, reason=True)
+def disable(client: "Client", id: Id) -> Any:
     """Let a key open nothing until it is enabled again."""
-    from drumline.cli.client import connect
-
-    _print_kept(connect(url, api_key, reason=reason).post(f"/keys/{id}/disable"), as_json=as_json)
+    return client.post(f"/keys/{id}/disable")
 
 
 @app.command()
-def enable(id: Id, reason: Reason = None, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_key, reason=True)
+def enable(client: "Client", id: Id) -> Any:
     """Let a disabled key open again."""
-    from drumline.cli.client import connect
-
-    _print_kept(connect(url, api_key, reason=reason).post(f"/keys/{id}/enable"), as_json=as_json)
+    return client.post(f"/keys/{id}/enable")
 
 
 @app.command()
-def revoke(
-    id: Id, reason: Reason = None, yes: Yes = False, as_json: Json = False, url: Url = None, api_key: Key = None
-) -> None:
+@server_command(show=_print_key, reason=True)
+def revoke(client: "Client", id: Id, yes: Yes = False) -> Any:
     """Let a key open nothing any more, for good. Every server refuses it within two seconds."""
-    from drumline.cli.client import connect
-
     confirm(f"Revoke key {id} for good?", yes=yes)
-    _print_kept(connect(url, api_key, reason=reason).post(f"/keys/{id}/revoke"), as_json=as_json)
+    return client.post(f"/keys/{id}/revoke")
 
 
 @app.command()
+@server_command(show=_print_new, reason=True)
 def rotate(
+    client: "Client",
     id: Id,
     overlap: Annotated[str, typer.Option("--overlap", help="How long the old key opens beside the new one.")] = "1h",
-    reason: Reason = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Make a key in the place of another; both open until the overlap is over."""
-    from drumline.cli.client import connect
-
-    made = connect(url, api_key, reason=reason).post(f"/keys/{id}/rotate", {"overlap": overlap})
-    _print_made(made, as_json=as_json)
+    return client.post(f"/keys/{id}/rotate", {"overlap": overlap})
 
 
 @app.command()
-def whoami(as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_caller)
+def whoami(client: "Client") -> Any:
     """Tell whose key it is that commands use, and what it may do."""
-    from drumline.cli.client import connect
-
-    me = connect(url, api_key).get("/me")
-    if as_json:
-        print_json(me)
-        return
-    typer.echo(f"{me['name']}  {me['role']} of {'every tenant' if me['tenant'] == '*' else me['tenant']}")
-    for permission in me["permissions"]:
-        typer.echo(f"  {permission}")
+    return client.get("/me")
 
 
-def _print_made(made: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(made)
-        return
-    say(f"Key {made['id']} ({made['role']} of {made['tenant']}). Keep it now: it is not shown again.")
-    typer.echo(made["key"])
+@sign_ins.callback()
+def _sign_ins() -> None:
+    """Sign people out of the web interface."""
 
 
-def _print_kept(key: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(key)
-        return
-    typer.echo(f"{key['id']}  {_state(key)}  {key['role']} of {key['tenant']}  {key['name']}")
+@sign_ins.command("revoke")
+@server_command(reason=True)
+def sign_out(client: "Client", user: User, yes: Yes = False) -> None:
+    """Sign somebody out at every browser. They can sign in again, unless their key or account is gone, too."""
+    confirm(f"Sign {'everybody' if user == '*' else user} out at every browser?", yes=yes)
+    client.post("/sign-ins/revoke", {"user": user})
+    say("signed out; every server goes by it within two seconds")

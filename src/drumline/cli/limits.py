@@ -1,16 +1,16 @@
 """Commands about flow limits."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide
-from drumline.cli.output import Form, print_json, print_list
+from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.tables import Column
 
-app = typer.Typer(
-    help="Limit how many tasks run at once, and how often they start.", no_args_is_help=True, rich_markup_mode=None
-)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Limit how many tasks run at once, and how often they start.")
 
 COLUMNS = (
     Column("NAME", lambda limit: limit["name"], rank=9, least=10),
@@ -26,24 +26,25 @@ COLUMNS = (
 Name = Annotated[str, typer.Argument(help="The limit's name.", metavar="NAME", show_default=False)]
 
 
-@app.command("list")
-def list_limits(
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List limits, and how many tasks run under each."""
-    from drumline.cli.client import connect
+def _print_limit(limit: dict[str, Any]) -> None:
+    about = " and ".join(f"{noun} {limit[noun]}" for noun in ("queue", "task") if limit[noun] is not None)
+    at_once = f"{limit['max_concurrent']} at once" if limit["max_concurrent"] is not None else None
+    allowed = ", ".join(part for part in (at_once, limit["rate"]) if part is not None)
+    by = f" for each {limit['key']}" if limit["key"] is not None else ""
+    typer.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
 
-    limits = connect(url, api_key).get("/limits")["items"]
-    print_list(limits, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="There is no limit.")
+
+@app.command("list")
+@list_command(COLUMNS, empty="There is no limit.")
+def list_limits(client: "Client") -> Any:
+    """List limits, and how many tasks run under each."""
+    return client.get("/limits")["items"]
 
 
 @app.command("set")
+@server_command(show=_print_limit, reason=True)
 def set_limit(
+    client: "Client",
     name: Name,
     queue: Annotated[str | None, typer.Option("--queue", help="The queue that it is about.", metavar="QUEUE")] = None,
     task: Annotated[str | None, typer.Option("--task", help="The task name that it is about.", metavar="NAME")] = None,
@@ -57,51 +58,23 @@ def set_limit(
         str | None,
         typer.Option("--by", help="Count each key by itself: limit_key, or payload.customer_id.", metavar="KEY"),
     ] = None,
-    reason: Reason = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Set a limit, in place of the one of that name."""
-    from drumline.cli.client import connect
-
     options = {"queue": queue, "task": task, "max_concurrent": max_concurrent, "rate": rate, "key": by}
     body = {option: value for option, value in options.items() if value is not None}
-    _print(connect(url, api_key, reason=reason).put(f"/limits/{_path(name)}", body), as_json=as_json)
+    return client.put(f"/limits/{segment(name)}", body)
 
 
 @app.command()
-def get(name: Name, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_limit)
+def get(client: "Client", name: Name) -> Any:
     """Look at a limit."""
-    from drumline.cli.client import connect
-
-    _print(connect(url, api_key).get(f"/limits/{_path(name)}"), as_json=as_json)
+    return client.get(f"/limits/{segment(name)}")
 
 
 @app.command()
-def delete(name: Name, reason: Reason = None, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=lambda limit: typer.echo(f"{limit['name']} is deleted."), reason=True)
+def delete(client: "Client", name: Name) -> Any:
     """Delete a limit; its tasks are handed out like all others."""
-    from drumline.cli.client import connect
-
-    connect(url, api_key, reason=reason).delete(f"/limits/{_path(name)}")
-    if as_json:
-        print_json({"name": name, "deleted": True})
-    else:
-        typer.echo(f"{name} is deleted.")
-
-
-def _print(limit: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(limit)
-        return
-    about = " and ".join(f"{noun} {limit[noun]}" for noun in ("queue", "task") if limit[noun] is not None)
-    at_once = f"{limit['max_concurrent']} at once" if limit["max_concurrent"] is not None else None
-    allowed = ", ".join(part for part in (at_once, limit["rate"]) if part is not None)
-    by = f" for each {limit['key']}" if limit["key"] is not None else ""
-    typer.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
-
-
-def _path(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")
+    client.delete(f"/limits/{segment(name)}")
+    return {"name": name, "deleted": True}

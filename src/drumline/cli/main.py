@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import NoReturn
 
 import typer
 
@@ -12,18 +12,16 @@ from drumline.cli import (
     audit,
     bulk,
     config,
-    deliveries,
     events,
     failures,
     jobs,
     keys,
     limits,
+    notifications,
     queues,
     schedules,
     secrets,
     servers,
-    sign_ins,
-    subscriptions,
     tasks,
     tenants,
     workers,
@@ -33,9 +31,8 @@ from drumline.cli.completion import completion
 from drumline.cli.demo import demo
 from drumline.cli.docs import docs
 from drumline.cli.doctor import doctor
-from drumline.cli.exits import ExitCode, exit_code_of
-from drumline.cli.flags import message_of
-from drumline.cli.options import chosen
+from drumline.cli.errors import ExitCode, exit_code_of, message_of
+from drumline.cli.options import Json
 from drumline.cli.output import print_json, say
 from drumline.cli.streams import OutputFailed, checked_streams, drop_unwritten
 from drumline.cli.submitting import submit
@@ -72,10 +69,10 @@ app.add_typer(limits.app, name="limits")
 app.add_typer(workers.app, name="workers")
 app.command("events")(events.events)
 app.add_typer(events.app, name="consumers")
-app.add_typer(subscriptions.app, name="subscriptions")
-app.add_typer(deliveries.app, name="deliveries")
+app.add_typer(notifications.subscriptions, name="subscriptions")
+app.add_typer(notifications.deliveries, name="deliveries")
 app.add_typer(keys.app, name="keys")
-app.add_typer(sign_ins.app, name="sign-ins")
+app.add_typer(keys.sign_ins, name="sign-ins")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(secrets.app, name="secrets")
 app.add_typer(audit.app, name="audit")
@@ -93,7 +90,7 @@ app.command("completion")(completion)
 
 
 @app.command()
-def version(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+def version(as_json: Json = False) -> None:
     """Print the version."""
     if as_json:
         print_json({"version": __version__})
@@ -114,49 +111,9 @@ def main() -> None:
         drop_unwritten(sys.stderr)
 
 
-def command() -> Any:
-    """Return all commands; each that talks to a server can be told how long to wait for its answers."""
-    made = typer.main.get_command(app)
-    _add(_timeout_option(), made)
-    return made
-
-
-def _timeout_option() -> Any:
-    pattern = typer.Typer(add_completion=False)
-    pattern.command()(_choose_timeout)
-    return next(param for param in typer.main.get_command(pattern).params if param.name == "timeout")
-
-
-def _choose_timeout(
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout",
-            help="How long the server may take to answer. [default: 10, and 30 to change something]",
-            min=0.1,
-            metavar="SECONDS",
-            expose_value=False,
-            callback=lambda value: chosen.update(timeout=value),
-        ),
-    ] = None,
-) -> None:
-    """Serve as the pattern that the option is taken from."""
-
-
-def _add(option: Any, group: Any) -> None:
-    """Add an option to every command that talks to a server, before the flag that names the server."""
-    for each in group.commands.values():
-        if hasattr(each, "commands"):
-            _add(option, each)
-            continue
-        names = [param.name for param in each.params]
-        if {"url", "api_key"} <= set(names) and not {"timeout", "port", "apps"} & set(names):
-            each.params.insert(names.index("url"), option)
-
-
 def _run() -> ExitCode:
     try:
-        command()(prog_name="drumline")
+        app(prog_name="drumline")
     except DrumlineError as error:
         say(f"Error: {message_of(error, sys.argv[1:])}")
         return exit_code_of(error)

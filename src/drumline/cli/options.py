@@ -5,9 +5,6 @@ from typing import Annotated
 
 import typer
 
-chosen: dict[str, float | None] = {"timeout": None}
-"""What `--timeout` says, which every command has that talks to a server: see `main.py`."""
-
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line.")]
 Wide = Annotated[bool, typer.Option("--wide", help="Show everything, however wide.")]
@@ -16,6 +13,15 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show wh
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the audit log.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        help="How long the server may take to answer. [default: 10, and 30 to change something]",
+        min=0.1,
+        metavar="SECONDS",
+    ),
+]
 Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. [env: DRUMLINE_URL]", metavar="URL")]
 Key = Annotated[str | None, typer.Option("--api-key", help="The key to use. [env: DRUMLINE_API_KEY]", metavar="KEY")]
 
@@ -48,3 +54,12 @@ TaskIds = Annotated[list[str], typer.Argument(help="Ids of tasks.", metavar="ID"
 JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="ID", show_default=False)]
 JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="ID", show_default=False)]
 TaskId = Annotated[str, typer.Argument(help="The task's id.", metavar="ID", show_default=False)]
+Limit = Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")]
+Tag = Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")]
+Statuses = Annotated[
+    list[str] | None, typer.Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS")
+]
+GiveUp = Annotated[
+    float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
+]
+Why = Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")]

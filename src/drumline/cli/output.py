@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import typer
 
-from drumline.cli.exits import ExitCode
-from drumline.cli.safe_text import safe
+from drumline.cli.errors import ExitCode
 from drumline.cli.streams import is_utf8, stdin_is_terminal
 from drumline.cli.tables import Column, print_table, terminal_width
-from drumline.cli.terminal import is_terminal
+from drumline.cli.terminal import is_terminal, safe
 from drumline.core.errors import Invalid
 
 
@@ -47,6 +46,12 @@ def print_json(value: object) -> None:
 def print_json_line(value: object) -> None:
     """Print one JSON object on a line of its own."""
     typer.echo(json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), separators=(",", ":")))
+
+
+def print_object(value: Any, fields: str | None) -> None:
+    """Print an object as JSON, only with the fields that were asked for, if any were."""
+    names = Form(fields=fields).names
+    print_json(next(picked([value], names)) if names else value)
 
 
 def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide
-from drumline.cli.output import Form, print_json, print_list
+from drumline.cli.commands import group, list_command, segment, server_command
+from drumline.cli.options import Why
 from drumline.cli.tables import Column
 from drumline.core.errors import Forbidden, NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = typer.Typer(help="Look at, pause and resume queues.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Look at, pause and resume queues.")
 
 COLUMNS = (
     Column("NAME", lambda queue: queue["name"], rank=9, least=12),
@@ -26,52 +26,39 @@ COLUMNS = (
 Name = Annotated[str, typer.Argument(help="The queue's name.", metavar="NAME", show_default=False)]
 
 
-@app.command("list")
-def list_queues(
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List the queues that have tasks or are paused."""
-    from drumline.cli.client import connect
+def _print_queue(queue: dict[str, Any]) -> None:
+    typer.echo(f"{queue['name']}  {'paused' if queue['is_paused'] else 'running'}")
 
-    queues = connect(url, api_key).get("/queues")["items"]
-    print_list(
-        queues, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="No queue has a task, and none is paused."
-    )
+
+@app.command("list")
+@list_command(COLUMNS, empty="No queue has a task, and none is paused.")
+def list_queues(client: "Client") -> Any:
+    """List the queues that have tasks or are paused."""
+    return client.get("/queues")["items"]
 
 
 @app.command()
+@server_command(show=_print_queue)
 def pause(
+    client: "Client",
     name: Name,
     create: Annotated[
         bool, typer.Option("--create", help="Also a queue that has never had a task: those to come will wait.")
     ] = False,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")] = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+    reason: Why = None,
+) -> Any:
     """Hand out no more tasks of a queue; running ones go on."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     if not create:
         _check_known(client, name, "pause it before its first task with --create")
-    _print(client.post(f"/queues/{_path(name)}/pause", {"reason": reason}), as_json=as_json)
+    return client.post(f"/queues/{segment(name)}/pause", {"reason": reason})
 
 
 @app.command()
-def resume(name: Name, reason: Reason = None, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(show=_print_queue, reason=True)
+def resume(client: "Client", name: Name) -> Any:
     """Hand out a paused queue's tasks again."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key, reason=reason)
     _check_known(client, name, "it is not paused")
-    _print(client.post(f"/queues/{_path(name)}/resume"), as_json=as_json)
+    return client.post(f"/queues/{segment(name)}/resume")
 
 
 def _check_known(client: "Client", name: str, hint: str) -> None:
@@ -88,16 +75,3 @@ def _check_known(client: "Client", name: str, hint: str) -> None:
     if name not in queues:
         near = suggestion(name, sorted(queues | {"default"}))
         raise NotFound(f"there has never been a task in a queue {name}{near or '; ' + hint}", field="name")
-
-
-def _print(queue: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(queue)
-    else:
-        typer.echo(f"{queue['name']}  {'paused' if queue['is_paused'] else 'running'}")
-
-
-def _path(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")

@@ -5,26 +5,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.commands import Flags, flags, group, list_command, server_command
 from drumline.cli.describing import print_line
 from drumline.cli.moments import relative
-from drumline.cli.options import DryRun, Fields, Json, Jsonl, Key, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, picked, print_json, print_list, say
-from drumline.cli.schedule_creating import create, edit
+from drumline.cli.options import DryRun, Json, Limit, Why, Wide, Yes
+from drumline.cli.output import Form, confirm, print_json, print_list, say
+from drumline.cli.submitting import payload_of, warn_of_unknown
 from drumline.cli.tables import Column, tidy
-from drumline.cli.terminal import is_terminal, painted
+from drumline.cli.terminal import painted
 from drumline.cli.times import Toward, duration, moment, optional_moment
 from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = typer.Typer(
-    help="Create, look at and steer schedules: rules that make tasks or jobs at times.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.command("create")(create)
-app.command("edit")(edit)
+app = group("Create, look at and steer schedules: rules that make tasks or jobs at times.")
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _STATES = ("active", "paused", "finished")
@@ -64,222 +59,130 @@ FIRES = (
 
 Which = Annotated[str, typer.Argument(help="The schedule's name or id.", metavar="SCHEDULE", show_default=False)]
 Count = Annotated[int, typer.Option("--count", "-n", help="How many fire times.", min=1, max=1000, metavar="N")]
+Every = Annotated[str | None, typer.Option("--every", help="Every so often: 90, 1h30m.", metavar="TIME")]
 
 
-@app.command("list")
-def list_schedules(
-    state: Annotated[
-        str | None, typer.Option("--state", "-s", help="Only active, paused or finished ones.", metavar="STATE")
-    ] = None,
-    of_app: Annotated[str | None, typer.Option("--app", help="Only those in an app's code.", metavar="NAME")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List schedules, newest first."""
-    from drumline.cli.client import connect
+@flags
+class Rule(Flags):
+    """When a schedule fires, and what it makes."""
 
-    if state is not None and state.lower() not in _STATES:
-        raise Invalid(f"must be one of {', '.join(_STATES)}", field="--state")
-    wanted = None if state is None else state.lower()
-    schedules = connect(url, api_key).pages("/schedules", limit=limit, state=wanted, app=of_app)
-    nothing = "No schedule is like that." if state or of_app else "There are no schedules: drumline schedules create -h"
-    count = print_list(schedules, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing=nothing)
-    if count == limit and is_terminal():
-        say(f"These are the newest {count}; there may be more: --limit {count * 10}")
+    cron: Annotated[
+        str | None, typer.Option("--cron", help="Five fields, six with seconds first, or @daily.", metavar="CRON")
+    ] = None
+    every: Every = None
+    at: Annotated[str | None, typer.Option("--at", help="Once: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")] = (
+        None
+    )
+    timezone: Annotated[str | None, typer.Option("--tz", help="The time zone. [default: UTC]", metavar="ZONE")] = None
+    task: Annotated[str | None, typer.Option("--task", help="The name of the task to make.", metavar="NAME")] = None
+    payload: Annotated[
+        str | None,
+        typer.Option("--payload", "-p", help="The task's: JSON, @FILE, or - for standard input.", metavar="JSON"),
+    ] = None
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg", "-a", help="One argument of the task; its value is JSON, or else text.", metavar="NAME=VALUE"
+        ),
+    ] = None
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="The task's queue.", metavar="NAME")] = None
+    job: Annotated[
+        str | None, typer.Option("--job", help="The job to make, from a JSON or YAML file.", metavar="FILE")
+    ] = None
+    misfire: Annotated[
+        str | None, typer.Option("--misfire", help="What was missed: skip, once or all.", metavar="POLICY")
+    ] = None
+    overlap: Annotated[
+        str | None, typer.Option("--overlap", help="allow, skip, queue or cancel_previous.", metavar="POLICY")
+    ] = None
+    start: Annotated[str | None, typer.Option("--start", help="Not before this time: 2026-01-02.", metavar="TIME")] = (
+        None
+    )
+    end: Annotated[str | None, typer.Option("--end", help="Not after this time: 30d.", metavar="TIME")] = None
+    jitter: Annotated[
+        str | None, typer.Option("--jitter", help="Spread firings over so much time.", metavar="TIME")
+    ] = None
+    max_runs: Annotated[
+        int | None, typer.Option("--max-runs", help="Finish after so many runs.", min=1, metavar="N")
+    ] = None
 
+    def body(self, *, paused: bool = False) -> dict[str, Any]:
+        """Return what was given, as the API takes it; times without a zone are in the schedule's own."""
+        fields = {
+            "cron": self.cron, "timezone": self.timezone, "misfire": self.misfire, "overlap": self.overlap,
+            "max_runs": self.max_runs, "paused": paused or None, "interval": duration(self.every, flag="--every"),
+            "run_at": self._moment(self.at, "--at"), "start": self._moment(self.start, "--start"),
+            "end": self._moment(self.end, "--end"), "jitter": duration(self.jitter, flag="--jitter"), **self._target(),
+        }  # fmt: skip
+        return {field: value for field, value in fields.items() if value is not None}
 
-@app.command()
-def get(which: Which, as_json: Json = False, fields: Fields = None, url: Url = None, api_key: Key = None) -> None:
-    """Show one schedule: when it fires, what it makes, how its last run fared."""
-    from drumline.cli.client import connect
+    def _moment(self, text: str | None, flag: str) -> str | None:
+        return optional_moment(text, flag=flag, toward=Toward.FUTURE, zone=self.timezone)
 
-    schedule = found(connect(url, api_key), which)
-    if as_json or fields:
-        names = Form(fields=fields).names
-        print_json(next(picked([schedule], names)) if names else schedule)
-    else:
-        _print_schedule(schedule)
+    def _target(self) -> dict[str, Any]:
+        from drumline.cli.job_submitting import read_job
 
-
-@app.command("next")
-def next_times(
-    which: Which, count: Count = 5, as_json: Json = False, wide: Wide = False, url: Url = None, api_key: Key = None
-) -> None:
-    """Show when a schedule fires next, in both zones."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    schedule = client.get(f"/schedules/{found(client, which)['id']}", next=count)
-    nothing = f"It does not fire: it is {schedule['state']}."
-    print_list(schedule["next_fires"], FIRES, Form(as_json, wide=wide), nothing=nothing)
-
-
-@app.command()
-def preview(
-    cron: Annotated[str | None, typer.Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
-    every: Annotated[str | None, typer.Option("--every", help="Every so often: 90, 1h30m.", metavar="TIME")] = None,
-    timezone: Annotated[str, typer.Option("--tz", help="The time zone.", metavar="ZONE")] = "UTC",
-    after: Annotated[str | None, typer.Option("--after", help="From this time on.", metavar="TIME")] = None,
-    count: Count = 5,
-    as_json: Json = False,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """Show when a rule would fire, in both zones; nothing is stored."""
-    from drumline.cli.client import connect
-
-    rule = {
-        "cron": cron, "interval": duration(every, flag="--every"), "timezone": timezone, "count": count,
-        "after": optional_moment(after, flag="--after", toward=Toward.FUTURE, zone=timezone),
-    }  # fmt: skip
-    answer = connect(url, api_key).post("/schedules/preview", rule)
-    if as_json:
-        print_json(answer)
-        return
-    say(answer["words"])
-    print_list(answer["items"], FIRES, Form(wide=wide), nothing="It never fires.")
+        if self.task is None:
+            if self.payload is not None or self.arguments or self.queue is not None:
+                raise Invalid("--payload, --arg and --queue are about a task: give --task too")
+            return {} if self.job is None else {"job": read_job(self.job)}
+        if self.job is not None:
+            raise Invalid("give --task or --job, not both")
+        made: dict[str, Any] = {"name": self.task, "payload": payload_of(self.payload, self.arguments or [])}
+        return {"task": made if self.queue is None else {**made, "queue": self.queue}}
 
 
-@app.command()
-def pause(
-    which: Which,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")] = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """Let a schedule not fire any more; what has started goes on."""
-    from drumline.cli.client import connect
+def _print_created(schedule: dict[str, Any]) -> None:
+    typer.echo(schedule["id"])
+    following = "" if schedule["next_fire_at"] is None else f"; next at {schedule['next_fire_at']}"
+    say(f"{schedule['name']}: {schedule['words']}{following}")
 
-    client = connect(url, api_key)
-    _print_state(client.post(f"/schedules/{_id_of(client, which)}/pause", {"reason": reason}), as_json=as_json)
+
+def _print_edited(schedule: dict[str, Any]) -> None:
+    typer.echo(f"{schedule['name']}  {schedule['words']}  next {schedule['next_fire_at'] or '-'}")
 
 
 @app.command()
-def resume(which: Which, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
-    """Let a paused schedule fire again; what it missed meanwhile does not fire."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    _print_state(client.post(f"/schedules/{_id_of(client, which)}/resume"), as_json=as_json)
-
-
-@app.command()
-def run(which: Which, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
-    """Start a run now, and print the id of its task or job."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    made = client.post(f"/schedules/{_id_of(client, which)}/trigger")
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(made["task_id"] or made["job_id"])
-
-
-@app.command()
-def backfill(
-    which: Which,
-    start: Annotated[str, typer.Option("--from", help="The first fire time.", metavar="TIME", show_default=False)] = "",
-    end: Annotated[str, typer.Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
-    rate: Annotated[float, typer.Option("--rate", help="Runs that start in a second.", metavar="N")] = 10.0,
-    abort: Annotated[bool, typer.Option("--abort", help="Give up what has not started.")] = False,
+@server_command()
+def create(
+    client: "Client",
+    name: Annotated[str, typer.Argument(help="What to call it.", metavar="NAME", show_default=False)],
+    rule: Rule,
+    paused: Annotated[bool, typer.Option("--paused", help="Without letting it fire.")] = False,
     dry_run: DryRun = False,
-    yes: Yes = False,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
-    """Make runs for fire times of the past that have none; those that have one get no second."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    path = f"/schedules/{_id_of(client, which)}/backfill"
-    if abort:
-        answer = client.delete(path)
-        _print_answer(answer, f"{answer['dropped']} runs that had not started were given up.", as_json=as_json)
+    """Create a schedule that makes a task or a job at times, and print its id."""
+    request = {"name": name, **rule.body(paused=paused)}
+    if dry_run:
+        print_json(request)
+        say("This would be sent to POST /api/v1/schedules; nothing was created.")
         return
-    if not start or not end:
-        raise Invalid("a backfill needs --from and --to, or --abort")
-    span = {
-        "start": moment(start, flag="--from", toward=Toward.PAST),
-        "end": moment(end, flag="--to", toward=Toward.PAST),
-        "rate": rate,
-    }
-    plan = client.post(path, {**span, "dry_run": True})
-    told = f"{plan['missing']:,} of {plan['count']:,} fire times have no run"
-    if dry_run or not plan["missing"]:
-        _print_answer(plan, f"{told}.", as_json=as_json)
-        return
-    confirm(f"{told}: make them, from {plan['first']} to {plan['last']}, {rate:g} a second?", yes=yes)
-    _print_answer(client.post(path, span), f"{plan['missing']:,} runs will start.", as_json=as_json)
+    made = client.post("/schedules", request)
+    print_json(made) if as_json else _print_created(made)
+    if rule.task is not None:
+        warn_of_unknown(client, rule.task)
 
 
 @app.command()
-def runs(
+@server_command(show=_print_edited)
+def edit(
+    client: "Client",
     which: Which,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 20,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List the runs of a schedule, the latest fire time first."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    listed = client.pages(f"/schedules/{_id_of(client, which)}/runs", limit=limit)
-    print_list(listed, RUNS, Form(as_json, as_jsonl, wide, fields), nothing="It has not run yet.")
+    name: Annotated[str | None, typer.Option("--name", help="Another name.", metavar="NAME")] = None,
+    *,
+    rule: Rule,
+) -> Any:
+    """Change a schedule; its next fire time is found anew if its rule changes."""
+    changes = rule.body() if name is None else {"name": name, **rule.body()}
+    if not changes:
+        raise Invalid("say what to change: drumline schedules edit -h")
+    return client.patch(f"/schedules/{found(client, which)['id']}", changes)
 
 
-@app.command()
-def delete(which: Which, yes: Yes = False, url: Url = None, api_key: Key = None) -> None:
-    """Delete a schedule and the notes of its runs; its tasks and jobs stay."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
-    schedule = found(client, which)
-    confirm(f"Delete the schedule {schedule['name']}, with the notes of its {schedule['runs']:,} runs?", yes=yes)
-    client.delete(f"/schedules/{schedule['id']}")
-    say(f"{schedule['name']} is deleted.")
-
-
-def found(client: "Client", which: str) -> dict[str, Any]:
-    """Return a schedule by its id or name, or raise `NotFound`."""
-    if _UUID.fullmatch(which):
-        by_id: dict[str, Any] = client.get(f"/schedules/{which}")
-        return by_id
-    items = client.get("/schedules", name=which)["items"]
-    if not items:
-        raise NotFound(
-            f"there is no schedule named {which}\nSee which there are: drumline schedules list", field="name"
-        )
-    by_name: dict[str, Any] = client.get(f"/schedules/{items[0]['id']}")
-    return by_name
-
-
-def _id_of(client: "Client", which: str) -> str:
-    return which if _UUID.fullmatch(which) else str(found(client, which)["id"])
-
-
-def _print_state(schedule: dict[str, Any], *, as_json: bool) -> None:
+def _print_state(schedule: dict[str, Any]) -> None:
     following = "" if schedule["next_fire_at"] is None else f"  next {schedule['next_fire_at']}"
-    _print_answer(schedule, f"{schedule['name']}  {schedule['state']}{following}", as_json=as_json)
-
-
-def _print_answer(answer: dict[str, Any], text: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(answer)
-    else:
-        typer.echo(text)
+    typer.echo(f"{schedule['name']}  {schedule['state']}{following}")
 
 
 def _print_schedule(schedule: dict[str, Any]) -> None:
@@ -307,3 +210,171 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
     if schedule["next_fires"]:
         typer.echo()
         print_list(schedule["next_fires"], FIRES, Form(), nothing="")
+
+
+@app.command("list")
+@list_command(
+    COLUMNS,
+    empty="There are no schedules: drumline schedules create -h",
+    unmatched="No schedule is like that.",
+    more="These are the newest {count}; there may be more: --limit {ten_times}",
+)
+def list_schedules(
+    client: "Client",
+    state: Annotated[
+        str | None, typer.Option("--state", "-s", help="Only active, paused or finished ones.", metavar="STATE")
+    ] = None,
+    of_app: Annotated[str | None, typer.Option("--app", help="Only those in an app's code.", metavar="NAME")] = None,
+    limit: Limit = 50,
+) -> Any:
+    """List schedules, newest first."""
+    if state is not None and state.lower() not in _STATES:
+        raise Invalid(f"must be one of {', '.join(_STATES)}", field="--state")
+    return client.pages("/schedules", limit=limit, state=None if state is None else state.lower(), app=of_app)
+
+
+@app.command()
+@server_command(show=_print_schedule, fields=True)
+def get(client: "Client", which: Which) -> Any:
+    """Show one schedule: when it fires, what it makes, how its last run fared."""
+    return found(client, which)
+
+
+@app.command("next")
+@server_command()
+def next_times(client: "Client", which: Which, count: Count = 5, as_json: Json = False, wide: Wide = False) -> None:
+    """Show when a schedule fires next, in both zones."""
+    schedule = client.get(f"/schedules/{found(client, which)['id']}", next=count)
+    nothing = f"It does not fire: it is {schedule['state']}."
+    print_list(schedule["next_fires"], FIRES, Form(as_json, wide=wide), nothing=nothing)
+
+
+@app.command()
+@server_command()
+def preview(
+    client: "Client",
+    cron: Annotated[str | None, typer.Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
+    every: Every = None,
+    timezone: Annotated[str, typer.Option("--tz", help="The time zone.", metavar="ZONE")] = "UTC",
+    after: Annotated[str | None, typer.Option("--after", help="From this time on.", metavar="TIME")] = None,
+    count: Count = 5,
+    as_json: Json = False,
+    wide: Wide = False,
+) -> None:
+    """Show when a rule would fire, in both zones; nothing is stored."""
+    rule = {
+        "cron": cron, "interval": duration(every, flag="--every"), "timezone": timezone, "count": count,
+        "after": optional_moment(after, flag="--after", toward=Toward.FUTURE, zone=timezone),
+    }  # fmt: skip
+    answer = client.post("/schedules/preview", rule)
+    if as_json:
+        print_json(answer)
+        return
+    say(answer["words"])
+    print_list(answer["items"], FIRES, Form(wide=wide), nothing="It never fires.")
+
+
+@app.command()
+@server_command(show=_print_state)
+def pause(
+    client: "Client",
+    which: Which,
+    reason: Why = None,
+) -> Any:
+    """Let a schedule not fire any more; what has started goes on."""
+    return client.post(f"/schedules/{_id_of(client, which)}/pause", {"reason": reason})
+
+
+@app.command()
+@server_command(show=_print_state)
+def resume(client: "Client", which: Which) -> Any:
+    """Let a paused schedule fire again; what it missed meanwhile does not fire."""
+    return client.post(f"/schedules/{_id_of(client, which)}/resume")
+
+
+@app.command()
+@server_command(show=lambda run: typer.echo(run["task_id"] or run["job_id"]))
+def run(client: "Client", which: Which) -> Any:
+    """Start a run now, and print the id of its task or job."""
+    return client.post(f"/schedules/{_id_of(client, which)}/trigger")
+
+
+@app.command()
+@server_command()
+def backfill(
+    client: "Client",
+    which: Which,
+    start: Annotated[str, typer.Option("--from", help="The first fire time.", metavar="TIME", show_default=False)] = "",
+    end: Annotated[str, typer.Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
+    rate: Annotated[float, typer.Option("--rate", help="Runs that start in a second.", metavar="N")] = 10.0,
+    abort: Annotated[bool, typer.Option("--abort", help="Give up what has not started.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Make runs for fire times of the past that have none; those that have one get no second."""
+    path = f"/schedules/{_id_of(client, which)}/backfill"
+    if abort:
+        answer = client.delete(path)
+        _print_answer(answer, f"{answer['dropped']} runs that had not started were given up.", as_json=as_json)
+        return
+    if not start or not end:
+        raise Invalid("a backfill needs --from and --to, or --abort")
+    span = {
+        "start": moment(start, flag="--from", toward=Toward.PAST),
+        "end": moment(end, flag="--to", toward=Toward.PAST),
+        "rate": rate,
+    }
+    plan = client.post(path, {**span, "dry_run": True})
+    told = f"{plan['missing']:,} of {plan['count']:,} fire times have no run"
+    if dry_run or not plan["missing"]:
+        _print_answer(plan, f"{told}.", as_json=as_json)
+        return
+    confirm(f"{told}: make them, from {plan['first']} to {plan['last']}, {rate:g} a second?", yes=yes)
+    _print_answer(client.post(path, span), f"{plan['missing']:,} runs will start.", as_json=as_json)
+
+
+@app.command()
+@list_command(RUNS, empty="It has not run yet.")
+def runs(
+    client: "Client",
+    which: Which,
+    limit: Limit = 20,
+) -> Any:
+    """List the runs of a schedule, the latest fire time first."""
+    return client.pages(f"/schedules/{_id_of(client, which)}/runs", limit=limit)
+
+
+@app.command()
+@server_command()
+def delete(client: "Client", which: Which, yes: Yes = False) -> None:
+    """Delete a schedule and the notes of its runs; its tasks and jobs stay."""
+    schedule = found(client, which)
+    confirm(f"Delete the schedule {schedule['name']}, with the notes of its {schedule['runs']:,} runs?", yes=yes)
+    client.delete(f"/schedules/{schedule['id']}")
+    say(f"{schedule['name']} is deleted.")
+
+
+def found(client: "Client", which: str) -> dict[str, Any]:
+    """Return a schedule by its id or name, or raise `NotFound`."""
+    if _UUID.fullmatch(which):
+        by_id: dict[str, Any] = client.get(f"/schedules/{which}")
+        return by_id
+    items = client.get("/schedules", name=which)["items"]
+    if not items:
+        raise NotFound(
+            f"there is no schedule named {which}\nSee which there are: drumline schedules list", field="name"
+        )
+    by_name: dict[str, Any] = client.get(f"/schedules/{items[0]['id']}")
+    return by_name
+
+
+def _id_of(client: "Client", which: str) -> str:
+    return which if _UUID.fullmatch(which) else str(found(client, which)["id"])
+
+
+def _print_answer(answer: dict[str, Any], text: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        typer.echo(text)

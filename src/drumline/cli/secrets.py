@@ -1,20 +1,22 @@
 """Commands about secrets. A value never stands on the command line, where others see it, and is never printed."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, print_json, print_list, say
+from drumline.cli.commands import group, list_command, segment, server_command
+from drumline.cli.errors import ExitCode
+from drumline.cli.options import Json, Yes
+from drumline.cli.output import confirm, print_json, say
 from drumline.cli.streams import read_stdin, stdin_is_terminal
 from drumline.cli.tables import Column
+from drumline.core.errors import Invalid
 
-app = typer.Typer(
-    help="Keep what tasks need and nobody should see: passwords, tokens, keys.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Keep what tasks need and nobody should see: passwords, tokens, keys.")
 
 COLUMNS = (
     Column("NAME", lambda secret: secret["name"], rank=9, least=10),
@@ -29,76 +31,52 @@ Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME", 
 
 
 @app.command("set")
+@server_command(show=lambda secret: say(f"{secret['name']} is set (version {secret['version']})."), reason=True)
 def set_secret(
+    client: "Client",
     name: Name,
     file: Annotated[
         Path | None,
         typer.Option("--file", help="Read the value from a file, as it is; - is standard input.", metavar="FILE"),
     ] = None,
-    reason: Reason = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Set a secret: asked for at the terminal, or read from standard input or a file.
 
     One line break at the end of standard input is not part of the value.
     """
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key, reason=reason)
-    secret = client.put(f"/secrets/{_path(name)}", {"value": _value(name, file)})
-    if as_json:
-        print_json(secret)
-    else:
-        say(f"{secret['name']} is set (version {secret['version']}).")
+    return client.put(f"/secrets/{segment(name)}", {"value": _value(name, file)})
 
 
 @app.command("list")
+@list_command(COLUMNS, empty="There is no secret.")
 def list_secrets(
+    client: "Client",
     limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """List secrets by name; their values are shown to nobody."""
-    from drumline.cli.client import connect
-
-    secrets = connect(url, api_key).pages("/secrets", limit=limit)
-    print_list(secrets, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="There is no secret.")
+    return client.pages("/secrets", limit=limit)
 
 
 @app.command()
-def delete(name: Name, reason: Reason = None, yes: Yes = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(reason=True)
+def delete(client: "Client", name: Name, yes: Yes = False) -> None:
     """Delete a secret; tasks that refer to it fail when they run."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key, reason=reason)
     confirm(f"Delete the secret {name}?", yes=yes)
-    client.delete(f"/secrets/{_path(name)}")
+    client.delete(f"/secrets/{segment(name)}")
     say(f"{name} is deleted.")
 
 
 @app.command()
-def rotate(reason: Reason = None, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
+@server_command(reason=True)
+def rotate(client: "Client", as_json: Json = False) -> None:
     """Seal everything with the first of the server's two keys.
 
     Make a key with `new-key`, give every server both, the new one first, and start them again; then rotate, and take
     the old key away.
     """
-    from drumline.cli.client import connect
-
-    done = connect(url, api_key, reason=reason).post("/secret-key/rotate")
-    if as_json:
-        print_json(done)
-    else:
-        _tell(done)
+    done = client.post("/secret-key/rotate")
+    print_json(done) if as_json else _print_rotated(done)
     if done["unreadable"]:
-        from drumline.cli.exits import ExitCode
-
         raise typer.Exit(ExitCode.FAILED)
 
 
@@ -110,7 +88,7 @@ def new_key() -> None:
     typer.echo(new_key_text())
 
 
-def _tell(done: dict[str, Any]) -> None:
+def _print_rotated(done: dict[str, Any]) -> None:
     count = done["secrets"] + done["signing_secrets"]
     say(
         f"{count:,} sealed anew with the key {done['key_id']}: {done['secrets']:,} secrets, "
@@ -121,8 +99,6 @@ def _tell(done: dict[str, Any]) -> None:
 
 
 def _value(name: str, file: Path | None) -> str:
-    from drumline.core.errors import Invalid
-
     if file is not None and str(file) != "-":
         try:
             return file.read_text(encoding="utf-8")
@@ -132,9 +108,3 @@ def _value(name: str, file: Path | None) -> str:
         value: str = typer.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True, err=True)
         return value
     return read_stdin("the value").removesuffix("\n")
-
-
-def _path(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")

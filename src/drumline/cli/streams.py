@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TextIO
 
-from drumline.cli.safe_text import safe
+from drumline.cli.terminal import safe
 from drumline.core.errors import DrumlineError, Invalid
 from drumline.core.streams import LenientStream
 

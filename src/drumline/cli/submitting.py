@@ -2,17 +2,18 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.doubts import tell_warnings
-from drumline.cli.exits import ExitCode
-from drumline.cli.options import DryRun, Json, Jsonl, Key, Url
+from drumline.cli.commands import server_command
+from drumline.cli.errors import ExitCode
+from drumline.cli.options import DryRun, Json, Jsonl
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.streams import read_stdin
+from drumline.cli.tables import tidy
 from drumline.cli.times import Toward, duration, optional_moment, span_of
 from drumline.core.errors import DrumlineError, Invalid
 
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
     from drumline.cli.client import Client
 
 LARGEST_BATCH = 10_000
+MOST_WARNINGS = 20
+UNKNOWN_TYPE = "unknown_type"
 TASK_PATH = r"^tasks\[\d+\]\.?"
 """Where in its batch the server found a fault; the person knows it by its line."""
 
 
+@server_command()
 def submit(
+    client: "Client",
     name: Annotated[
         str | None,
         typer.Argument(help="The task's name, such as hello.add or shell.", metavar="NAME", show_default=False),
@@ -80,12 +85,8 @@ def submit(
     dry_run: DryRun = False,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Submit a task and print its id; with --file, submit many."""
-    from drumline.cli.client import connect
-
     options = {
         "queue": queue, "priority": priority, "retries": retries, "timeout": duration(timeout, flag="--timeout"),
         "delay": None if delay is None else span_of(delay, flag="--delay", toward=Toward.FUTURE),
@@ -97,7 +98,7 @@ def submit(
     if file is not None:
         if name is not None or given or payload or arguments or wait or dry_run:
             raise Invalid("--file takes everything from the file's lines, and goes with no other option")
-        _submit_file(connect(url, api_key), file, batch_size, as_json=as_json, as_jsonl=as_jsonl)
+        _submit_file(client, file, batch_size, as_json=as_json, as_jsonl=as_jsonl)
         return
     if name is None:
         raise Invalid("give the task's name, or --file")
@@ -106,7 +107,6 @@ def submit(
         print_json(task)
         say("This would be sent to POST /api/v1/tasks; nothing was submitted.")
         return
-    client = connect(url, api_key)
     answer = client.post("/tasks", task)
     tell_warnings(client, answer.get("warnings", ()), names=[name])
     if not wait:
@@ -239,3 +239,48 @@ def _with_progress(batches: Iterator[list[tuple[int, Any]]], total: int) -> Iter
         for batch in batches:
             yield batch
             progress.advance(bar, len(batch))
+
+
+def tell_warnings(
+    client: "Client", warnings: Iterable[dict[str, Any]], *, names: Iterable[str], where: str = ""
+) -> None:
+    """Tell the server's warnings; a task's name that nobody knows with the nearest one that somebody does."""
+    warnings = list(warnings)
+    for warning in warnings[:MOST_WARNINGS]:
+        say(f"Warning: {where}{tidy(_words(warning))}")
+    if len(warnings) > MOST_WARNINGS:
+        say(f"Warning: {len(warnings) - MOST_WARNINGS:,} more like these")
+    if any(warning["code"] == UNKNOWN_TYPE for warning in warnings):
+        _suggest(client, names)
+
+
+def warn_of_unknown(client: "Client", name: str) -> None:
+    """Warn of a task's name that no live worker has."""
+    known = _known(client)
+    if known and name not in known:
+        say(f"Warning: no live worker has a task named {tidy(name)}: it waits for one")
+        _suggest(client, [name], known)
+
+
+def _words(warning: dict[str, Any]) -> str:
+    field, message = warning.get("field") or "", warning["message"]
+    return (
+        message if warning["code"] == UNKNOWN_TYPE and field == "name" else f"{field}: {message}" if field else message
+    )
+
+
+def _suggest(client: "Client", names: Iterable[str], known: list[str] | None = None) -> None:
+    from drumline.core.wording import suggestion
+
+    known = _known(client) if known is None else known
+    for name in dict.fromkeys(names):
+        if name not in known and (near := suggestion(name, known)):
+            say(f"         {tidy(name)}{near}")
+
+
+def _known(client: "Client") -> list[str]:
+    """Return the names that live workers have; none if the key may not look."""
+    try:
+        return [type_["name"] for type_ in client.get("/types")["items"]]
+    except DrumlineError:
+        return []

@@ -1,33 +1,30 @@
-"""Commands about tasks."""
+"""Commands about tasks, and about the files that they made."""
 
-from collections.abc import Callable
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.artifacts import artifacts, download
+from drumline.cli.commands import checked_status, do_each, group, list_command, segment, server_command
 from drumline.cli.describing import first_line, print_task
-from drumline.cli.exits import ExitCode, exit_code_of
-from drumline.cli.options import DryRun, Fields, Json, Jsonl, Key, Reason, TaskId, TaskIds, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, picked, print_json, print_list, say
+from drumline.cli.moments import relative, size
+from drumline.cli.options import DryRun, Fields, Json, Limit, Statuses, Tag, TaskId, TaskIds, Yes
+from drumline.cli.output import Form, confirm, print_list, say
 from drumline.cli.submitting import submit
 from drumline.cli.tables import Column
-from drumline.cli.terminal import STATUSES, is_terminal
+from drumline.cli.terminal import STATUSES
 from drumline.cli.times import Toward, optional_moment, span_of
 from drumline.cli.watching import logs, watch
-from drumline.cli.whys import why
-from drumline.core.errors import Conflict, Invalid, NotFound
+from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = typer.Typer(help="Submit, look at and steer tasks.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Submit, look at and steer tasks.")
 app.command("submit")(submit)
 app.command("watch")(watch)
 app.command("logs")(logs)
-app.command("artifacts")(artifacts)
-app.command("download")(download)
-app.command("why")(why)
 
 COLUMNS = (
     Column("ID", lambda task: task["id"], rank=9),
@@ -40,130 +37,169 @@ COLUMNS = (
     Column("DUE", lambda task: task["due_at"], rank=2, is_time=True),
     Column("ERROR", lambda task: first_line(task["error"]), rank=7, least=16, is_news=True),
 )
+ARTIFACTS = (
+    Column("NAME", lambda artifact: artifact["name"], rank=9, least=16),
+    Column("SIZE", lambda artifact: size(artifact["size"]), rank=8),
+    Column("TYPE", lambda artifact: artifact["content_type"], rank=7, least=10),
+    Column("CREATED", lambda artifact: artifact["created_at"], rank=6, is_time=True),
+)
+
+Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.", metavar="NAME")]
+Name = Annotated[str | None, typer.Option("--name", "-n", help="Only this task name.", metavar="NAME")]
 
 
-@app.command("list")
-def list_tasks(
-    status: Annotated[
-        list[str] | None,
-        typer.Option("--status", "-s", help="Only this status; may be repeated.", metavar="STATUS"),
-    ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.", metavar="NAME")] = None,
-    name: Annotated[str | None, typer.Option("--name", "-n", help="Only this task name.", metavar="NAME")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
-    worker: Annotated[str | None, typer.Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
-    job: Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-l", help="How many at most.", min=1, metavar="N")] = 50,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List tasks, newest first."""
-    from drumline.cli.client import connect
-
-    form = Form(as_json, as_jsonl, wide, fields)
-    filters: dict[str, Any] = {
-        "status": [_checked_status(one) for one in status or ()] or None,
-        "queue": queue, "name": name, "tag": tag, "idempotency_key": key, "worker": worker,
-        "job": job,
-    }  # fmt: skip
-    shown = "true" if "payload" in form.names else None
-    tasks = connect(url, api_key).pages("/tasks", limit=limit, payload=shown, **filters)
-    count = print_list(tasks, COLUMNS, form, nothing=_nothing(filters))
-    if count == limit and is_terminal():
-        say(f"These are the newest {count}; there may be more: --limit {count * 10}")
-
-
-@app.command()
-def counts(
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.", metavar="NAME")] = None,
-    name: Annotated[str | None, typer.Option("--name", "-n", help="Only this task name.", metavar="NAME")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.", metavar="TAG")] = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """Count tasks by status; a number with a + is the least that there are."""
-    from drumline.cli.client import connect
-
-    found = connect(url, api_key).get("/tasks/counts", queue=queue, name=name, tag=tag)
-    if as_json:
-        print_json(found)
-        return
+def _print_counts(found: dict[str, Any]) -> None:
     for count in found["items"]:
         typer.echo(f"{count['status']:<11} {count['count']:>7,}{'+' if count['is_more'] else ''}")
 
 
+def _print_reasons(answer: dict[str, Any]) -> None:
+    for reason in answer["reasons"]:
+        until = relative(reason["until"])
+        typer.echo(f"{reason['text'][:1].upper()}{reason['text'][1:]}{f' ({until})' if until else ''}.")
+
+
+def _print_done(tasks: list[dict[str, Any]]) -> None:
+    for task in tasks:
+        typer.echo(f"{task['id']}  {task['status']}")
+    if any(task["status"] == "PROCESSING" and task["cancel_requested"] for task in tasks):
+        say("Its worker is told to stop it; --force ends a running task now.")
+
+
+def _describe(client: "Client", task: dict[str, Any]) -> None:
+    path = f"/tasks/{task['id']}"
+    attempts = task.get("attempts") or client.get(f"{path}/attempts")["items"]
+    print_task(task, attempts, client.get(f"{path}/artifacts")["items"])
+
+
 @app.command()
+@list_command(ARTIFACTS, empty="The task has made no files.")
+def artifacts(client: "Client", id: TaskId) -> Any:
+    """List the files that a task made."""
+    return client.get(f"/tasks/{id}/artifacts")["items"]
+
+
+@app.command()
+@server_command()
+def download(
+    client: "Client",
+    id: TaskId,
+    name: Annotated[
+        str | None, typer.Argument(help="Which file, if there are several.", metavar="NAME", show_default=False)
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", help="Where to put it, - for standard output. [default: its name]", metavar="FILE"
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Fetch a file that a task made."""
+    artifact = _wanted(client, id, name)
+    data = client.fetch(f"/tasks/{id}/artifacts/{segment(artifact['name'])}")
+    if output == "-":
+        sys.stdout.buffer.write(data)
+        return
+    path = Path(output) if output else Path(Path(artifact["name"]).name)
+    try:
+        with path.open("wb" if force else "xb") as file:
+            file.write(data)
+    except FileExistsError as error:
+        raise Invalid(f"{path} is there already: name another with --output, or add --force") from error
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}") from error
+    typer.echo(path)
+    say(f"{size(len(data))}, {artifact['content_type']}")
+
+
+@app.command()
+@server_command(show=_print_reasons)
+def why(client: "Client", id: TaskId) -> Any:
+    """Tell why a task is not running."""
+    return client.get(f"/tasks/{id}/why")
+
+
+@app.command("list")
+@list_command(
+    COLUMNS,
+    empty="There are no tasks yet. Try: drumline submit shell --arg shell='echo hello' --wait",
+    unmatched="No task is like that.",
+    more="These are the newest {count}; there may be more: --limit {ten_times}",
+)
+def list_tasks(
+    client: "Client",
+    status: Statuses = None,
+    queue: Queue = None,
+    name: Name = None,
+    tag: Tag = None,
+    key: Annotated[str | None, typer.Option("--key", help="Only with this idempotency key.", metavar="KEY")] = None,
+    worker: Annotated[str | None, typer.Option("--worker", help="Only held by this worker.", metavar="ID")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Only of this job.", metavar="ID")] = None,
+    limit: Limit = 50,
+    fields: Fields = None,
+) -> Any:
+    """List tasks, newest first."""
+    return client.pages(
+        "/tasks", limit=limit, payload="true" if "payload" in Form(fields=fields).names else None,
+        status=[checked_status(one, STATUSES) for one in status or ()] or None,
+        queue=queue, name=name, tag=tag, idempotency_key=key, worker=worker, job=job,
+    )  # fmt: skip
+
+
+@app.command()
+@server_command(show=_print_counts)
+def counts(client: "Client", queue: Queue = None, name: Name = None, tag: Tag = None) -> Any:
+    """Count tasks by status; a number with a + is the least that there are."""
+    return client.get("/tasks/counts", queue=queue, name=name, tag=tag)
+
+
+@app.command()
+@server_command(describe=_describe, fields=True)
 def get(
+    client: "Client",
     id: TaskId,
     attempts: Annotated[bool, typer.Option("--attempts", help="With --json: every execution too.")] = False,
-    as_json: Json = False,
-    fields: Fields = None,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Show one task: how it stands, what it was given, and how each attempt ended."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key)
     task = client.get(f"/tasks/{id}")
-    if as_json or fields:
-        if attempts:
-            task["attempts"] = client.get(f"/tasks/{id}/attempts")["items"]
-        print_json(next(picked([task], names)) if (names := Form(fields=fields).names) else task)
-        return
-    executions = client.get(f"/tasks/{id}/attempts")["items"]
-    print_task(task, executions, client.get(f"/tasks/{id}/artifacts")["items"])
+    if attempts:
+        task["attempts"] = client.get(f"/tasks/{id}/attempts")["items"]
+    return task
 
 
 @app.command()
+@server_command(reason=True)
 def cancel(
+    client: "Client",
     ids: TaskIds,
     force: Annotated[bool, typer.Option("--force", help="End running ones now, whatever their worker does.")] = False,
-    reason: Reason = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Cancel tasks: waiting ones at once, running ones as soon as their worker hears of it."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key, reason=reason)
     if dry_run:
-        _print_as_they_stand(client, ids, "would be cancelled", as_json=as_json)
+        _print_dry_run(client, ids, "would be cancelled", as_json=as_json)
         return
     confirm(f"Cancel {_count(ids)}?", yes=yes)
-    _do_each(ids, lambda one: client.post(f"/tasks/{one}/cancel", {"force": force}), as_json=as_json)
+    do_each(ids, lambda one: client.post(f"/tasks/{one}/cancel", {"force": force}), _print_done, as_json=as_json)
 
 
 @app.command()
-def retry(
-    ids: TaskIds,
-    reason: Reason = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+@server_command(reason=True)
+def retry(client: "Client", ids: TaskIds, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Run failed, cancelled or skipped tasks again."""
-    from drumline.cli.client import connect
-
-    client = connect(url, api_key, reason=reason)
     if dry_run:
-        _print_as_they_stand(client, ids, "would run again", as_json=as_json)
+        _print_dry_run(client, ids, "would run again", as_json=as_json)
         return
-    _do_each(ids, lambda one: client.post(f"/tasks/{one}/retry"), as_json=as_json)
+    do_each(ids, lambda one: client.post(f"/tasks/{one}/retry"), _print_done, as_json=as_json)
 
 
 @app.command()
+@server_command(reason=True)
 def reschedule(
+    client: "Client",
     ids: TaskIds,
     at: Annotated[
         str | None, typer.Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
@@ -172,14 +208,9 @@ def reschedule(
     priority: Annotated[
         str | None, typer.Option("--priority", help="-100 to 100, or critical, high, normal, low.", metavar="PRIORITY")
     ] = None,
-    reason: Reason = None,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Change when waiting tasks run, or their priority."""
-    from drumline.cli.client import connect
-
     asked = {
         "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE),
         "delay": None if delay is None else span_of(delay, flag="--delay", toward=Toward.FUTURE),
@@ -188,58 +219,27 @@ def reschedule(
     change = {name: value for name, value in asked.items() if value is not None}
     if not change:
         raise Invalid("give --at, --delay or --priority")
-    client = connect(url, api_key, reason=reason)
-    _do_each(ids, lambda one: client.patch(f"/tasks/{one}", change), as_json=as_json)
+    do_each(ids, lambda one: client.patch(f"/tasks/{one}", change), _print_done, as_json=as_json)
 
 
-def _checked_status(text: str) -> str:
-    from drumline.core.wording import suggestion
-
-    status = text.upper()
-    if status not in STATUSES:
-        hint = suggestion(status, STATUSES) or f"; it is one of {', '.join(STATUSES)}"
-        raise Invalid(f"there is no status {text}{hint}")
-    return status
-
-
-def _nothing(filters: dict[str, Any]) -> str:
-    if any(filters.values()):
-        return "No task is like that."
-    return "There are no tasks yet. Try: drumline submit shell --arg shell='echo hello' --wait"
-
-
-def _print_as_they_stand(client: "Client", ids: list[str], fate: str, *, as_json: bool) -> None:
+def _print_dry_run(client: "Client", ids: list[str], outcome: str, *, as_json: bool) -> None:
     tasks = [client.get(f"/tasks/{one}") for one in ids]
     print_list(tasks, COLUMNS, Form(as_json=as_json), nothing="")
-    say(f"{_count(ids).capitalize()} {fate}, as far as the state allows; nothing was changed.")
-
-
-def _do_each(ids: list[str], act: Callable[[str], dict[str, Any]], *, as_json: bool) -> None:
-    """Do something to each task; one that refuses is named and does not hold up the others."""
-    if len(ids) == 1:
-        _print_done([act(ids[0])], as_json=as_json)
-        return
-    done, code = [], ExitCode.OK
-    for one in ids:
-        try:
-            done.append(act(one))
-        except (Conflict, Invalid, NotFound) as error:
-            say(f"{one}: {error}")
-            code = code or exit_code_of(error)
-    _print_done(done, as_json=as_json)
-    if code:
-        raise typer.Exit(code)
-
-
-def _print_done(tasks: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        print_json(tasks)
-        return
-    for task in tasks:
-        typer.echo(f"{task['id']}  {task['status']}")
-    if any(task["status"] == "PROCESSING" and task["cancel_requested"] for task in tasks):
-        say("Its worker is told to stop it; --force ends a running task now.")
+    say(f"{_count(ids).capitalize()} {outcome}, as far as the state allows; nothing was changed.")
 
 
 def _count(ids: list[str]) -> str:
     return f"task {ids[0]}" if len(ids) == 1 else f"{len(ids)} tasks"
+
+
+def _wanted(client: "Client", id: str, name: str | None) -> dict[str, Any]:
+    items: list[dict[str, Any]] = client.get(f"/tasks/{id}/artifacts")["items"]
+    if not items:
+        raise NotFound(f"task {id} has made no files")
+    found = [item for item in items if name in {None, item["name"]}]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(item["name"] for item in items)
+    if name is None:
+        raise Invalid(f"task {id} has made several files: {names}")
+    raise NotFound(f"task {id} has made no file {name}, but {names}")

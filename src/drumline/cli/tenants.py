@@ -1,14 +1,17 @@
 """Commands about tenants."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide
-from drumline.cli.output import Form, print_json, print_list
+from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.tables import Column
+from drumline.core.errors import Invalid
 
-app = typer.Typer(help="Make tenants, and set how much they may have.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Make tenants, and set how much they may have.")
 
 COLUMNS = (
     Column("NAME", lambda tenant: tenant["name"], rank=9, least=10),
@@ -22,107 +25,64 @@ COLUMNS = (
 NONE = "none"
 
 Name = Annotated[str, typer.Argument(help="The tenant's name.", metavar="NAME", show_default=False)]
-Queued = Annotated[
-    str | None, typer.Option("--queued", help="Tasks that may wait to be run; none for as many as it likes.")
-]
-PayloadBytes = Annotated[
-    str | None, typer.Option("--payload-bytes", help="Bytes of JSON in the payload of a task; none for no quota.")
-]
-Schedules = Annotated[str | None, typer.Option("--schedules", help="Schedules; none for as many as it likes.")]
-Weight = Annotated[
-    str | None, typer.Option("--weight", help="Its share of the workers that serve everybody; others have 1.")
-]
 
 
-@app.command()
-def create(
-    name: Name,
-    queued: Queued = None,
-    payload_bytes: PayloadBytes = None,
-    schedules: Schedules = None,
-    weight: Weight = None,
-    reason: Reason = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """Make a tenant; make keys for it with `drumline keys create --tenant`."""
-    from drumline.cli.client import connect
+@flags
+class Quotas(Flags):
+    """How much a tenant may have."""
 
-    body = {
-        "name": name,
-        "quotas": _quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules, weight=weight),
-    }
-    _print(connect(url, api_key, reason=reason).post("/tenants", body), as_json=as_json)
+    queued: Annotated[
+        str | None, typer.Option("--queued", help="Tasks that may wait to be run; none for as many as it likes.")
+    ] = None
+    payload_bytes: Annotated[
+        str | None, typer.Option("--payload-bytes", help="Bytes of JSON in the payload of a task; none for no quota.")
+    ] = None
+    schedules: Annotated[str | None, typer.Option("--schedules", help="Schedules; none for as many as it likes.")] = (
+        None
+    )
+    weight: Annotated[
+        str | None, typer.Option("--weight", help="Its share of the workers that serve everybody; others have 1.")
+    ] = None
 
-
-@app.command("list")
-def list_tenants(
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List tenants by name."""
-    from drumline.cli.client import connect
-
-    tenants = connect(url, api_key).pages("/tenants", limit=limit)
-    print_list(tenants, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="There is no tenant.")
+    def body(self) -> dict[str, int | None]:
+        """Return the quotas that were named; `none` takes one away."""
+        named = {field: text for field, text in vars(self).items() if text is not None}
+        for field, text in named.items():
+            if text != NONE and not text.isdecimal():
+                raise Invalid("must be a number, or none", field=f"--{field.replace('_', '-')}")
+        return {field: None if text == NONE else int(text) for field, text in named.items()}
 
 
-@app.command()
-def get(name: Name, as_json: Json = False, url: Url = None, api_key: Key = None) -> None:
-    """Look at a tenant."""
-    from drumline.cli.client import connect
-
-    _print(connect(url, api_key).get(f"/tenants/{_path(name)}"), as_json=as_json)
-
-
-@app.command()
-def change(
-    name: Name,
-    queued: Queued = None,
-    payload_bytes: PayloadBytes = None,
-    schedules: Schedules = None,
-    weight: Weight = None,
-    reason: Reason = None,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """Change how much a tenant may have; what is not named stays."""
-    from drumline.cli.client import connect
-
-    body = _quotas(queued=queued, payload_bytes=payload_bytes, schedules=schedules, weight=weight)
-    _print(connect(url, api_key, reason=reason).patch(f"/tenants/{_path(name)}", body), as_json=as_json)
-
-
-def _quotas(**named: str | None) -> dict[str, int | None]:
-    """Return the quotas that were named; `none` takes one away."""
-    from drumline.core.errors import Invalid
-
-    quotas: dict[str, int | None] = {}
-    for field, text in named.items():
-        if text is None:
-            continue
-        if text != NONE and not text.isdecimal():
-            raise Invalid("must be a number, or none", field=f"--{field.replace('_', '-')}")
-        quotas[field] = None if text == NONE else int(text)
-    return quotas
-
-
-def _print(tenant: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(tenant)
-        return
+def _print_tenant(tenant: dict[str, Any]) -> None:
     quotas = ", ".join(f"{name} {value}" for name, value in tenant["quotas"].items() if value is not None)
     typer.echo(f"{tenant['name']}  {quotas or 'no quotas'}")
 
 
-def _path(name: str) -> str:
-    from urllib.parse import quote
+@app.command()
+@server_command(show=_print_tenant, reason=True)
+def create(client: "Client", name: Name, quotas: Quotas) -> Any:
+    """Make a tenant; make keys for it with `drumline keys create --tenant`."""
+    return client.post("/tenants", {"name": name, "quotas": quotas.body()})
 
-    return quote(name, safe="")
+
+@app.command("list")
+@list_command(COLUMNS, empty="There is no tenant.")
+def list_tenants(
+    client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000
+) -> Any:
+    """List tenants by name."""
+    return client.pages("/tenants", limit=limit)
+
+
+@app.command()
+@server_command(show=_print_tenant)
+def get(client: "Client", name: Name) -> Any:
+    """Look at a tenant."""
+    return client.get(f"/tenants/{segment(name)}")
+
+
+@app.command()
+@server_command(show=_print_tenant, reason=True)
+def change(client: "Client", name: Name, quotas: Quotas) -> Any:
+    """Change how much a tenant may have; what is not named stays."""
+    return client.patch(f"/tenants/{segment(name)}", quotas.body())

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drumline.cli.commands import server_command
 from drumline.cli.describing import first_line, progress_text
-from drumline.cli.exits import ExitCode, exit_code_for
+from drumline.cli.errors import ExitCode, exit_code_for
 from drumline.cli.moments import relative
-from drumline.cli.options import Json, Jsonl, Key, TaskId, Url
+from drumline.cli.options import GiveUp, Json, Jsonl, TaskId
 from drumline.cli.output import print_json, print_json_line, say
-from drumline.cli.safe_text import SafePieces
 from drumline.cli.tables import tidy
-from drumline.cli.terminal import is_terminal
+from drumline.cli.terminal import SafePieces, is_terminal
 from drumline.core.errors import Invalid, Overloaded, Unavailable
 
 if TYPE_CHECKING:
@@ -38,24 +38,20 @@ Show = Callable[[dict[str, Any]], None]
 """Shows a task as it stands now."""
 
 
+@server_command()
 def watch(
+    client: "Client",
     id: TaskId,
     exit_status: Annotated[
         bool, typer.Option("--exit-status", help="End as the task ends: 0 completed, 5 failed, 6 cancelled.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
-    ] = None,
+    timeout: GiveUp = None,
     as_json: Json = False,
     as_jsonl: Jsonl = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Watch a task until it ends."""
-    from drumline.cli.client import connect
-
     with _display(as_json=as_json, as_jsonl=as_jsonl) as show:
-        task = _see_to_its_end(connect(url, api_key), id, timeout=timeout, show=show)
+        task = _see_to_its_end(client, id, timeout=timeout, show=show)
     if as_json:
         print_json(task)
     elif not as_jsonl:
@@ -65,23 +61,20 @@ def watch(
         raise typer.Exit(code)
 
 
+@server_command()
 def logs(
+    client: "Client",
     id: TaskId,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="As it was written, control characters included.")] = False,
     as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
 ) -> None:
     """Print what a task has logged. What could command the terminal is taken out; colours stay on a terminal."""
-    from drumline.cli.client import connect
-
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
     if raw and is_terminal():
         raise Invalid("--raw is for files and pipes: a task's log could command this terminal anything")
-    client = connect(url, api_key)
     path = f"/tasks/{id}/log"
     if follow and attempt is None:
         pieces = _followed_log(client, id, path)

@@ -1,14 +1,18 @@
 """Commands about workers."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Url, Wide, Yes
-from drumline.cli.output import Form, confirm, print_json, print_list
+from drumline.cli.commands import group, list_command, server_command
+from drumline.cli.options import Yes
+from drumline.cli.output import confirm
 from drumline.cli.tables import Column
 
-app = typer.Typer(help="Look at and drain workers.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+app = group("Look at and drain workers.")
 
 
 def _state(worker: dict[str, object]) -> str:
@@ -31,42 +35,28 @@ COLUMNS = (
 )
 
 
-@app.command("list")
-def list_workers(
-    closed: Annotated[bool, typer.Option("--closed", help="Those that left lately too.")] = False,
-    as_json: Json = False,
-    as_jsonl: Jsonl = False,
-    fields: Fields = None,
-    wide: Wide = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
-    """List the workers there are, and what each can run."""
-    from drumline.cli.client import connect
+def _print_states(workers: list[dict[str, Any]]) -> None:
+    for worker in workers:
+        typer.echo(f"{worker['id']}  {_state(worker)}")
 
-    workers = connect(url, api_key).get("/workers", closed="true" if closed else None)["items"]
-    print_list(
-        workers, COLUMNS, Form(as_json, as_jsonl, wide, fields), nothing="No worker is there: drumline worker APP"
-    )
+
+@app.command("list")
+@list_command(COLUMNS, empty="No worker is there: drumline worker APP")
+def list_workers(
+    client: "Client",
+    closed: Annotated[bool, typer.Option("--closed", help="Those that left lately too.")] = False,
+) -> Any:
+    """List the workers there are, and what each can run."""
+    return client.get("/workers", closed="true" if closed else None)["items"]
 
 
 @app.command()
+@server_command(show=_print_states, reason=True)
 def drain(
+    client: "Client",
     ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
-    reason: Reason = None,
     yes: Yes = False,
-    as_json: Json = False,
-    url: Url = None,
-    api_key: Key = None,
-) -> None:
+) -> Any:
     """Ask workers to finish what they hold, take nothing more, and leave."""
-    from drumline.cli.client import connect
-
     confirm(f"Drain {ids[0] if len(ids) == 1 else f'{len(ids)} workers'}?", yes=yes)
-    client = connect(url, api_key, reason=reason)
-    workers = [client.post(f"/workers/{one}/drain") for one in ids]
-    if as_json:
-        print_json(workers)
-        return
-    for worker in workers:
-        typer.echo(f"{worker['id']}  {_state(worker)}")
+    return [client.post(f"/workers/{one}/drain") for one in ids]

@@ -1,0 +1,188 @@
+"""Commands that talk to a server: their client, shared flags, `--json` and lists are bound here, once.
+
+A command is a function that takes a client and its own flags, and returns what the server answered:
+
+    @app.command()
+    @server_command(show=print_key)
+    def get(client: "Client", id: Id) -> Any:
+        return client.get(f"/keys/{id}")
+
+It gets `--json`, `--timeout`, `--url` and `--api-key`; `main.py` turns errors into messages and exit statuses.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, dataclass_transform
+from urllib.parse import quote
+
+import typer
+
+from drumline.cli.errors import ExitCode, exit_code_of
+from drumline.cli.options import Fields, Json, Jsonl, Key, Reason, Timeout, Url, Wide
+from drumline.cli.output import Form, print_json, print_list, print_object, say
+from drumline.cli.tables import Column
+from drumline.cli.terminal import is_terminal
+from drumline.core.errors import Conflict, Invalid, NotFound
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+Command = Callable[..., None]
+Show = Callable[[Any], object]
+F = TypeVar("F", bound="Flags")
+
+_REASON: Final = {"reason": Reason}
+_OBJECT: Final = {"as_json": Json}
+_PICKED: Final = {"as_json": Json, "fields": Fields}
+_LIST: Final = {"as_json": Json, "as_jsonl": Jsonl, "fields": Fields, "wide": Wide}
+_SERVER: Final = {"timeout": Timeout, "url": Url, "api_key": Key}
+_FLAGS: Final = frozenset({"as_json", "as_jsonl", "wide"})
+"""Flags that are off by default; the others have no value."""
+
+
+def group(help: str) -> typer.Typer:
+    """Return an empty group of commands."""
+    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
+
+
+class Flags:
+    """Flags that several commands share: a parameter of a subclass stands for one flag per field."""
+
+
+@dataclass_transform(frozen_default=True)
+def flags(kind: type[F]) -> type[F]:
+    """Turn a subclass of `Flags` into what holds the values of its flags."""
+    return dataclasses.dataclass(frozen=True)(kind)
+
+
+def server_command(
+    *,
+    show: Show | None = None,
+    describe: "Callable[[Client, Any], None] | None" = None,
+    fields: bool = False,
+    reason: bool = False,
+) -> Callable[[Callable[..., Any]], Command]:
+    """Bind a function to a server: its first parameter is the client, what it returns is printed.
+
+    `show` prints the answer for people, and so does `describe`, which may ask the server for more; either adds
+    `--json`, and `fields` adds `--fields`. Without them the function prints by itself. `reason` adds `--reason`, which
+    is sent along for the audit log.
+    """
+    added: dict[str, Any] = _REASON if reason else {}
+    if show or describe:
+        added = added | (_PICKED if fields else _OBJECT)
+
+    def finish(client: "Client", answer: Any, given: Mapping[str, Any]) -> None:
+        if given.get("as_json") or given.get("fields"):
+            print_object(answer, given.get("fields"))
+        elif describe is not None:
+            describe(client, answer)
+        elif show is not None:
+            show(answer)
+
+    return _bound(added, finish if show or describe else lambda *_: None)
+
+
+def list_command(
+    columns: Iterable[Column], *, empty: str, unmatched: str | None = None, more: str | None = None
+) -> Callable[[Callable[..., Any]], Command]:
+    """Bind a function to a server that returns the items of a list, and print them as a table, JSON or JSON lines.
+
+    On a terminal `empty` is told when there are none, `unmatched` when filters were given, and `more` when there are as
+    many as `--limit` allows.
+    """
+    columns = tuple(columns)
+
+    def finish(_client: "Client", items: Iterable[dict[str, Any]], given: Mapping[str, Any]) -> None:
+        form = Form(given["as_json"], given["as_jsonl"], given["wide"], given["fields"])
+        filters = given.keys() - _LIST.keys() - _SERVER.keys() - {"limit"}
+        is_filtered = unmatched is not None and any(given[name] for name in filters)
+        count = print_list(items, columns, form, nothing=unmatched if is_filtered and unmatched else empty)
+        if more is not None and count == given["limit"] and is_terminal():
+            say(more.format(count=count, ten_times=count * 10))
+
+    return _bound(_LIST, finish)
+
+
+def _bound(
+    added: Mapping[str, Any], finish: "Callable[[Client, Any, Mapping[str, Any]], None]"
+) -> Callable[[Callable[..., Any]], Command]:
+    def decorate(function: Callable[..., Any]) -> Command:
+        own = list(inspect.signature(function).parameters.values())[1:]
+        expanded = [flag for parameter in own for flag in _expanded(parameter)]
+        names = {parameter.name for parameter in expanded}
+        shared = [_flag(name, kind) for name, kind in {**added, **_SERVER}.items() if name not in names]
+        is_patient = "timeout" in names  # it has another meaning there
+
+        @wraps(function)
+        def command(**given: Any) -> None:
+            from drumline.cli.client import connect
+
+            reason, timeout = given["reason"] if "reason" in added else None, None if is_patient else given["timeout"]
+            client = connect(given["url"], given["api_key"], reason=reason, timeout=timeout)
+            finish(client, function(client, **{parameter.name: _value(parameter, given) for parameter in own}), given)
+
+        del command.__wrapped__  # Typer would read its signature
+        parameters = [*expanded, *shared]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return decorate
+
+
+def _flag(name: str, kind: Any, default: Any = None) -> inspect.Parameter:
+    default = False if name in _FLAGS else default
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+
+
+def _is_flags(parameter: inspect.Parameter) -> bool:
+    return isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Flags)
+
+
+def _expanded(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    if not _is_flags(parameter):
+        return [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    return [_flag(field.name, field.type, field.default) for field in dataclasses.fields(parameter.annotation)]
+
+
+def _value(parameter: inspect.Parameter, given: Mapping[str, Any]) -> Any:
+    if not _is_flags(parameter):
+        return given[parameter.name]
+    return parameter.annotation(**{field.name: given[field.name] for field in dataclasses.fields(parameter.annotation)})
+
+
+def do_each(
+    ids: list[str], act: Callable[[str], dict[str, Any]], show: Callable[[list[dict[str, Any]]], None], *, as_json: bool
+) -> None:
+    """Do something to each of several things; one that refuses is named, and does not hold up the others."""
+    done, code = [], ExitCode.OK
+    for one in ids:
+        try:
+            done.append(act(one))
+        except (Conflict, Invalid, NotFound) as error:
+            if len(ids) == 1:
+                raise
+            say(f"{one}: {error}")
+            code = code or exit_code_of(error)
+    print_json(done) if as_json else show(done)
+    if code:
+        raise typer.Exit(code)
+
+
+def checked_status(text: str, statuses: tuple[str, ...]) -> str:
+    """Return a status as the API writes it, or raise `Invalid` with the nearest one."""
+    from drumline.core.wording import suggestion
+
+    status = text.upper()
+    if status not in statuses:
+        hint = suggestion(status, statuses) or f"; it is one of {', '.join(statuses)}"
+        raise Invalid(f"there is no status {text}{hint}")
+    return status
+
+
+def segment(text: str) -> str:
+    """Return a text as one segment of a path."""
+    return quote(text, safe="")

@@ -1,0 +1,299 @@
+"""Commands about notifications: subscriptions to events, and the deliveries that come of them."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from drumline.cli.commands import Flags, flags, group, list_command, server_command
+from drumline.cli.moments import relative
+from drumline.cli.options import Json, Reason, Yes
+from drumline.cli.output import confirm, print_json, say
+from drumline.cli.tables import Column, tidy
+from drumline.cli.times import duration
+from drumline.core.errors import Invalid, NotFound
+
+if TYPE_CHECKING:
+    from drumline.cli.client import Client
+
+subscriptions = group("Say who is told of what, by webhook or by mail.")
+deliveries = group("Look at what was told to whom, and send it again.")
+
+PREFIX = "drumline."
+TEST_SECONDS = 20
+
+
+def _target(subscription: dict[str, Any]) -> str:
+    return str(subscription["webhook"] or subscription["email"])
+
+
+def _state(subscription: dict[str, Any]) -> str:
+    if subscription["enabled"]:
+        return "enabled"
+    return f"disabled: {subscription['disabled_reason']}" if subscription["disabled_reason"] else "disabled"
+
+
+def _filters(subscription: dict[str, Any]) -> str:
+    given = ((name, subscription[name]) for name in ("task", "queue", "job", "tag"))
+    return " ".join(f"{name}:{value}" for name, value in given if value)
+
+
+def _event_types(subscription: dict[str, Any]) -> str:
+    return ",".join(event.removeprefix(PREFIX) for event in subscription["events"])
+
+
+SUBSCRIPTIONS = (
+    Column("ID", lambda subscription: subscription["id"], rank=9),
+    Column("NAME", lambda subscription: subscription["name"], rank=8, least=10),
+    Column("STATE", _state, rank=7, least=10),
+    Column("TARGET", _target, rank=6, least=16),
+    Column("EVENTS", _event_types, rank=5, least=12),
+    Column("ONLY", _filters, rank=4, least=10),
+    Column("CREATED", lambda subscription: subscription["created_at"], rank=3, is_time=True),
+)
+DELIVERIES = (
+    Column("ID", lambda delivery: delivery["id"], rank=9),
+    Column("STATE", lambda delivery: delivery["state"], rank=8),
+    Column("EVENT", lambda delivery: delivery["event_type"].removeprefix(PREFIX), rank=5, least=10),
+    Column("TARGET", lambda delivery: delivery["target"], rank=6, least=10),
+    Column("TRIES", lambda delivery: delivery["attempts"], rank=2),
+    Column("STATUS", lambda delivery: delivery["status"], rank=3),
+    Column("NEXT", lambda delivery: delivery["next_at"], rank=1, is_time=True),
+    Column("CREATED", lambda delivery: delivery["created_at"], rank=4, is_time=True),
+    Column("ERROR", lambda delivery: delivery["error"], rank=7, least=14, is_news=True),
+)
+
+Name = Annotated[str, typer.Argument(help="The subscription's id or name.", metavar="ID", show_default=False)]
+DeliveryId = Annotated[str, typer.Argument(help="The delivery's id.", metavar="ID", show_default=False)]
+
+
+@flags
+class Subscribed(Flags):
+    """Who is told, and of what."""
+
+    webhook: Annotated[str | None, typer.Option("--webhook", help="The URL to call.", metavar="URL")] = None
+    email: Annotated[str | None, typer.Option("--email", help="The address to write to.", metavar="ADDRESS")] = None
+    events: Annotated[
+        list[str] | None,
+        typer.Option("--on", help="A type of event, such as task.failed or job.*; may be repeated.", metavar="EVENT"),
+    ] = None
+    task: Annotated[str | None, typer.Option("--task", help="Only of tasks with this name.", metavar="NAME")] = None
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only of tasks in this queue.", metavar="NAME")] = (
+        None
+    )
+    job: Annotated[str | None, typer.Option("--job", help="Only of this job, by id or name.", metavar="ID")] = None
+    tag: Annotated[str | None, typer.Option("--tag", help="Only of what has this tag.", metavar="TAG")] = None
+
+
+def _print_subscription(subscription: dict[str, Any]) -> None:
+    shown = {
+        "id": subscription["id"],
+        "name": subscription["name"],
+        "state": _state(subscription),
+        "target": _target(subscription),
+        "events": ", ".join(subscription["events"]),
+        "only": _filters(subscription),
+        "secret": subscription.get("secret"),
+    }
+    for word, value in shown.items():
+        if value:
+            typer.echo(f"{word:<8}{tidy(str(value))}")
+
+
+def _print_created(subscription: dict[str, Any]) -> None:
+    _print_subscription(subscription)
+    if "secret" in subscription:
+        say("\nKeep the secret: nobody can tell it again. Receivers check signatures with it.")
+
+
+def _print_delivery(delivery: dict[str, Any]) -> None:
+    """Print everything about a delivery that is worth reading."""
+    took = "" if delivery["latency_ms"] is None else f", in {delivery['latency_ms']} ms"
+    shown = {
+        "id": delivery["id"],
+        "state": delivery["state"],
+        "event": f"{delivery['event_type']} ({delivery['event_id']})",
+        "subject": delivery["subject"],
+        "target": delivery["target"],
+        "tries": f"{delivery['attempts']}{took}",
+        "next": relative(delivery["next_at"]),
+        "status": delivery["status"],
+        "error": delivery["error"],
+        "answer": delivery["response"],
+    }
+    for word, value in shown.items():
+        if value not in (None, ""):
+            typer.echo(f"{word:<9}{tidy(str(value))}")
+    if "event" in delivery:
+        typer.echo(json.dumps(delivery["event"], ensure_ascii=False, indent=2))
+
+
+def _print_states(sent: list[dict[str, Any]]) -> None:
+    for delivery in sent:
+        typer.echo(f"{delivery['id']}  {delivery['state']}")
+
+
+@subscriptions.command("list")
+@list_command(SUBSCRIPTIONS, empty="Nobody has subscribed to anything.")
+def list_subscriptions(client: "Client") -> Any:
+    """List the subscriptions, oldest first."""
+    return client.get("/subscriptions")["items"]
+
+
+@subscriptions.command("get")
+@server_command(show=_print_subscription)
+def get_subscription(client: "Client", id: Name) -> Any:
+    """Look at a subscription."""
+    return client.get(f"/subscriptions/{_id_of(client, id)}")
+
+
+@subscriptions.command()
+@server_command(show=_print_created, reason=True)
+def create(
+    client: "Client",
+    name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
+    given: Subscribed,
+    secret: Annotated[
+        str | None, typer.Option("--secret", help="A secret of your own for a webhook.", metavar="WHSEC")
+    ] = None,
+) -> Any:
+    """Subscribe to events; without --on to failures of tasks and jobs. A webhook's secret is printed once."""
+    body = {"name": name, **vars(given), "secret": secret}
+    if not given.events:
+        del body["events"]
+    return client.post("/subscriptions", body)
+
+
+@subscriptions.command()
+@server_command(show=_print_subscription, reason=True)
+def change(
+    client: "Client",
+    id: Name,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.", metavar="NAME")] = None,
+    *,
+    given: Subscribed,
+) -> Any:
+    """Change a subscription; what is not given stays, and an empty text takes a narrowing away."""
+    body = {field: value for field, value in {"name": name, **vars(given)}.items() if value is not None}
+    for field in ("task", "queue", "job", "tag"):
+        if field in body:
+            body[field] = body[field] or None
+    if not given.events:
+        body.pop("events", None)
+    return client.patch(f"/subscriptions/{_id_of(client, id)}", body)
+
+
+@subscriptions.command()
+@server_command(show=_print_subscription, reason=True)
+def enable(client: "Client", id: Name) -> Any:
+    """Tell a disabled subscription's target again, of what happens from now on."""
+    return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": True})
+
+
+@subscriptions.command()
+@server_command(show=_print_subscription, reason=True)
+def disable(client: "Client", id: Name, reason: Reason = None) -> Any:
+    """Tell a subscription's target nothing more; what waits to be delivered for it fails."""
+    return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": False, "reason": reason})
+
+
+@subscriptions.command("test")
+@server_command()
+def send_test(client: "Client", id: Name, as_json: Json = False) -> None:
+    """Send a test to a subscription's target, and say how it went."""
+    sent = client.post(f"/subscriptions/{_id_of(client, id)}/test?wait={TEST_SECONDS}")
+    if as_json:
+        print_json(sent)
+    else:
+        del sent["event"]  # people who try something out want to know how it went
+        _print_delivery(sent)
+    if sent["attempts"] == 0:
+        say("No notifier has tried it yet: is one running? (drumline notifier)")
+    if sent["state"] != "delivered":
+        raise typer.Exit(1)
+
+
+@subscriptions.command()
+@server_command(reason=True)
+def rotate(
+    client: "Client",
+    id: Annotated[
+        str | None, typer.Argument(help="The subscription's id or name.", metavar="ID", show_default=False)
+    ] = None,
+    for_tasks: Annotated[
+        bool, typer.Option("--for-tasks", help="The secret of the webhooks that tasks and jobs name themselves.")
+    ] = False,
+    overlap: Annotated[
+        str, typer.Option("--overlap", help="How long the old secret signs too.", metavar="TIME")
+    ] = "24h",
+    as_json: Json = False,
+) -> None:
+    """Make a new secret, which is printed once; for a while the old one signs too."""
+    if (id is None) != for_tasks:
+        raise Invalid("name a subscription, or say --for-tasks", field="ID")
+    path = "/notify/rotate" if id is None else f"/subscriptions/{_id_of(client, id)}/rotate"
+    made = client.post(path, {"overlap": duration(overlap, flag="--overlap")})
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(made["secret"])
+        say(f"The old one signs too for {overlap}.")
+
+
+@subscriptions.command("rm")
+@server_command(reason=True)
+def remove(client: "Client", id: Name, yes: Yes = False) -> None:
+    """Forget a subscription; what waits to be delivered for it fails."""
+    found = _id_of(client, id)
+    confirm(f"Forget the subscription {id}?", yes=yes)
+    client.delete(f"/subscriptions/{found}")
+    say(f"{id} is forgotten.")
+
+
+def _id_of(client: "Client", text: str) -> str:
+    """Return the id behind an id or a name, or raise `NotFound` for a name that no subscription has."""
+    from drumline.core.ids import parse_task_id
+
+    try:
+        return parse_task_id(text)
+    except Invalid:
+        for subscription in client.get("/subscriptions")["items"]:
+            if subscription["name"] == text:
+                return str(subscription["id"])
+        raise NotFound(f"there is no subscription {text}\nSee them with `drumline subscriptions list`.") from None
+
+
+@deliveries.command("list")
+@list_command(DELIVERIES, empty="Nobody was told anything.")
+def list_deliveries(
+    client: "Client",
+    state: Annotated[
+        str | None, typer.Option("--state", help="Only pending, delivered or failed ones.", metavar="STATE")
+    ] = None,
+    subscription: Annotated[
+        str | None, typer.Option("--subscription", help="Only of this subscription.", metavar="ID")
+    ] = None,
+    subject: Annotated[
+        str | None, typer.Option("--subject", help="Only about this task, job …, by its id.", metavar="ID")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 50,
+) -> Any:
+    """List deliveries, newest first."""
+    return client.pages("/deliveries", limit=limit, state=state, subscription=subscription, subject=subject)
+
+
+@deliveries.command("get")
+@server_command(show=_print_delivery)
+def get_delivery(client: "Client", id: DeliveryId) -> Any:
+    """Look at a delivery, with what it sends and what was answered."""
+    return client.get(f"/deliveries/{id}")
+
+
+@deliveries.command()
+@server_command(show=_print_states)
+def resend(
+    client: "Client",
+    ids: Annotated[list[str], typer.Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],
+) -> Any:
+    """Send deliveries again, now, however they ended: the same words under the same id."""
+    return [client.post(f"/deliveries/{one}/resend") for one in ids]
