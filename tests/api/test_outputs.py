@@ -74,7 +74,7 @@ async def test_a_followed_log_ends_at_once_when_the_server_stops(
 
 
 async def put(engine: Engine, task: TaskId, name: str, content_type: str = "application/pdf") -> None:
-    await engine.store.put_artifact(Artifact(task=task, name=name, content_type=content_type, data=b"%PDF"))
+    await engine.store.outputs.put_artifact(Artifact(task=task, name=name, content_type=content_type, data=b"%PDF"))
 
 
 async def test_artifacts_are_listed_and_downloaded(http: httpx.AsyncClient, engine: Engine) -> None:

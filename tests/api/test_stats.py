@@ -13,7 +13,7 @@ async def test_a_tenant_is_told_how_many_of_its_own_tasks_wait(http: httpx.Async
     await http.post("/api/v1/tasks", json={"name": "work"})
     for queue in ("mail", "mail", "slow"):
         await http.post("/api/v1/tasks", headers=acme, json={"name": "work", "queue": queue})
-    await engine.store.sample_depth(apart_ms=0)
+    await engine.store.stats.sample_depth(apart_ms=0)
 
     async def depth(headers: dict[str, str], **which: str) -> float:
         body = (await http.get("/api/v1/stats", headers=headers, params=which)).json()

@@ -5,7 +5,7 @@ from typing import Any
 from drumline.core.clock import ManualClock
 from drumline.core.state import Act, Status
 from drumline.engine.counts import MOST_LISTED, Counts
-from drumline.ports.counting import Count
+from drumline.ports.query import Count
 from drumline.ports.store import Store, TaskFilter
 from tests.factories import claim_one, new_id, open_session, settle, submit
 from tests.job_factories import job_of, submit_job

@@ -26,7 +26,7 @@ async def wait(store: Store, count: int, **fields: Any) -> None:
 
 
 async def sample(store: Store) -> None:
-    assert await store.sample_depth(apart_ms=0)
+    assert await store.stats.sample_depth(apart_ms=0)
 
 
 async def test_a_queue_that_fills_and_empties_is_charted_so(store: Store, clock: ManualClock) -> None:
@@ -59,7 +59,7 @@ async def test_a_bucket_shows_the_mean_of_its_samples(store: Store, clock: Manua
     assert await depths(store) == [3]  # 4, 5 and 0
     assert await depths(store, queue="q") == [8 / 3]
     now = clock.now()
-    wide = await store.read_depth(Stretch(since=Instant(now - now % STEPS[1]), until=now, step=STEPS[1]))
+    wide = await store.stats.read_depth(Stretch(since=Instant(now - now % STEPS[1]), until=now, step=STEPS[1]))
     assert wide == [Level(at=Instant(now - now % STEPS[1]), total=9, samples=3)]
 
 
@@ -141,19 +141,19 @@ async def test_while_nobody_looks_there_is_a_gap_and_no_zero(store: Store, clock
 
 async def test_one_of_many_schedulers_looks_for_all(store: Store, clock: ManualClock) -> None:
     clock.advance((MINUTE - clock.now() % MINUTE) / 1000 + 55)
-    assert await store.sample_depth(apart_ms=15_000)
+    assert await store.stats.sample_depth(apart_ms=15_000)
     clock.advance(10)  # in the next minute
 
-    assert not await store.sample_depth(apart_ms=15_000)
+    assert not await store.stats.sample_depth(apart_ms=15_000)
     clock.advance(5)
-    assert await store.sample_depth(apart_ms=15_000)
+    assert await store.stats.sample_depth(apart_ms=15_000)
 
 
 async def test_those_who_look_at_once_tell_the_same_level(store: Store) -> None:
     await wait(store, 2, queue="q")
     await wait(store, 3, queue="r")
 
-    await asyncio.gather(*(store.sample_depth(apart_ms=0) for _ in range(4)))
+    await asyncio.gather(*(store.stats.sample_depth(apart_ms=0) for _ in range(4)))
 
     assert await depths(store) == [5]
 
@@ -164,10 +164,10 @@ async def test_old_levels_are_dropped_by_width(store: Store, clock: ManualClock)
     sampled_at = clock.now()
     clock.advance(3600)
 
-    assert await store.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE)) == 2
+    assert await store.stats.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE)) == 2
 
     since, until = Instant(clock.now() - 7_200_000), clock.now()
-    assert await store.read_depth(Stretch(step=STEPS[0], since=since, until=until)) == []
-    assert await store.read_depth(Stretch(step=STEPS[1], since=since, until=until)) == [
+    assert await store.stats.read_depth(Stretch(step=STEPS[0], since=since, until=until)) == []
+    assert await store.stats.read_depth(Stretch(step=STEPS[1], since=since, until=until)) == [
         Level(at=Instant(sampled_at - sampled_at % STEPS[1]), total=2, samples=1)
     ]

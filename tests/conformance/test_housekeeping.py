@@ -17,8 +17,8 @@ async def complete(store: Store, **fields: object) -> str:
 async def test_ended_tasks_leave_with_all_that_belongs_to_them(store: Store, clock: ManualClock) -> None:
     task = await submit(store, idempotency_key="k")
     claimed = await claim_one(store, await open_session(store))
-    await store.append_log([LogChunk(task=task, epoch=1, seq=0, text="x")])
-    await store.put_artifact(Artifact(task=task, name="a", content_type="b", data=b"c"))
+    await store.outputs.append_log([LogChunk(task=task, epoch=1, seq=0, text="x")])
+    await store.outputs.put_artifact(Artifact(task=task, name="a", content_type="b", data=b"c"))
     await settle(store, claimed.lease, Act.COMPLETE)
     clock.advance(60)
 
@@ -27,8 +27,8 @@ async def test_ended_tasks_leave_with_all_that_belongs_to_them(store: Store, clo
     assert pruned == 1
     assert await store.get([task]) == [None]
     assert await store.attempts(task) == []
-    assert (await store.read_log(task)).text == ""
-    assert await store.artifacts(task) == []
+    assert (await store.outputs.read_log(task)).text == ""
+    assert await store.outputs.artifacts(task) == []
     (again,) = await store.submit([accept(request(idempotency_key="k"), id=new_id())])
     assert isinstance(again, Submitted)
     assert again.created

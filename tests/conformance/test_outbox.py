@@ -102,7 +102,7 @@ async def test_a_failure_brings_the_end_of_its_log(store: Store) -> None:
     task = await submit(store)
     claimed = await claim_one(store, await open_session(store))
     text = "".join(f"line {number}\n" for number in range(100))
-    await store.append_log(
+    await store.outputs.append_log(
         [
             LogChunk(task=task, epoch=claimed.lease.epoch, seq=0, text=text),
             LogChunk(task=task, epoch=claimed.lease.epoch, seq=1, text="the very last\n"),

@@ -163,32 +163,32 @@ async def test_a_queue_that_was_emptied_is_still_listed(store: Store) -> None:
 
 async def test_a_log_is_read_while_it_grows(store: Store) -> None:
     task = await submit(store)
-    await store.append_log([LogChunk(task=task, epoch=1, seq=0, text="one\n")])
+    await store.outputs.append_log([LogChunk(task=task, epoch=1, seq=0, text="one\n")])
 
-    first = await store.read_log(task)
-    await store.append_log(
+    first = await store.outputs.read_log(task)
+    await store.outputs.append_log(
         [
             LogChunk(task=task, epoch=1, seq=1, text="two\n"),
             LogChunk(task=task, epoch=2, seq=0, text="three\n"),
         ]
     )
-    rest = await store.read_log(task, after=first.after)
+    rest = await store.outputs.read_log(task, after=first.after)
 
     assert first == LogPage("one\n", (1, 0))
     assert rest == LogPage("two\nthree\n", (2, 0))
-    assert await store.read_log(task, after=rest.after) == LogPage("", (2, 0))
-    assert (await store.read_log(task, epoch=2)).text == "three\n"
+    assert await store.outputs.read_log(task, after=rest.after) == LogPage("", (2, 0))
+    assert (await store.outputs.read_log(task, epoch=2)).text == "three\n"
 
 
 async def test_a_piece_of_log_sent_twice_is_kept_once(store: Store) -> None:
     task = await submit(store)
     piece = LogChunk(task=task, epoch=1, seq=0, text="once 🥁 \x00\n")
 
-    await store.append_log([piece])
-    await store.append_log([piece])
+    await store.outputs.append_log([piece])
+    await store.outputs.append_log([piece])
 
-    assert (await store.read_log(task)).text.startswith("once 🥁")
-    assert (await store.read_log(task)).text.count("once") == 1
+    assert (await store.outputs.read_log(task)).text.startswith("once 🥁")
+    assert (await store.outputs.read_log(task)).text.count("once") == 1
 
 
 async def test_an_artifact_is_kept_and_replaced_by_name(store: Store, clock: ManualClock) -> None:
@@ -196,12 +196,12 @@ async def test_an_artifact_is_kept_and_replaced_by_name(store: Store, clock: Man
     old = Artifact(task=task, name="a.pdf", content_type="text/plain", data=b"old")
     new = Artifact(task=task, name="a.pdf", content_type="application/pdf", data=b"%PDF\x00\xff")
 
-    await store.put_artifact(old)
-    await store.put_artifact(new)
+    await store.outputs.put_artifact(old)
+    await store.outputs.put_artifact(new)
 
-    assert await store.artifact(task, "a.pdf") == new
-    assert await store.artifact(task, "b.pdf") is None
-    (view,) = await store.artifacts(task)
+    assert await store.outputs.artifact(task, "a.pdf") == new
+    assert await store.outputs.artifact(task, "b.pdf") is None
+    (view,) = await store.outputs.artifacts(task)
     assert (view.name, view.content_type, view.size, view.created_at) == ("a.pdf", "application/pdf", 6, clock.now())
 
 
@@ -209,17 +209,17 @@ async def test_what_a_task_left_behind_is_its_tenants_own(store: Store) -> None:
     task = await submit(store, tenant="acme")
     ada = await open_session(store)
     held = await claim_one(store, ada)
-    await store.append_log([LogChunk(task=task, epoch=held.lease.epoch, seq=0, text="one\n")])
-    await store.put_artifact(Artifact(task=task, name="a.pdf", content_type="text/plain", data=b"data"))
-    await store.put_progress([ProgressNote(held.lease, Progress(1, 2))])
+    await store.outputs.append_log([LogChunk(task=task, epoch=held.lease.epoch, seq=0, text="one\n")])
+    await store.outputs.put_artifact(Artifact(task=task, name="a.pdf", content_type="text/plain", data=b"data"))
+    await store.outputs.put_progress([ProgressNote(held.lease, Progress(1, 2))])
 
     async def seen(tenant: str | None) -> list[object]:
         return [
             len(await store.attempts(task, tenant=tenant)),
-            (await store.read_log(task, tenant=tenant)).text,
-            len(await store.artifacts(task, tenant=tenant)),
-            await store.artifact(task, "a.pdf", tenant=tenant) is not None,
-            await store.progress([task], tenant=tenant),
+            (await store.outputs.read_log(task, tenant=tenant)).text,
+            len(await store.outputs.artifacts(task, tenant=tenant)),
+            await store.outputs.artifact(task, "a.pdf", tenant=tenant) is not None,
+            await store.outputs.progress([task], tenant=tenant),
         ]
 
     assert await seen("acme") == await seen(None) == [1, "one\n", 1, True, [Progress(1, 2)]]

@@ -10,11 +10,11 @@ from tests.factories import claim, claim_one, new_id, open_session, request, set
 
 async def counted(store: Store, clock: ManualClock, **which: str) -> Counter[Measure]:
     await store.events.sequence()
-    while (await store.gather_stats(limit=2)).rows:
+    while (await store.stats.gather_stats(limit=2)).rows:
         pass
     now = clock.now()
     stretch = Stretch(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=MINUTE, **which)
-    stats = await store.read_stats(stretch)
+    stats = await store.stats.read_stats(stretch)
     found: Counter[Measure] = Counter()
     for stat in stats:
         found[stat.measure] += stat.count
@@ -79,7 +79,7 @@ async def test_waiting_and_running_are_classed(store: Store, clock: ManualClock)
 
     now = clock.now()
     stretch = Stretch(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=STEPS[1])
-    stats = await store.read_stats(stretch)
+    stats = await store.stats.read_stats(stretch)
     classes = {stat.measure: stat.duration for stat in stats}
 
     assert classes[Measure.WAIT] == 11
@@ -111,12 +111,12 @@ async def test_old_figures_are_dropped_by_width(store: Store, clock: ManualClock
     await counted(store, clock)
     clock.advance(3600)
 
-    await store.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE))
+    await store.stats.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE))
 
     now = clock.now()
     since, until = Instant(now - 7_200_000), Instant(now + 1)
-    assert await store.read_stats(Stretch(step=STEPS[0], since=since, until=until)) == []
-    assert await store.read_stats(Stretch(step=STEPS[1], since=since, until=until)) != []
+    assert await store.stats.read_stats(Stretch(step=STEPS[0], since=since, until=until)) == []
+    assert await store.stats.read_stats(Stretch(step=STEPS[1], since=since, until=until)) != []
 
 
 async def test_what_was_counted_is_told_once_with_its_durations(store: Store, clock: ManualClock) -> None:
@@ -130,8 +130,8 @@ async def test_what_was_counted_is_told_once_with_its_durations(store: Store, cl
         await settle(store, task.lease, Act.COMPLETE)
 
     await store.events.sequence()
-    told = (await store.gather_stats(limit=100)).figures
-    again = await store.gather_stats(limit=100)
+    told = (await store.stats.gather_stats(limit=100)).figures
+    again = await store.stats.gather_stats(limit=100)
 
     assert {(figure.queue, figure.name) for figure in told} == {("q", "work")}
     often: Counter[tuple[Measure, int]] = Counter()
@@ -155,9 +155,9 @@ async def test_totals_go_on_growing_when_the_figures_of_a_time_are_dropped(store
         await settle(store, task.lease, Act.COMPLETE)
         await counted(store, clock)
     for step in STEPS:
-        await store.prune_stats(step=step, before=Instant(clock.now() + 1))
+        await store.stats.prune_stats(step=step, before=Instant(clock.now() + 1))
 
-    totals = await store.total_stats()
+    totals = await store.stats.total_stats()
 
     completed = {figure.queue: figure.count for figure in totals if figure.measure is Measure.COMPLETED}
     ran = {figure.queue: figure.total_ms for figure in totals if figure.measure is Measure.RUN}

@@ -30,7 +30,7 @@ async def publish(store: Store, *types: TaskType, tenant: str | None = None) -> 
 
 
 async def find(store: Store, name: str = "charge", *, tenant: str = "default") -> StoredType | None:
-    (found,) = await store.find_types([(tenant, name)])
+    (found,) = await store.task_types.find_types([(tenant, name)])
     return found
 
 
@@ -63,7 +63,7 @@ async def test_what_a_worker_publishes_is_found_also_after_it_has_left(store: St
 async def test_a_type_that_nobody_has_published_is_not_found(store: Store) -> None:
     await publish(store, TaskType(name="charge"))
 
-    assert await store.find_types([("default", "refund"), ("default", "charge")]) == [None, StoredType()]
+    assert await store.task_types.find_types([("default", "refund"), ("default", "charge")]) == [None, StoredType()]
 
 
 async def test_the_worker_that_published_last_wins(store: Store) -> None:
@@ -106,7 +106,7 @@ async def test_a_tenant_s_own_worker_counts_before_one_of_everybody_and_for_no_o
     await publish(store, TaskType(name="own", defaults=CHARGE), tenant="acme")
 
     keys = [("acme", "charge"), ("beta", "charge"), ("acme", "own"), ("beta", "own")]
-    found = await store.find_types(keys)
+    found = await store.task_types.find_types(keys)
 
     assert [each and each.defaults.queue for each in found] == ["acme", "billing", "billing", None]
 

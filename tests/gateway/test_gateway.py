@@ -175,7 +175,7 @@ async def test_how_far_an_attempt_is_reaches_the_store(engine: Engine, gateway: 
     await gateway.report_progress([ProgressNote(lease, Progress(1.5, None, "half way"))])
     await gateway.report_progress([ProgressNote(Lease(lease.task, lease.epoch, lease.nonce ^ 1), Progress(9))])
 
-    assert await engine.store.progress([stored.id]) == [Progress(1.5, None, "half way")]
+    assert await engine.store.outputs.progress([stored.id]) == [Progress(1.5, None, "half way")]
 
 
 async def test_a_claim_may_name_other_queues_than_the_session_was_opened_with(engine: Engine, gateway: Gateway) -> None:

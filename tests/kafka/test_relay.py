@@ -111,7 +111,7 @@ async def test_a_dead_letter_is_complete(store: Store, relay: Relay, options: Ka
     await settle(store, (await claim_one(store, ada)).lease, Act.BACK_OFF)
     clock.advance(1)
     lease = (await claim_one(store, ada)).lease
-    await store.append_log([LogChunk(task=task, epoch=lease.epoch, seq=0, text="charging\ndeclined\n")])
+    await store.outputs.append_log([LogChunk(task=task, epoch=lease.epoch, seq=0, text="charging\ndeclined\n")])
     await settle(store, lease, Act.FAIL)
 
     await relayed(relay)

@@ -108,7 +108,7 @@ class Office:
         """Let a task end."""
         task = await submit(self.store, name, **fields)
         claimed = await claim_one(self.store, await open_session(self.store, name), name)
-        await self.store.append_log([LogChunk(task=task, epoch=1, seq=0, text="starting\ncharging 7 \u20ac\n")])
+        await self.store.outputs.append_log([LogChunk(task=task, epoch=1, seq=0, text="starting\ncharging 7 \u20ac\n")])
         self.clock.advance(2.5)
         await settle(self.store, claimed.lease, act, **({} if error is None else {"error": error}))
         return task

@@ -250,7 +250,9 @@ async def test_a_job_is_told_when_it_is_complete(office: Office, postbox: Postbo
         assert postbox.messages == [], "not before its last task has ended"
         for task in await claim(office.store, session):
             key = task.options.key
-            await office.store.append_log([LogChunk(task=task.lease.task, epoch=1, seq=0, text=f"log of {key}\n")])
+            await office.store.outputs.append_log(
+                [LogChunk(task=task.lease.task, epoch=1, seq=0, text=f"log of {key}\n")]
+            )
             clock.advance(1)
             await settle(office.store, task.lease, Act.COMPLETE)
 
@@ -277,7 +279,7 @@ async def test_a_failed_job_names_its_failed_tasks_with_error_log_and_link(
     session = await open_session(office.store)
     for task in await claim(office.store, session):
         key = task.options.key
-        await office.store.append_log([LogChunk(task=task.lease.task, epoch=1, seq=0, text=f"log of {key}\n")])
+        await office.store.outputs.append_log([LogChunk(task=task.lease.task, epoch=1, seq=0, text=f"log of {key}\n")])
         clock.advance(1)
         failure = {"error": REFUSED} if key == "charge" else {}
         await settle(office.store, task.lease, Act.FAIL if failure else Act.COMPLETE, **failure)

@@ -57,7 +57,7 @@ async def test_a_task_lives_its_whole_life_behind_a_pooler(pooled: PostgresStore
     await settle(pooled, first.lease, Act.BACK_OFF)
     (again,) = await claim(pooled, ada, hints=(task,))
     await pooled.beat([beat(ada, again.lease)])
-    await pooled.append_log([LogChunk(task=task, epoch=again.lease.epoch, seq=0, text="hello")])
+    await pooled.outputs.append_log([LogChunk(task=task, epoch=again.lease.epoch, seq=0, text="hello")])
     await pooled.cancel([task])
     ended = await settle(pooled, again.lease, Act.RELEASE)
     (retried,) = await pooled.retry([task])
@@ -72,7 +72,7 @@ async def test_a_task_lives_its_whole_life_behind_a_pooler(pooled: PostgresStore
     assert view is not None
     assert view.state is State.QUEUED
     assert [attempt.outcome.word for attempt in await pooled.attempts(task)] == ["retried", "cancelled"]
-    assert (await pooled.read_log(task)).text == "hello"
+    assert (await pooled.outputs.read_log(task)).text == "hello"
 
 
 async def test_many_at_once_share_the_pooler_s_few_connections(pooled: PostgresStore) -> None:

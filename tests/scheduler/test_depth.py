@@ -10,7 +10,7 @@ from tests.scheduler.workers import submit
 
 
 async def test_one_of_two_schedulers_takes_each_sample(engine: Engine, clock: ManualClock) -> None:
-    ada, bob = (DepthSampler(engine.store, clock=clock) for _ in range(2))
+    ada, bob = (DepthSampler(engine.store.stats, clock=clock) for _ in range(2))
     await submit(engine, 3)
 
     assert await ada.pass_once()
@@ -23,7 +23,7 @@ async def test_one_of_two_schedulers_takes_each_sample(engine: Engine, clock: Ma
 async def test_a_scheduler_alone_samples_at_each_pass_however_short_its_pauses(
     engine: Engine, clock: ManualClock
 ) -> None:
-    sampler = DepthSampler(engine.store, clock=clock)
+    sampler = DepthSampler(engine.store.stats, clock=clock)
     for _ in range(3):
         assert await sampler.pass_once()
         clock.advance(sampler.every * (1 - JITTER))
@@ -33,7 +33,7 @@ async def test_the_longer_it_takes_the_less_often_it_is_done(engine: Engine, clo
     class SlowStore:
         async def sample_depth(self, *, apart_ms: int) -> bool:
             clock.advance(2)
-            return await engine.store.sample_depth(apart_ms=apart_ms)
+            return await engine.store.stats.sample_depth(apart_ms=apart_ms)
 
     slow = DepthSampler(SlowStore(), clock=clock)  # type: ignore[arg-type]
     await slow.pass_once()

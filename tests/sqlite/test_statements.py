@@ -85,7 +85,7 @@ def plan_of(connection: sqlite3.Connection, name: str) -> list[str]:
 
 
 def test_each_status_is_counted_by_an_index_of_its_own(connection: sqlite3.Connection) -> None:
-    parameters = {"tenant": None, "queue": None, "name": None, "now": 0, "limit": 10}
+    parameters = {"lanes": None, "now": 0, "limit": 10, "looked": 10}
 
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL['count_live']}", parameters)]
 

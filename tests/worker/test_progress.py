@@ -12,7 +12,7 @@ from tests.worker.house import House, result_of, until
 
 
 async def is_at(house: House, task: TaskId, progress: Progress) -> bool:
-    return await house.engine.store.progress([task]) == [progress]
+    return await house.engine.store.outputs.progress([task]) == [progress]
 
 
 async def test_the_latest_word_is_told_while_the_task_runs(house: House) -> None:
@@ -32,7 +32,7 @@ async def test_the_latest_word_is_told_while_the_task_runs(house: House) -> None
         await house.ended(task)
 
     assert len(house.line.told) < 10, "a thousand words are a few messages"
-    assert await house.engine.store.progress([task]) == [None]
+    assert await house.engine.store.outputs.progress([task]) == [None]
 
 
 async def test_threads_tell_it_too(house: House) -> None:

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from drumline.core.clock import Clock
 from drumline.core.state import Status
-from drumline.ports.counting import Count, Counting
-from drumline.ports.store import Querying, TaskFilter
+from drumline.ports.query import Count, Querying, TaskFilter
 
 MOST: Final = 10_000
 """How many tasks of a status are counted."""
@@ -17,14 +16,10 @@ MOST_LISTED: Final = 1_000
 """How many are counted by listing them, for filters that no index counts by."""
 
 
-class Source(Counting, Querying, Protocol):
-    """What counting needs of a store."""
-
-
 class Counts:
     """Counting tasks, for people who want to know whether it is worth looking."""
 
-    def __init__(self, store: Source, clock: Clock) -> None:
+    def __init__(self, store: Querying, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 

@@ -78,7 +78,7 @@ class Engine:
         self.store, self.queue, self.stops = store, queue, StopSignals(store, queue)
         self.clock, self.limits = clock, limits
         self.access = Access(store, clock)
-        self.secrets, self.types = SecretService(store), TypeRegistry(store, clock=clock)
+        self.secrets, self.types = SecretService(store), TypeRegistry(store.task_types, clock=clock)
         self._waiters, self._endings = Waiters(poll=poll), Endings()
         self.flow = FlowLimits(store, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)

@@ -64,12 +64,12 @@ class LocalGateway:
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
-        await self._engine.store.append_log(chunks)
+        await self._engine.store.outputs.append_log(chunks)
         self._engine.board.log(chunks)
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""
-        await self._engine.store.put_progress(notes)
+        await self._engine.store.outputs.put_progress(notes)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
@@ -77,7 +77,7 @@ class LocalGateway:
             raise Invalid(f"is more than {self._engine.limits.artifact:,} bytes", field="artifact", code="too_large")
         if artifact.lease is not None and await self._engine.store.standing([artifact.lease]) == [None]:
             raise Fenced(f"another attempt owns task {artifact.task} now", field="task")
-        await self._engine.store.put_artifact(artifact)
+        await self._engine.store.outputs.put_artifact(artifact)
 
     async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
         """Return the secrets that a task refers to, by name; None if it has none."""

@@ -42,7 +42,7 @@ class InstallationMetrics:
 
     async def _read(self) -> Metrics:
         metrics = Metrics(self._clock)
-        for figure in await self._store.total_stats():
+        for figure in await self._store.stats.total_stats():
             metrics.count(figure)
         await update_queue_metrics(self._store, metrics, self._clock)
         return metrics

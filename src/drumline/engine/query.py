@@ -16,7 +16,7 @@ from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
 from drumline.engine.paging import bounded_page
 from drumline.engine.read_model_notes import ReadModelNotes
-from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, TaskFilter
+from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, Store, TaskFilter
 
 LOOK_EVERY = 0.5
 """Seconds between looks at something that another process may change."""
@@ -35,9 +35,7 @@ class Page(Struct, frozen=True):
 class Queries:
     """What people ask. A `tenant` of None sees every tenant's."""
 
-    def __init__(
-        self, store: Querying, endings: Endings, noting: ReadModelNotes, *, clock: Clock, limits: Limits
-    ) -> None:
+    def __init__(self, store: Store, endings: Endings, noting: ReadModelNotes, *, clock: Clock, limits: Limits) -> None:
         self._store = store
         self._endings = endings
         self._noting = noting
@@ -88,7 +86,7 @@ class Queries:
         """Return how far a task's attempt is, if one runs and has said so."""
         if view.state is not State.RUNNING:
             return None
-        (progress,) = await self._store.progress([view.id], tenant=tenant)
+        (progress,) = await self._store.outputs.progress([view.id], tenant=tenant)
         return progress
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
@@ -102,7 +100,7 @@ class Queries:
         texts: list[str] = []
         size, after = 0, BEFORE_ALL
         while size < LARGEST_LOG:
-            page = await self._store.read_log(task, after=after, epoch=epoch, tenant=tenant)
+            page = await self._store.outputs.read_log(task, after=after, epoch=epoch, tenant=tenant)
             if not page.text:
                 break
             texts.append(page.text)
@@ -117,7 +115,7 @@ class Queries:
         while True:
             # Look at the state first: what was logged before the end is then surely read after it.
             view = await self.get(task, tenant=tenant)
-            page = await self._store.read_log(task, after=after, tenant=tenant)
+            page = await self._store.outputs.read_log(task, after=after, tenant=tenant)
             after = page.after
             if page.text:
                 yield page.text
@@ -129,12 +127,12 @@ class Queries:
     async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
         """Return what files a task made."""
         await self.get(task, tenant=tenant)
-        return await self._store.artifacts(task, tenant=tenant)
+        return await self._store.outputs.artifacts(task, tenant=tenant)
 
     async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact:
         """Return one file, or raise `NotFound`."""
         await self.get(task, tenant=tenant)
-        found = await self._store.artifact(task, name, tenant=tenant)
+        found = await self._store.outputs.artifact(task, name, tenant=tenant)
         if found is None:
             raise NotFound(f"task {task} has no artifact {name!r}", field="name")
         return found

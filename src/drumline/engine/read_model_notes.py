@@ -15,7 +15,6 @@ from drumline.core.errors import Conflict, Fenced, KeyReused, NotFound
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.lease import Lease
-from drumline.core.progress import ProgressNote
 from drumline.core.state import TERMINAL, Act, State, Status, status_of
 from drumline.core.task import ClaimedTask, NewTask, Submitted, TaskView, decode_options
 from drumline.core.task_log import TASK_LOG
@@ -26,13 +25,11 @@ from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.queue import PausedQueue
 from drumline.ports.read_model import Facts, JobFacts, JobNote, Moment, NoReadModel, Note, ReadModel
 from drumline.ports.store import (
-    Artifact,
     Change,
     Changed,
     Claim,
     ClaimRequest,
     Hint,
-    LogChunk,
     Settled,
     Settlement,
     Standing,
@@ -102,18 +99,6 @@ class ReadModelNotes:
         if failed := [each.lease.task for each in settlements if each.act is Act.FAIL]:
             self.letters.changed(failed)
         return answers
-
-    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
-        """Keep pieces of logs."""
-        await self._store.append_log(chunks)
-
-    async def put_progress(self, notes: Sequence[ProgressNote]) -> None:
-        """Note how far attempts are."""
-        await self._store.put_progress(notes)
-
-    async def put_artifact(self, artifact: Artifact) -> None:
-        """Keep a file that a task made."""
-        await self._store.put_artifact(artifact)
 
     async def cancel(
         self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False

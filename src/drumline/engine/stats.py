@@ -1,7 +1,7 @@
 """Figures over time, in the width that fits the stretch that is asked for."""
 
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -9,17 +9,12 @@ from drumline.core.clock import Instant
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
 from drumline.core.stats import STEPS, Series, Stretch, series
-from drumline.ports.stats import Stats
-from drumline.ports.store import Querying
+from drumline.ports.store import Store
 
 LONGEST: Final = timedelta(days=8)
 SHORTEST: Final = timedelta(minutes=1)
 FINE_UNTIL: Final = timedelta(hours=6)
 """How far back minutes are kept; longer stretches are shown in steps of ten."""
-
-
-class CountedStore(Stats, Querying, Protocol):
-    """The part of a store that is asked."""
 
 
 class Chart(Struct, frozen=True, kw_only=True):
@@ -34,7 +29,7 @@ class Chart(Struct, frozen=True, kw_only=True):
 class Figures:
     """What the charts show."""
 
-    def __init__(self, store: CountedStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def chart(
@@ -48,6 +43,6 @@ class Figures:
         since = Instant(until - millis(last))
         first = Instant(since - since % step)
         stretch = Stretch(since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name)
-        stats = await self._store.read_stats(stretch)
-        levels = await self._store.read_depth(stretch)
+        stats = await self._store.stats.read_stats(stretch)
+        levels = await self._store.stats.read_depth(stretch)
         return Chart(since=first, until=until, step=step, points=tuple(series(stretch, stats, levels)))

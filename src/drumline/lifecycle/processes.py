@@ -227,7 +227,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Tidier(engine.store, clock=SystemClock()),
         BulkDuty(engine, clock=SystemClock(), retention=settings.retention),
         StatsCounter(engine.store, metrics=engine.metrics),
-        DepthSampler(engine.store, clock=SystemClock()),
+        DepthSampler(engine.store.stats, clock=SystemClock()),
         QueueMetrics(engine.store, engine.metrics, clock=SystemClock()),
         Ripple(engine),
         PauseKeeper(engine.store, engine.control, queues=lambda: engine.tuning.paused_queues),

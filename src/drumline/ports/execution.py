@@ -11,12 +11,10 @@ from drumline.core.errors import Fenced
 from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.progress import ProgressNote
 from drumline.core.shares import Share
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, TaskOptions
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
-from drumline.ports.outputs import Artifact, LogChunk
 
 
 class ClaimRequest(Struct, frozen=True, kw_only=True):
@@ -111,16 +109,4 @@ class Executing(Protocol):
         same settlement repeated gets the first answer again. An act that would queue a task whose cancellation
         was asked for ends it as cancelled. `release` and `snooze` give the attempt number back.
         """
-        ...
-
-    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
-        """Keep pieces of logs; a piece that is there already is kept once."""
-        ...
-
-    async def put_progress(self, notes: Sequence[ProgressNote]) -> None:
-        """Note how far attempts are, each lease once; of one that is not current nothing is kept."""
-        ...
-
-    async def put_artifact(self, artifact: Artifact) -> None:
-        """Keep a file under its task and name; a later one replaces it."""
         ...

@@ -1,10 +1,14 @@
 """What attempts leave behind besides their result: logs and files."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
+from drumline.core.progress import Progress, ProgressNote
 
 
 class LogChunk(Struct, frozen=True, kw_only=True):
@@ -43,3 +47,37 @@ class ArtifactView(Struct, frozen=True, kw_only=True):
     content_type: str
     size: int
     created_at: Instant
+
+
+class Outputs(Protocol):
+    """Logs, files and progress of tasks."""
+
+    async def append_log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keep pieces of logs; a piece that is there already is kept once."""
+        ...
+
+    async def read_log(
+        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
+    ) -> LogPage:
+        """Return what was logged after a cursor, of one attempt or of all."""
+        ...
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """Keep a file under its task and name; a later one replaces it."""
+        ...
+
+    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
+        """Return what files a task made."""
+        ...
+
+    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
+        """Return one file."""
+        ...
+
+    async def put_progress(self, notes: Sequence[ProgressNote]) -> None:
+        """Note how far attempts are, each lease once; of one that is not current nothing is kept."""
+        ...
+
+    async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
+        """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
+        ...

@@ -1,6 +1,6 @@
 """Looking at tasks and queues as they stand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -8,10 +8,8 @@ from msgspec import Struct
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.ids import JobId, SessionId, TaskId
-from drumline.core.progress import Progress
 from drumline.core.state import Status
 from drumline.core.task import TaskView
-from drumline.ports.outputs import Artifact, ArtifactView, LogPage
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
@@ -59,6 +57,18 @@ class Holder(Struct, frozen=True):
     nonce: int
 
 
+class Count(Struct, frozen=True):
+    """A number of tasks: exact, or `is_more` where there may be more that were not looked at."""
+
+    count: int
+    is_more: bool = False
+
+
+def count_up_to(limit: int, found: int, *, is_more: bool = False) -> Count:
+    """Return what was counted up to a limit; `is_more` where some were not looked at for another reason."""
+    return Count(min(found, limit), is_more or found >= limit)
+
+
 class Querying(Protocol):
     """Looking. Never changes anything. A `tenant` of None sees every tenant's; another's things are not there."""
 
@@ -78,10 +88,6 @@ class Querying(Protocol):
         """Return tasks, newest first, starting below `before`."""
         ...
 
-    async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
-        """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
-        ...
-
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         ...
@@ -90,24 +96,25 @@ class Querying(Protocol):
         """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
         ...
 
-    async def read_log(
-        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
-    ) -> LogPage:
-        """Return what was logged after a cursor, of one attempt or of all."""
-        ...
-
-    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
-        """Return what files a task made."""
-        ...
-
-    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
-        """Return one file."""
-        ...
-
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""
         ...
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:
         """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
+        ...
+
+    async def count_tasks(
+        self,
+        *,
+        limit: int,
+        looked_at: int | None = None,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+    ) -> Mapping[Status, Count]:
+        """Return how many tasks have each status, counting each up to `limit`, however many others there are.
+
+        Of each way to end, the newest `looked_at` ends are looked at, `limit` when not said.
+        """
         ...

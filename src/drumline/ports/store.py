@@ -20,7 +20,6 @@ from drumline.ports.access import AuditLog, Keys, Tenants
 from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
 from drumline.ports.control import Change, Controlling
-from drumline.ports.counting import Counting
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.execution import Claim, ClaimRequest, Executing, Settled, Settlement, Standing
 from drumline.ports.flow import Flow
@@ -28,7 +27,7 @@ from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
 from drumline.ports.notifications import Deliveries, Subscriptions
 from drumline.ports.outbox import EventLog
-from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
+from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage, Outputs
 from drumline.ports.query import Querying, QueueView, TaskFilter
 from drumline.ports.runtime_config import RuntimeConfigs
 from drumline.ports.schedules import Firing, Schedules
@@ -165,16 +164,13 @@ class Store(
     Sessions,
     Controlling,
     Querying,
-    Counting,
     Sweeping,
     Jobs,
     Firing,
     DeadLetters,
     Bulks,
     Housekeeping,
-    Stats,
     Flow,
-    TaskTypes,
     Protocol,
 ):
     """The whole store, as the engine sees it."""
@@ -227,4 +223,19 @@ class Store(
     @property
     def schedules(self) -> Schedules:
         """Schedules and their runs."""
+        ...
+
+    @property
+    def task_types(self) -> TaskTypes:
+        """Types of tasks, as workers publish them."""
+        ...
+
+    @property
+    def outputs(self) -> Outputs:
+        """Logs, files and progress of tasks."""
+        ...
+
+    @property
+    def stats(self) -> Stats:
+        """Figures over time."""
         ...

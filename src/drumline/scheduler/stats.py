@@ -35,7 +35,7 @@ class StatsCounter:
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
                 await self._store.events.sequence()
-                gathered = await self._store.gather_stats(limit=ROWS)
+                gathered = await self._store.stats.gather_stats(limit=ROWS)
             for figure in gathered.figures:
                 self._metrics.count(figure)
             counted += gathered.rows
@@ -50,4 +50,4 @@ class StatsCounter:
         async with asyncio.timeout(STATEMENT_SECONDS):
             now = await self._store.now()
             for step, kept in KEPT_MS.items():
-                await self._store.prune_stats(step=step, before=Instant(now - kept))
+                await self._store.stats.prune_stats(step=step, before=Instant(now - kept))

@@ -5,11 +5,13 @@ from drumline.stores.driver import Database, Lanes
 from drumline.stores.parts.audit import AuditLog
 from drumline.stores.parts.deliveries import Deliveries
 from drumline.stores.parts.keys import Keys
+from drumline.stores.parts.outputs import Outputs
 from drumline.stores.parts.runtime_config import RuntimeConfigs
 from drumline.stores.parts.schedules import Schedules
 from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
 from drumline.stores.parts.subscriptions import Subscriptions
+from drumline.stores.parts.task_types import TaskTypes
 from drumline.stores.parts.tenants import Tenants
 
 
@@ -21,8 +23,10 @@ class SharedParts:
         self.config = RuntimeConfigs(database, clock, lanes)
         self.deliveries = Deliveries(database, clock, lanes)
         self.keys = Keys(database, clock, lanes)
+        self.outputs = Outputs(database, clock, lanes)
         self.schedules = Schedules(database, clock, lanes)
         self.secrets = Secrets(database, clock, lanes)
         self.sign_ins = SignIns(database, clock, lanes)
         self.subscriptions = Subscriptions(database, clock, lanes)
+        self.task_types = TaskTypes(database, clock, lanes)
         self.tenants = Tenants(database, clock, lanes)

@@ -1,4 +1,4 @@
-"""Reading tasks, their executions, logs and artifacts, and queues.
+"""Reading and counting tasks, their executions, and queues.
 
 A list is made in two steps: an index finds candidates by what narrows most, then the tasks themselves are compared with
 the whole filter.
@@ -10,21 +10,22 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
-from drumline.core.attempt import AttemptView
+from drumline.core.attempt import AttemptOutcome, AttemptView
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import LIVE, State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
 from drumline.engine.off_loop import off_loop
-from drumline.ports.query import Holder, WaitingType
-from drumline.ports.store import Artifact, ArtifactView, LogPage, QueueView, TaskFilter
+from drumline.ports.query import Count, Holder, QueueView, TaskFilter, WaitingType, count_up_to
 from drumline.stores.attempt_rows import attempt_view, error_info
 from drumline.stores.driver import ABOVE_ALL, Database, Line, Part
 
 QUEUE_BYTES: Final = 20
 """What showing a queue costs, as bytes of JSON."""
 ENDED: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})
+MOST_CLAIMED: Final = 40_000
+"""Claimed tasks that are looked at to count those that run: what workers took since their last two heartbeats or so."""
 LEAST_AT_ONCE: Final = 200
 MOST_AT_ONCE: Final = 5000
 """How many candidates are read at once when the first of them were not enough."""
@@ -73,38 +74,6 @@ class TaskQueries(Part):
         found = {(str(task), epoch): Holder(session or None, nonce or 0) for task, epoch, session, nonce in rows}
         return [found.get(execution) for execution in executions]
 
-    async def read_log(
-        self, task: TaskId, *, after: tuple[int, int] = (0, -1), epoch: int | None = None, tenant: str | None = None
-    ) -> LogPage:
-        """Return what was logged after a cursor, of one attempt or of all."""
-        rows = await self._database.fetch(
-            Line.DESK,
-            "read_log",
-            repeat=True,
-            within=tenant,
-            id=task,
-            epoch=after[0],
-            seq=after[1],
-            only=epoch,
-            tenant=tenant,
-        )
-        return LogPage("".join(text for _, _, text in rows), (rows[-1][0], rows[-1][1]) if rows else after)
-
-    async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
-        """Return what files a task made."""
-        rows = await self._database.fetch(Line.DESK, "artifacts", repeat=True, within=tenant, id=task, tenant=tenant)
-        return [
-            ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
-            for name, content_type, size, created_at in rows
-        ]
-
-    async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
-        """Return one file."""
-        rows = await self._database.fetch(
-            Line.DESK, "artifact", repeat=True, within=tenant, id=task, name=name, tenant=tenant
-        )
-        return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
-
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:
         """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
         ((count,),) = await self._database.fetch(
@@ -119,6 +88,32 @@ class TaskQueries(Part):
             limit=limit,
         )
         return int(count)
+
+    async def count_tasks(
+        self,
+        *,
+        limit: int,
+        looked_at: int | None = None,
+        tenant: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+    ) -> dict[Status, Count]:
+        """Return how many tasks have each status, counting each up to `limit`, however many others there are."""
+        lanes = await lanes_matching(self._database, TaskFilter(tenant=tenant, queue=queue, name=name))
+        ((queued, later, blocked, processing, claimed),) = await self._database.fetch(
+            Line.DESK, "count_live", repeat=True, lanes=lanes, now=self._now(), limit=limit, looked=MOST_CLAIMED
+        )
+        counts = {
+            Status.PENDING: count_up_to(limit, later + blocked),
+            Status.QUEUED: count_up_to(limit, queued),
+            Status.PROCESSING: count_up_to(limit, processing, is_more=claimed >= MOST_CLAIMED),
+            **dict.fromkeys(ENDED, Count(0)),
+        }
+        most = looked_at or limit
+        rows = await self._database.fetch(Line.BROAD, "count_ended", repeat=True, lanes=lanes, limit=most)
+        for outcome, found, seen in rows:
+            counts[Status[AttemptOutcome(outcome).name]] = Count(found, seen >= most)
+        return counts
 
     async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
         """Return the queues that have tasks or are paused."""

@@ -21,12 +21,12 @@ from drumline.ports.store import Changed
 from drumline.ports.task_types import TypeKey
 from drumline.stores.driver import Line, tell_facts
 from drumline.stores.parts.schedules import locked_views
+from drumline.stores.parts.task_types import types_in
 from drumline.stores.postgres.controlling import Controlling
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.following import lock_jobs
 from drumline.stores.postgres.submitting import Entries, Submitting
 from drumline.stores.postgres.submitting_jobs import SubmittingJobs
-from drumline.stores.postgres.types import types_in
 from drumline.stores.schedule_plans import (
     Due,
     Made,

@@ -16,11 +16,11 @@ from drumline.engine.off_loop import off_loop
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
 from drumline.stores.driver import Line, tell_facts
+from drumline.stores.parts.task_types import publish_types
 from drumline.stores.postgres.cursors import Place
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Ending, Held, bury, end, is_queued, record
 from drumline.stores.postgres.following import JobFollowing
-from drumline.stores.postgres.types import publish_types
 
 CLOSED_FOR_MS: Final = 24 * 3_600_000
 """How long a closed session is still shown."""

@@ -9,22 +9,18 @@ from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.bulk import Bulks
 from drumline.stores.postgres.claiming import Claiming
-from drumline.stores.postgres.counting import Counting
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.firing import Firing
 from drumline.stores.postgres.flow import Flow
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.migrating import check_major
-from drumline.stores.postgres.outputs import Outputs
 from drumline.stores.postgres.picking import EventLog
-from drumline.stores.postgres.progress import ProgressNotes
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
 from drumline.stores.postgres.stats import Stats
 from drumline.stores.postgres.submitting_jobs import SubmittingJobs
 from drumline.stores.postgres.submitting_leased import SubmittingLeased
 from drumline.stores.postgres.sweeping import Sweeping
-from drumline.stores.postgres.types import TaskTypes
 from drumline.stores.shared import SharedParts
 
 
@@ -33,19 +29,14 @@ class PostgresStore(
     SubmittingLeased,
     Claiming,
     Settling,
-    Outputs,
-    ProgressNotes,
     Sessions,
     Bulks,
     SubmittingJobs,
     JobQueries,
     TaskQueries,
-    Counting,
     Sweeping,
     Housekeeping,
-    Stats,
     Flow,
-    TaskTypes,
     SharedParts,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
@@ -53,6 +44,7 @@ class PostgresStore(
     def __init__(self, database: Database, clock: Clock | None) -> None:
         Access.__init__(self, database, clock)
         SharedParts.__init__(self, database, clock, self._lanes)
+        self.stats = Stats(database, clock, self._lanes)
         self.events = EventLog(database, clock, self._lanes)
 
     @classmethod

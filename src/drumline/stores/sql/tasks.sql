@@ -121,53 +121,6 @@ FROM unnest(:ids::uuid [], :epochs::int4 []) AS g (id, epoch)
 CROSS JOIN task_live AS live ON g.id = live.id AND g.epoch = live.epoch
 WHERE live.state = 2
 
--- name: read_log
--- log: what was logged after (:epoch, :seq), of one attempt or of all.
-SELECT l.epoch, l.seq, l.text FROM drumline.task_log AS l
-WHERE
-    l.task_id = :id::uuid
-    AND (l.epoch, l.seq) > (:epoch::int4, :seq::int4)
-    AND (:only::int4 IS NULL OR l.epoch = :only)
-    AND (
-        :tenant::text IS NULL
-        OR EXISTS (
-            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
-            WHERE task.id = :id AND lane.tenant = :tenant
-        )
-    )
-ORDER BY l.epoch, l.seq
-LIMIT 1000
-
--- name: artifacts
--- artifacts: what files a task made.
-SELECT a.name, a.content_type, length(a.data) AS size, a.created_at
-FROM drumline.artifact AS a
-WHERE
-    a.task_id = :id::uuid
-    AND (
-        :tenant::text IS NULL
-        OR EXISTS (
-            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
-            WHERE task.id = :id AND lane.tenant = :tenant
-        )
-    )
-ORDER BY a.name
-
--- name: artifact
--- artifact: one file.
-SELECT a.content_type, a.data
-FROM drumline.artifact AS a
-WHERE
-    a.task_id = :id::uuid
-    AND a.name = :name::text
-    AND (
-        :tenant::text IS NULL
-        OR EXISTS (
-            SELECT 1 FROM drumline.task INNER JOIN drumline.lane ON task.lane = lane.id
-            WHERE task.id = :id AND lane.tenant = :tenant
-        )
-    )
-
 -- name: count_ahead
 -- count_ahead: the due tasks of a queue that a claim would take before one with this score.
 --   :score  due time less a minute for each point of priority
@@ -388,3 +341,187 @@ SELECT task.id FROM task
 WHERE task.id < :before AND task.lane = any(:lanes)
 ORDER BY task.id DESC
 LIMIT :limit
+
+-- name: count_live (postgres)
+-- count: tasks that have not ended, of each status up to :limit, each by an index of its own.
+--   :lanes  NULL means every lane
+--   :looked  how many claimed tasks are looked at; old claims name tasks that have ended meanwhile
+-- GIVES queued, due later, blocked, processing, and how many claimed tasks were looked at
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
+),
+
+wanted AS MATERIALIZED (
+    SELECT lane.id FROM drumline.lane WHERE :lanes::int4 [] IS NULL OR lane.id = any(:lanes)
+),
+
+held AS MATERIALIZED (
+    SELECT given.id, recent.session, recent.nonce
+    FROM (
+        SELECT c.session, c.nonce, c.tasks
+        FROM drumline.claim AS c
+        LEFT JOIN drumline.session AS s ON c.session = s.id
+        ORDER BY s.beat - c.beat NULLS LAST
+        OFFSET 0
+    ) AS recent
+    CROSS JOIN LATERAL unnest(recent.tasks) AS given (id)
+    LIMIT :looked::int4
+)
+
+SELECT
+    (
+        SELECT count(*) FROM (
+            SELECT FROM wanted
+            CROSS JOIN LATERAL (
+                SELECT FROM drumline.task_live AS l
+                WHERE l.lane = wanted.id AND l.due_at <= (SELECT clock.now FROM clock) AND l.state = 1
+                LIMIT :limit::int4
+            ) AS head
+            LIMIT :limit
+        ) AS found
+    ) AS queued,
+    (
+        SELECT count(*) FROM (
+            SELECT FROM wanted
+            CROSS JOIN LATERAL (
+                SELECT FROM drumline.task_live AS l
+                WHERE l.lane = wanted.id AND l.due_at > (SELECT clock.now FROM clock) AND l.state = 1
+                LIMIT :limit
+            ) AS head
+            LIMIT :limit
+        ) AS found
+    ) AS later,
+    (
+        SELECT count(*) FROM (
+            SELECT FROM wanted
+            CROSS JOIN LATERAL (
+                SELECT FROM drumline.task_live AS l
+                WHERE l.lane = wanted.id AND l.due_at IS NULL AND l.state = 0
+                LIMIT :limit
+            ) AS head
+            LIMIT :limit
+        ) AS found
+    ) AS blocked,
+    (
+        SELECT count(*) FROM held
+        CROSS JOIN LATERAL (
+            SELECT FROM drumline.task_live AS l
+            WHERE
+                l.id = held.id
+                AND l.state = 2
+                AND l.session = held.session
+                AND l.nonce = held.nonce
+                AND (:lanes IS NULL OR l.lane = any(:lanes))
+            OFFSET 0
+        ) AS running
+    ) AS processing,
+    (SELECT count(*) FROM held) AS looked
+
+-- name: count_live (sqlite)
+-- Those that run are found by an index: there is no need to look at claims.
+WITH wanted AS MATERIALIZED (
+    SELECT id FROM lane WHERE :lanes IS NULL OR id = any(:lanes)
+)
+
+SELECT
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM wanted CROSS JOIN task_live AS live INDEXED BY task_live_ready
+            WHERE live.lane = wanted.id AND live.state = 1 AND live.due_at <= :now
+            LIMIT :limit
+        )
+    ),
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM wanted CROSS JOIN task_live AS live INDEXED BY task_live_ready
+            WHERE live.lane = wanted.id AND live.state = 1 AND live.due_at > :now
+            LIMIT :limit
+        )
+    ),
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM wanted CROSS JOIN task_live AS live INDEXED BY task_live_blocked
+            WHERE live.lane = wanted.id AND live.state = 0
+            LIMIT :limit
+        )
+    ),
+    (
+        SELECT count(*) FROM (
+            SELECT 1 FROM task_live AS live INDEXED BY task_live_held
+            WHERE live.state = 2 AND live.lane IN (SELECT id FROM wanted)
+            LIMIT min(:limit, :looked)
+        )
+    ),
+    0
+
+-- name: count_ended (postgres)
+-- count: tasks that have ended, by how, among the newest :limit ends of each kind.
+--   :lanes  NULL means every lane
+-- GIVES outcome, how many, and how many ends were looked at: a task that was retried had an end that no longer counts
+WITH ended AS MATERIALIZED (
+    (
+        SELECT a.task_id, a.epoch, a.lane, a.outcome FROM drumline.attempt AS a
+        WHERE a.outcome = 3
+        ORDER BY a.task_id DESC, a.epoch DESC
+        LIMIT :limit::int4
+    )
+    UNION ALL
+    (
+        SELECT head.task_id, head.epoch, head.lane, head.outcome
+        FROM unnest('{4,5,6}'::int2 []) AS u (outcome)
+        CROSS JOIN LATERAL (
+            SELECT a.task_id, a.epoch, a.lane, a.outcome FROM drumline.attempt AS a
+            WHERE a.outcome = u.outcome AND a.outcome BETWEEN 4 AND 6
+            ORDER BY a.task_id DESC
+            LIMIT :limit
+        ) AS head
+    )
+)
+
+SELECT
+    ended.outcome,
+    count(*) FILTER (
+        WHERE (:lanes::int4 [] IS NULL OR ended.lane = any(:lanes))
+        AND NOT EXISTS (SELECT 1 FROM drumline.task_live AS live WHERE live.id = ended.task_id)
+        AND NOT EXISTS (
+            SELECT 1 FROM drumline.attempt AS later WHERE later.task_id = ended.task_id AND later.epoch > ended.epoch
+        )
+    ) AS found,
+    count(*) AS looked
+FROM ended
+GROUP BY ended.outcome
+
+-- name: count_ended (sqlite)
+WITH ended AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT task_id, epoch, outcome FROM attempt WHERE outcome = 3 ORDER BY task_id DESC LIMIT :limit
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT task_id, epoch, outcome FROM attempt WHERE outcome = 4 ORDER BY task_id DESC LIMIT :limit
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT task_id, epoch, outcome FROM attempt WHERE outcome = 5 ORDER BY task_id DESC LIMIT :limit
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT task_id, epoch, outcome FROM attempt WHERE outcome = 6 ORDER BY task_id DESC LIMIT :limit
+    )
+)
+
+SELECT
+    ended.outcome,
+    count(*) FILTER (
+        WHERE (
+            :lanes IS NULL
+            OR EXISTS (SELECT 1 FROM task WHERE task.id = ended.task_id AND task.lane = any(:lanes))
+        )
+        AND NOT EXISTS (SELECT 1 FROM task_live AS live WHERE live.id = ended.task_id)
+        AND NOT EXISTS (
+            SELECT 1 FROM attempt AS later WHERE later.task_id = ended.task_id AND later.epoch > ended.epoch
+        )
+    ),
+    count(*)
+FROM ended
+GROUP BY ended.outcome

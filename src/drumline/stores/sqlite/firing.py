@@ -21,6 +21,7 @@ from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
 from drumline.ports.task_types import TypeKey
+from drumline.stores.parts.task_types import types_in
 from drumline.stores.schedule_plans import (
     Advance,
     Key,
@@ -47,12 +48,11 @@ from drumline.stores.schedule_rows import (
 )
 from drumline.stores.sqlite.access import batch_of, rows_of, tell_facts
 from drumline.stores.sqlite.controlling import Controlling, Standing
-from drumline.stores.sqlite.database import run_statement
+from drumline.stores.sqlite.database import Statements, finish, run_statement
 from drumline.stores.sqlite.following import jobs_in
 from drumline.stores.sqlite.statements import SQL, STATEMENTS
 from drumline.stores.sqlite.submitting import Submitting
 from drumline.stores.sqlite.submitting_jobs import SubmittingJobs
-from drumline.stores.sqlite.types import types_in
 
 
 class Firing(Submitting, SubmittingJobs, Controlling):
@@ -128,7 +128,7 @@ class Firing(Submitting, SubmittingJobs, Controlling):
         self, connection: sqlite3.Connection, rows: Sequence[DueRow | WaitingRow]
     ) -> dict[TypeKey, TypeRules]:
         wanted = keys_in(rows)
-        return known_types(wanted, types_in(connection, wanted, self._now()))
+        return known_types(wanted, finish(types_in(Statements(connection), wanted, self._now())))
 
     def _insert_runs(self, connection: sqlite3.Connection, now: Instant, planned: Sequence[Planned]) -> list[Planned]:
         """Store runs, and return those that came about: a fire time that has one keeps it."""

@@ -15,11 +15,12 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
 from drumline.engine.off_loop import off_loop
 from drumline.ports.store import Hint, Reaped
+from drumline.stores.parts.task_types import publish_types
 from drumline.stores.sqlite.access import batch_of, tell_facts
+from drumline.stores.sqlite.database import Statements, finish
 from drumline.stores.sqlite.following import JobFollowing
 from drumline.stores.sqlite.settling import Ends, Held, held_by
 from drumline.stores.sqlite.statements import SQL
-from drumline.stores.sqlite.types import publish_types
 
 CLOSED_FOR_MS = 24 * 3_600_000
 """How long a closed session is still shown."""
@@ -35,7 +36,7 @@ class Sessions(JobFollowing):
 
         def open_(connection: sqlite3.Connection) -> None:
             connection.execute(SQL["open_session"], row)
-            publish_types(connection, spec, now)
+            finish(publish_types(Statements(connection), spec, now))
             tell_facts(connection, now, [worker_opened(session, spec)])
 
         await self._database.write(open_)

@@ -1,16 +1,16 @@
-"""Figures over time, counted from the log of what changed."""
+"""Counting figures over time from the log of events, in Python."""
 
 import sqlite3
 from bisect import bisect_right
 from collections import Counter
 from typing import Final, NamedTuple
 
-from msgspec import structs
-
-from drumline.core.clock import Instant
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, TOTAL, Figure, Gathered, Level, Measure, Stat, Stretch
-from drumline.stores.sqlite.access import Access, batch_of, rows_of
+from drumline.core.stats import BOUNDS, STEPS, TOTAL, Figure, Gathered, Measure
+from drumline.stores.parts.stats import StatsTables
+from drumline.stores.sqlite.access import batch_of, rows_of
+from drumline.stores.sqlite.database import Database
+from drumline.stores.sqlite.lanes import Lanes
 from drumline.stores.sqlite.statements import SQL
 from drumline.stores.sqlite.submitting import SUBMITTED
 
@@ -36,8 +36,11 @@ class Counts(NamedTuple):
     """How long in all: lane, measure, class of duration."""
 
 
-class Stats(Access):
+class Stats(StatsTables):
     """`ports.stats.Stats` on SQLite. Counting is done beside the writer, which only adds the sums."""
+
+    _database: Database
+    _lanes: Lanes
 
     async def gather_stats(self, *, limit: int) -> Gathered:
         """Count what the next rows of the log say, up to `limit` rows, and return what that was."""
@@ -79,58 +82,6 @@ class Stats(Access):
             )
             for place, count in often.items()
         )
-
-    async def read_stats(self, stretch: Stretch) -> list[Stat]:
-        """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
-        which = structs.asdict(stretch)
-        rows = await self._database.read(lambda connection: connection.execute(SQL["read_stats"], which).fetchall())
-        return [
-            Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
-            for at, measure, duration, count in rows
-        ]
-
-    async def total_stats(self) -> list[Figure]:
-        """Return what happened since the beginning, by queue and name, of all tenants together."""
-        rows = await self._database.read(lambda connection: connection.execute(SQL["total_stats"]).fetchall())
-        return [
-            Figure(queue=queue, name=name, measure=Measure(measure), duration=duration, count=count, total_ms=total_ms)
-            for queue, name, measure, duration, count, total_ms in rows
-        ]
-
-    async def sample_depth(self, *, apart_ms: int) -> bool:
-        """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`."""
-        now = self._now()
-        waiting = await self._database.read(lambda connection: _waiting(connection, now, apart_ms))
-        if waiting is None:
-            return False
-        batch = batch_of(
-            [(step, now - now % step, lane, count) for step in STEPS for lane, count in [(0, 1), *waiting]]
-        )
-        await self._change("add_depth", {"batch": batch, "now": now})
-        return True
-
-    async def read_depth(self, stretch: Stretch) -> list[Level]:
-        """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
-        which = structs.asdict(stretch)
-        rows = await self._database.read(lambda connection: connection.execute(SQL["read_depth"], which).fetchall())
-        return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
-
-    async def prune_stats(self, *, step: int, before: Instant) -> int:
-        """Delete the figures of one width from before a time; return how many."""
-        which = {"step": step, "before": before}
-        return await self._database.write(
-            lambda connection: (
-                connection.execute(SQL["prune_stats"], which).rowcount
-                + connection.execute(SQL["prune_depth"], which).rowcount
-            )
-        )
-
-
-def _waiting(connection: sqlite3.Connection, now: int, apart_ms: int) -> list[tuple[int, int]] | None:
-    """Return how many tasks wait in lanes; None if somebody has just looked."""
-    recent = {"now": now, "apart": apart_ms, "step": STEPS[0]}
-    (is_sampled,) = connection.execute(SQL["depth_sampled"], recent).fetchone()
-    return None if is_sampled else [(lane, count) for lane, count in rows_of(connection, "count_waiting", {"now": now})]
 
 
 def _counted(connection: sqlite3.Connection, after: int, limit: int) -> tuple[int, int, Counts]:

@@ -11,40 +11,31 @@ from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.bulk import Bulks
-from drumline.stores.sqlite.counting import Counting
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import Firing
 from drumline.stores.sqlite.flow import Flow
 from drumline.stores.sqlite.housekeeping import Housekeeping
-from drumline.stores.sqlite.outputs import Outputs
 from drumline.stores.sqlite.picking import EventLog
-from drumline.stores.sqlite.progress import ProgressNotes
 from drumline.stores.sqlite.sessions import Sessions
 from drumline.stores.sqlite.settling import Settling
 from drumline.stores.sqlite.stats import Stats
 from drumline.stores.sqlite.submitting_jobs import SubmittingJobs
 from drumline.stores.sqlite.submitting_leased import SubmittingLeased
 from drumline.stores.sqlite.sweeping import Sweeping
-from drumline.stores.sqlite.types import TaskTypes
 
 
 class SqliteStore(
     Firing,
     SubmittingLeased,
     Settling,
-    Outputs,
-    ProgressNotes,
     Sessions,
     Bulks,
     SubmittingJobs,
     JobQueries,
     TaskQueries,
-    Counting,
     Sweeping,
     Housekeeping,
-    Stats,
     Flow,
-    TaskTypes,
     SharedParts,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
@@ -52,6 +43,7 @@ class SqliteStore(
     def __init__(self, database: Database, clock: Clock) -> None:
         Access.__init__(self, database, clock)
         SharedParts.__init__(self, database, clock, self._lanes)
+        self.stats = Stats(database, clock, self._lanes)
         self.events = EventLog(database, clock, self._lanes)
 
     @classmethod

@@ -19,6 +19,7 @@ SELECT clock.now, clock.now, :tenant::text, given.name, given.defaults, given.sc
 FROM
     unnest(:names::text [], :defaults::text [], :schemas::text []) AS given (name, defaults, schema),
     (SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now) AS clock
+WHERE true
 ON CONFLICT (tenant, name) DO UPDATE SET
 defaults = coalesce(excluded.defaults, kept.defaults),
 former_schema = CASE
@@ -39,11 +40,10 @@ WHERE
 -- name: trim_types
 -- trim types: those of a tenant beyond so many, published longest ago.
 DELETE FROM drumline.task_type AS gone
-USING (
+WHERE gone.tenant = :tenant::text AND gone.name IN (
     SELECT t.name
     FROM drumline.task_type AS t
-    WHERE t.tenant = :tenant::text
+    WHERE t.tenant = :tenant
     ORDER BY t.published_at DESC, t.name ASC
-    OFFSET :most::int4
-) AS old
-WHERE gone.tenant = :tenant::text AND gone.name = old.name
+    LIMIT 1000000 OFFSET :most::int4
+)

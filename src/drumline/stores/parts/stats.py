@@ -1,0 +1,72 @@
+"""Figures over time. How they are counted from the log of events is in `stats.py` of each store."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from drumline.core.clock import Instant
+from drumline.core.stats import STEPS, Figure, Level, Measure, Stat, Stretch
+from drumline.stores.driver import Line, Part, Transaction
+
+
+class StatsTables(Part):
+    """`ports.stats.Stats`, but for `gather_stats`."""
+
+    async def read_stats(self, stretch: Stretch) -> list[Stat]:
+        """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
+        rows = await self._database.fetch(
+            Line.DESK, "read_stats", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
+        )
+        return [
+            Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
+            for at, measure, duration, count in rows
+        ]
+
+    async def total_stats(self) -> list[Figure]:
+        """Return what happened since the beginning, by queue and name, of all tenants together."""
+        return [figure(row) for row in await self._database.fetch(Line.DESK, "total_stats", repeat=True)]
+
+    async def sample_depth(self, *, apart_ms: int) -> bool:
+        """Note how many tasks of each lane are due and wait to be run, unless that was done in the last `apart_ms`."""
+        due = await self._database.fetch(
+            Line.DESK, "depth_due", repeat=True, step=STEPS[0], apart=apart_ms, now=self._now()
+        )
+        if not due:
+            return False
+        ((now,),) = due
+        waiting = await self._database.fetch(Line.BROAD, "count_waiting", repeat=True, now=now)
+        samples = [(step, lane, count) for step in STEPS for lane, count in [(0, 1), *waiting]]
+        await self._database.fetch(
+            Line.BROAD,
+            "add_depth",
+            repeat=True,
+            steps=[step for step, _, _ in samples],
+            times=[now - now % step for step, _, _ in samples],
+            lanes=[lane for _, lane, _ in samples],
+            counts=[count for _, _, count in samples],
+            now=now,
+        )
+        return True
+
+    async def read_depth(self, stretch: Stretch) -> list[Level]:
+        """Return how many tasks waited, of each bucket in which samples were taken."""
+        rows = await self._database.fetch(
+            Line.DESK, "read_depth", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
+        )
+        return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
+
+    async def prune_stats(self, *, step: int, before: Instant) -> int:
+        """Delete the figures of one width from before a time; return how many."""
+
+        async def prune(transaction: Transaction) -> int:
+            stats = await transaction.fetch("prune_stats", step=step, before=before)
+            return len(stats) + len(await transaction.fetch("prune_depth", step=step, before=before))
+
+        return await self._database.transact(Line.BROAD, prune, repeat=True)
+
+
+def figure(row: Iterable[Any]) -> Figure:
+    """Return a row as a figure."""
+    queue, name, measure, duration, count, total_ms = row
+    return Figure(queue=queue, name=name, measure=Measure(measure), duration=duration, count=count, total_ms=total_ms)
