@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import typer
 from error_pages import error_pages
 from event_pages import event_schema, events_page
 from metric_pages import metrics_page
@@ -16,7 +15,7 @@ from sdk_pages import sdk_page
 from ui_types import types_file
 
 from drumline.cli.errors import ExitCode
-from drumline.cli.main import app
+from drumline.cli.main import command
 from drumline.core.duration import format_duration
 from drumline.settings.docs import field_docs, type_words
 from drumline.settings.environment import COMMON_NAMES
@@ -135,7 +134,7 @@ def cli_page() -> str:
     """Return the reference of all commands."""
     meanings = {code: _comment_of(code) for code in ExitCode}
     codes = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in meanings.items())
-    return CLI_INTRODUCTION + codes + "".join(_commands(typer.main.get_command(app), None))
+    return CLI_INTRODUCTION + codes + "".join(_commands(command(), None))
 
 
 def _comment_of(code: ExitCode) -> str:

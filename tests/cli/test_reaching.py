@@ -24,18 +24,17 @@ def silent() -> Iterator[str]:
 
 
 class Strange(http.server.BaseHTTPRequestHandler):
-    """Answers whatever it was told to."""
+    """Answers whatever its server was told to."""
 
-    status = 200
-    media = "text/html"
-    body = b"<html><script>alert(1)</script></html>"
+    server: "StrangeServer"
 
     def do_GET(self) -> None:
-        self.send_response(self.status)
-        self.send_header("Content-Type", self.media)
-        self.send_header("Content-Length", str(len(self.body)))
+        status, media, body = self.server.answer
+        self.send_response(status)
+        self.send_header("Content-Type", media)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(self.body)
+        self.wfile.write(body)
 
     do_POST = do_GET  # noqa: N815 - the name in the standard library
 
@@ -43,11 +42,18 @@ class Strange(http.server.BaseHTTPRequestHandler):
         """Be quiet."""
 
 
-def serving(status: int, media: str, body: bytes) -> http.server.ThreadingHTTPServer:
-    handler = type("Told", (Strange,), {"status": status, "media": media, "body": body})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+class StrangeServer(http.server.ThreadingHTTPServer):
+    """A server that is not Drumline's."""
+
+    answer = (200, "text/html", b"")
+
+
+@pytest.fixture(scope="module")
+def strange() -> Iterator[StrangeServer]:
+    with StrangeServer(("127.0.0.1", 0), Strange) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 @pytest.mark.parametrize("words", [("tasks", "list"), ("queues", "list"), ("tasks", "cancel", "x", "--yes")])
@@ -66,7 +72,7 @@ def test_every_command_that_talks_to_a_server_has_a_timeout(drumline: Drumline) 
 
 
 @pytest.mark.parametrize(
-    ("status", "media", "body"),
+    "answer",
     [
         (200, "text/html", b"<html>hello</html>"),
         (404, "text/html", b"<html>not here</html>"),
@@ -83,14 +89,16 @@ def test_every_command_that_talks_to_a_server_has_a_timeout(drumline: Drumline) 
 )
 @pytest.mark.parametrize("words", [("tasks", "list"), ("tasks", "get", "x"), ("submit", "x")])
 def test_an_address_that_is_not_drumline_is_said_to_be_so(
-    drumline: Drumline, words: tuple[str, ...], status: int, media: str, body: bytes
+    drumline: Drumline,
+    strange: StrangeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    answer: tuple[int, str, bytes],
 ) -> None:
-    server = serving(status, media, body)
-    try:
-        ran = drumline(*words, "--url", f"http://127.0.0.1:{server.server_port}")
-    finally:
-        server.shutdown()
-        server.server_close()
+    monkeypatch.setattr("drumline.cli.client.PAUSES", (0.0, 0.0))
+    strange.answer = answer
+
+    ran = drumline(*words, "--url", f"http://127.0.0.1:{strange.server_port}")
 
     assert ran.code == ExitCode.UNREACHABLE
     assert "not answer like a Drumline server" in ran.err or "not a Drumline server" in ran.err

@@ -3,14 +3,11 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from drumline.cli.errors import ExitCode, message_of
 from drumline.cli.times import Toward, moment, span_of
 from drumline.core.errors import Invalid
-from tests.cli.conftest import Drumline
 
 
 @pytest.fixture(autouse=True, params=["UTC", "America/New_York", "Asia/Kathmandu"])
@@ -100,63 +97,3 @@ def test_a_date_can_stand_for_a_span() -> None:
     assert span_of("2020-01-01", flag="--older-than", toward=Toward.PAST).endswith("s")
     with pytest.raises(Invalid, match="lies in the past"):
         span_of("2020-01-01", flag="--delay", toward=Toward.FUTURE)
-
-
-@pytest.mark.parametrize(
-    ("field", "message", "given", "told"),
-    [
-        ("run_at", "must be a time", ["submit", "x", "--at", "q"], "--at: must be a time"),
-        ("idempotency_key", "must not be blank", ["--key="], "--key: must not be blank"),
-        ("delay", "cannot be given together with run_at", ["--delay", "1", "--at", "2"],
-         "--delay: cannot be given together with --at"),
-        ("filter.since", "must be a time", ["--since", "q"], "--since: must be a time"),
-        ("tags[0]", "must not be blank", ["--tag", ""], "--tag: must not be blank"),
-        ("payload.to", "is missing", ["-p", "{}"], "-p: to: is missing"),
-        ("limit_key", "must not be blank", ["--limit-key", ""], "--limit-key: must not be blank"),
-        ("name", "must not be blank", ["submit", ""], "name: must not be blank"),
-        (None, "there is no such thing", ["x"], "there is no such thing"),
-    ],
-)  # fmt: skip
-def test_errors_name_the_flag_that_was_given(field: str | None, message: str, given: list[str], told: str) -> None:
-    assert message_of(Invalid(message, field=field), given) == told
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("failures", "list", "--since"), ("failures", "list", "--until"), ("audit", "list", "--since"),
-        ("audit", "list", "--until"), ("submit", "work.sleep", "-a", "seconds=0", "--dry-run", "--at"),
-        ("schedules", "preview", "@daily", "--after"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("text", ["1h", "2026-10-01", "tomorrow", "30d", "2026-10-01T09:00Z"])
-def test_every_flag_understands_every_form(online: Drumline, words: tuple[str, ...], text: str) -> None:
-    assert online(*words, text).code == ExitCode.OK
-    refused = online(*words, "tomorow")
-    assert refused.code == ExitCode.USAGE
-    assert f"{words[-1]}: 'tomorow' is not a time" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('{"name": "j", "tasks": {"load": {"command": "true", "needs": ["extrat"]}, "extract": {"command": "true"}}}',
-         "job.json: task load: needs[0]: there is no task 'extrat' in this job; did you mean extract?"),
-        ('{"name": "j", "tasks": {"load": {"command": "true", "retrys": 3}}}',
-         "job.json: task load: retrys: is not a known field; did you mean retries?"),
-        ('{"name": "j", "tasks": {"load": {"command": "true", "retries": -3}}}', "job.json: task load: retries: must"),
-        ('{"name": "j", "tasks": {"load": ', "job.json: is not JSON"),
-        ('{"name": "j", "tasks": {"a": {"command": "true"}, "a": {}}}', "job.json: an object has 'a' twice"),
-        ('{"name": "j", "task": {}}', "job.json: task: is not a known field; did you mean tasks?"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("how", [(), ("--dry-run",)])
-def test_errors_of_a_job_file_name_file_task_and_the_nearest_word(
-    online: Drumline, how: tuple[str, ...], text: str, told: str
-) -> None:
-    Path("job.json").write_text(text)
-
-    ran = online("jobs", "submit", "job.json", *how)
-
-    assert ran.code == ExitCode.USAGE
-    assert told in ran.err

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from drumline.cli.main import app
+from drumline.cli.main import command as program
 from tests.docs.pages import ROOT, pages
 
 PAGES = pages("*.md", "docs/*.md", "docs/*/*.md", "docs/how-to/runbooks/*.md")
@@ -15,7 +15,7 @@ LEFT_OUT = {"CHANGELOG.md", "cli.md"}
 """What tells of the past, and what is made from the commands themselves."""
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What the parser raises; it is not exported by itself."""
-PROGRAM: Any = typer.main.get_command(app)
+PROGRAM: Any = program()
 
 
 def inline_commands() -> Iterator[tuple[str, str]]:

@@ -3,7 +3,8 @@
 import os
 import signal
 import sys
-from typing import NoReturn
+from functools import cache
+from typing import Any, NoReturn
 
 import typer
 
@@ -111,9 +112,15 @@ def main() -> None:
         drop_unwritten(sys.stderr)
 
 
+@cache
+def command() -> Any:
+    """Return all commands."""
+    return typer.main.get_command(app)
+
+
 def _run() -> ExitCode:
     try:
-        app(prog_name="drumline")
+        command()(prog_name="drumline")
     except DrumlineError as error:
         say(f"Error: {message_of(error, sys.argv[1:])}")
         return exit_code_of(error)
