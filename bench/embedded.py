@@ -21,7 +21,7 @@ from drumline.sdk.app import Drumline
 from drumline.settings import Settings
 from drumline.wiring import open_engine
 from drumline.worker.executors.catalogue import BuiltIn
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 
 CAPACITY = 500
 BULK = 1000
@@ -74,7 +74,7 @@ async def _measure(data: Path, share: float, results: dict[str, Any]) -> None:
     results["enqueue_bulk_per_s"] = await _rate(_submit_in_bulk, engine, count)
     gateway.wanted = int(3_000 * share) + int(30_000 * share) + count // BULK * BULK
     stop = asyncio.Event()
-    crew = Crew(gateway, [app], WorkerSettings(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False))
+    crew = Crew(gateway, [app], WorkerOptions(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False))
     began = time.perf_counter()
     working = asyncio.create_task(crew.run(stop), name="worker")
     await gateway.enough.wait()

@@ -34,7 +34,7 @@ from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import wire
 from drumline.worker.executors.catalogue import BuiltIn
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 
 WIDE = 5_000
 CHAIN = 1_000
@@ -147,7 +147,7 @@ async def _measure(settings: Settings, meter: Meter, results: dict[str, Any]) ->
 async def _working(gateway: Counting) -> AsyncIterator[None]:
     """Run a worker meanwhile."""
     stop = asyncio.Event()
-    crew = Crew(gateway, [app], WorkerSettings(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False))
+    crew = Crew(gateway, [app], WorkerOptions(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False))
     working = asyncio.create_task(crew.run(stop), name="worker")
     try:
         yield

@@ -28,7 +28,7 @@ from drumline.ports.store import ClaimRequest, Hint, Settlement
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import open_engine, wire
-from drumline.worker.holdings import GATHER
+from drumline.worker.held_attempts import GATHER
 
 SUBMIT: Final = 500
 CLAIM: Final = 500

@@ -39,7 +39,7 @@ from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import open_engine
 from drumline.worker.executors.catalogue import BuiltIn
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 
 VARIANTS: Final = ("silent", "counted", "charted")
 RESULTS: Final = Path(__file__).parent / "results"
@@ -109,7 +109,7 @@ async def _drain(settings: Settings, variant: str, services: list[int], tasks: i
         await engine.submissions.submit_many([noop.call(0).request for _ in range(BULK)])
     gateway = Counting(engine)
     gateway.wanted = tasks // BULK * BULK
-    worker = WorkerSettings(capacity=CAPACITY, grace=1.0)
+    worker = WorkerOptions(capacity=CAPACITY, grace=1.0)
     crew = Crew(gateway, [app], worker, BuiltIn(http=False, pdf=False), engine.metrics)
     stop = asyncio.Event()
     before, began = _cpu(services), time.perf_counter()

@@ -22,7 +22,7 @@ from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import open_engine
 from drumline.worker.executors.catalogue import BuiltIn
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 
 CONCURRENCY = int(os.environ.get("DRUMLINE_BENCH_CONCURRENCY", "500"))
 WITHOUT_REDIS = bool(os.environ.get("DRUMLINE_BENCH_WITHOUT_REDIS"))
@@ -66,7 +66,7 @@ def work() -> None:
         engine: Engine = await open_engine(settings)
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        options = WorkerSettings(capacity=CONCURRENCY, grace=1.0)
+        options = WorkerOptions(capacity=CONCURRENCY, grace=1.0)
         crew = Crew(CountingGateway(engine), [app], options, BuiltIn(http=False, pdf=False))
         listening = asyncio.create_task(engine.listen(), name="hear wake-ups")
         await crew.run(stop)

@@ -11,7 +11,7 @@ from deploy.compose.make_secrets import make_secrets
 from drumline.api.server import GRACE
 from drumline.core.api_key import is_mistyped
 from drumline.settings import load_settings
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import CLOSE_SECONDS, LAST_SECONDS
 from tests.deploy.files import DEPLOY, PROMISED, ROOT, check_command, check_schema, settings_from, vendored
 
@@ -72,7 +72,7 @@ def test_a_container_outlives_what_its_role_needs_to_leave(tmp_path: Path) -> No
     worker = settings_from(OURS["worker"]["environment"], tmp_path).worker.grace.total_seconds()
     notifier = settings_from(OURS["notifier"]["environment"], tmp_path).notify.timeout.total_seconds()
 
-    leaving = WorkerSettings().stop_grace + 3 * LAST_SECONDS + CLOSE_SECONDS
+    leaving = WorkerOptions().stop_grace + 3 * LAST_SECONDS + CLOSE_SECONDS
     assert seconds(SERVICES["worker"]["stop_grace_period"]) >= worker + leaving
     assert seconds(SERVICES["notifier"]["stop_grace_period"]) >= notifier + 5
     assert seconds(SERVICES["api"]["stop_grace_period"]) >= GRACE + 5

@@ -19,7 +19,7 @@ TEMPLATE: dict[str, Any] = json.loads((FOLDER / "template.json").read_text())
 TASK_ACTIONS = ("task.submitted", "task.processing", "task.completed", "task.failed")
 SPEAKING = """
 import logging, structlog
-from drumline.core.bound import CURRENT_BOUND
+from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.trace import CURRENT_TRACE
 from drumline.observe.logging import set_up_logging
 
@@ -47,7 +47,7 @@ TASK_LOG.write(PROCESSING, [facts])
 TASK_LOG.write(COMPLETED, [{**facts, "seconds": 0.25}])
 FailureLog().write(facts, Failed(ErrorInfo("ValueError", "no")), seconds=1.5)
 
-CURRENT_BOUND.set(Attempt())
+CURRENT_ATTEMPT.set(Attempt())
 CURRENT_TRACE.set("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 logging.getLogger("shop.orders").info("an order was paid")
 """

@@ -9,7 +9,7 @@ import pytest
 
 from drumline.api.server import GRACE
 from drumline.settings.leaves import LEAVES
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import CLOSE_SECONDS, LAST_SECONDS
 from tests.deploy.files import DEPLOY, ROOT, check_command, run, settings_from
 from tests.harness.programs import path_of
@@ -62,7 +62,7 @@ def test_every_secret_is_handed_over_as_a_credential(unit: Path) -> None:
 
 
 def test_a_role_has_the_time_to_leave_that_it_needs(tmp_path: Path) -> None:
-    own = WorkerSettings()
+    own = WorkerOptions()
     for unit in UNITS:
         settings = settings_from(environment(unit), tmp_path)
         needed = {

@@ -10,7 +10,7 @@ from kubernetes_validate.utils import all_versions  # type: ignore[import-untype
 
 from drumline.api.server import GRACE
 from drumline.settings import load_settings
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import CLOSE_SECONDS, LAST_SECONDS
 from scripts.generate_kustomize import BASE, make_base
 from tests.deploy.files import (
@@ -134,7 +134,7 @@ def test_every_secret_file_that_is_named_is_mounted(source: Path) -> None:
 @pytest.mark.parametrize("source", ALL, ids=named)
 def test_a_pod_outlives_what_its_role_needs_to_leave(source: Path, tmp_path: Path) -> None:
     documents = given(source)
-    own = WorkerSettings()
+    own = WorkerOptions()
     leaving = own.stop_grace + 3 * LAST_SECONDS + CLOSE_SECONDS
 
     for name, pod, container in our_containers(documents):

@@ -19,7 +19,7 @@ async def test_this_redis_py_has_what_the_talk_takes_from_it(client: Redis) -> N
 
     assert await talk.ask([pack_command(("PING",))] * 2) == ["PONG", "PONG"]
 
-    await talk.hang_up(client.connection_pool)
+    await talk.stop_retrying(client.connection_pool)
     assert talk.is_lost
     assert await client.ping()  # redis-py opens the connection again
 
@@ -31,7 +31,7 @@ async def test_an_error_answers_its_command_and_no_other(client: Redis) -> None:
 
     assert isinstance(wrong, ResponseError)
     assert right == "PONG"
-    await talk.hang_up(client.connection_pool)
+    await talk.stop_retrying(client.connection_pool)
 
 
 class Moved(Connection):
@@ -55,7 +55,7 @@ async def test_a_connection_that_was_closed_meanwhile_is_lost() -> None:
 
 async def test_nothing_is_asked_over_a_connection_that_was_closed(client: Redis) -> None:
     talk = CommandConnection(await opened(client.connection_pool))
-    await talk.hang_up(client.connection_pool)
+    await talk.stop_retrying(client.connection_pool)
 
     asked: asyncio.Future[list[Any]] = talk.ask([pack_command(("PING",))])
 

@@ -23,7 +23,7 @@ from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
 from drumline.ports.store import Artifact, LogChunk
 from drumline.sdk.app import Drumline
 from drumline.worker.executors.catalogue import BuiltIn, assemble
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker
 
 DEADLINE = 20.0
@@ -173,7 +173,7 @@ class House:
         self, built_in: BuiltIn | None = None, *, clock: Clock | None = None, **settings: Any
     ) -> AsyncIterator[Shift]:
         """Have a worker of the app at work inside the block, by the system's time unless another is handed in."""
-        chosen = WorkerSettings(**{"capacity": 8, "stop_grace": 0.5, "grace": 5.0, "log_every": 0.02, **settings})
+        chosen = WorkerOptions(**{"capacity": 8, "stop_grace": 0.5, "grace": 5.0, "log_every": 0.02, **settings})
         executors = assemble(chosen, [self.app], built_in=built_in or BuiltIn(http=False, pdf=False))
         async with Shift.of(Worker(self.line, executors, chosen, clock=clock)) as shift:
             yield shift

@@ -11,14 +11,14 @@ from drumline.core.state import State
 from drumline.outbound.sms import SmsSettings
 from drumline.outbound.smtp import SmtpSettings
 from drumline.worker.executors.catalogue import BuiltIn, assemble
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker
 from tests.worker.house import House, Shift, result_of
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/executors.md").read_text(encoding="utf-8")
 
 ALL = BuiltIn(shell=True, smtp=SmtpSettings(host="localhost"), sms=SmsSettings(provider="twilio"))
-TYPES = assemble(WorkerSettings(), built_in=ALL).types
+TYPES = assemble(WorkerOptions(), built_in=ALL).types
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
@@ -35,7 +35,7 @@ async def test_the_executor_on_the_page_works(house: House) -> None:
     (source,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     names: dict[str, Any] = {"__name__": "page"}
     exec(source, names)
-    settings = WorkerSettings(capacity=1)
+    settings = WorkerOptions(capacity=1)
     executors = assemble(settings, built_in=BuiltIn(http=False, pdf=False)).add(names["GreetExecutor"]())
 
     async with Shift.of(Worker(house.line, executors, settings)):
@@ -65,4 +65,4 @@ def test_two_apps_cannot_have_a_task_of_one_name(house: House) -> None:
     async def twin() -> None: ...
 
     with pytest.raises(ValueError, match="two executors for the task name 'twin'"):
-        assemble(WorkerSettings(), [house.app, house.app])
+        assemble(WorkerOptions(), [house.app, house.app])

@@ -7,11 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from drumline.core.state import State
-from drumline.worker.settings import WorkerSettings
-from drumline.worker.turns import Turns
+from drumline.worker.options import WorkerOptions
+from drumline.worker.queue_shares import QueueShares
 from tests.worker.house import House, Shift, until
 
-SETTINGS = WorkerSettings(capacity=8, stop_grace=0.5, grace=5.0, log_every=0.02)
+SETTINGS = WorkerOptions(capacity=8, stop_grace=0.5, grace=5.0, log_every=0.02)
 
 
 def gated(house: House) -> tuple[asyncio.Event, list[str]]:
@@ -112,7 +112,7 @@ async def test_no_slot_waits_for_a_queue_that_is_empty(house: House) -> None:
 
 
 def test_turns_are_shared_out_exactly_in_the_long_run() -> None:
-    turns = Turns({"a": 5, "b": 2, "c": 1})
+    turns = QueueShares({"a": 5, "b": 2, "c": 1})
     given: Counter[str] = Counter()
 
     for room in [1, 3, 1, 2, 7, 1, 1] * 50:
@@ -128,7 +128,7 @@ def test_turns_are_shared_out_exactly_in_the_long_run() -> None:
 
 
 def test_an_empty_queue_saves_nothing_up() -> None:
-    turns = Turns({"a": 1, "b": 3})
+    turns = QueueShares({"a": 1, "b": 3})
     for _ in range(100):
         for queue, count in turns.share(4):
             turns.took(queue, count, count if queue == "a" else 0)

@@ -237,7 +237,7 @@ async def test_a_log_survives_an_outage(house: House) -> None:
         await house.running(task)
         house.line.is_cut = True
         go.set()
-        await until(lambda: shift.worker._desk.link._failures > 1)
+        await until(lambda: shift.worker._services.retry._failures > 1)
         house.line.is_cut = False
         await house.ended(task)
 

@@ -11,7 +11,7 @@ from drumline.core.task import TaskView
 from drumline.lifecycle.banner import Ready, banner
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.executors.pdf import PdfLimits, built_in
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from tests.worker.house import House, result_of
 
 PDF = BuiltIn(http=False, pdf=True)
@@ -142,7 +142,7 @@ async def test_a_worker_without_typst_does_not_offer_it_and_the_server_says_what
 ) -> None:
     monkeypatch.setitem(sys.modules, "typst", None)  # as where the extra is not installed
 
-    names = tuple(each.name for each in assemble(WorkerSettings(), built_in=BuiltIn()).types)
+    names = tuple(each.name for each in assemble(WorkerOptions(), built_in=BuiltIn()).types)
     said = banner(Ready(url="http://here", key=None, key_file=tmp_path, store="SQLite", names=names))
 
     assert names == ("http",)

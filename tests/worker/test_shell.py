@@ -15,7 +15,7 @@ from drumline.core.state import State
 from drumline.core.task import TaskView
 from drumline.worker.executors.catalogue import BuiltIn
 from drumline.worker.executors.programs import Output, Program, run_program
-from drumline.worker.guardian import Guardian
+from drumline.worker.watchdog import Watchdog
 from tests.worker.house import DEADLINE, House, result_of, until
 
 SHELL = BuiltIn(shell=True, http=False, pdf=False)
@@ -228,12 +228,12 @@ async def test_no_command_outlives_a_worker_that_is_killed(tmp_path: Path) -> No
     program = f"""
 import asyncio
 from drumline.worker.executors.programs import Output, Program, run_program
-from drumline.worker.guardian import Guardian
+from drumline.worker.watchdog import Watchdog
 from pathlib import Path
 
 asyncio.run(run_program(
     Program(argv=("/bin/sh", "-c", "{text}"), cwd=Path("/"), env={{}}),
-    out=Output(print), err=Output(print), grace=lambda: 0.0, guardian=Guardian(),
+    out=Output(print), err=Output(print), grace=lambda: 0.0, watchdog=Watchdog(),
 ))
 """
     worker = subprocess.Popen([sys.executable, "-c", program], env=dict(os.environ))  # noqa: ASYNC220
@@ -260,10 +260,10 @@ def test_what_another_thread_has_just_opened_is_not_closed() -> None:
 
     async def run_programs() -> None:
         program = Program(argv=("/bin/true",), cwd=Path("/"), env={})
-        async with Guardian() as guardian:
+        async with Watchdog() as watchdog:
             for _ in range(100):
                 nowhere = Output(lambda _: None)
-                await run_program(program, out=nowhere, err=nowhere, grace=lambda: 1.0, guardian=guardian)
+                await run_program(program, out=nowhere, err=nowhere, grace=lambda: 1.0, watchdog=watchdog)
 
     threads = [threading.Thread(target=open_and_close) for _ in range(2)]
     for thread in threads:

@@ -19,7 +19,7 @@ from drumline.outbound.guard import Guard, parse_allowed
 from drumline.outbound.sms import SmsSettings
 from drumline.settings import Settings, load_settings
 from drumline.worker.executors.catalogue import BuiltIn, assemble
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from tests.worker.house import House, result_of
 
 HERE = Guard(parse_allowed(("127.0.0.1",), field="allow"), setting="sms.allow")
@@ -213,7 +213,7 @@ async def test_a_worker_that_is_given_such_a_message_fails_it_for_good(house: Ho
 
 
 def test_workers_offer_it_only_with_a_gateway() -> None:
-    types = {type_.name for type_ in assemble(WorkerSettings(), built_in=BuiltIn()).types}
+    types = {type_.name for type_ in assemble(WorkerOptions(), built_in=BuiltIn()).types}
 
     assert "send-sms" not in types
     assert sms_gateway(Settings()) is None

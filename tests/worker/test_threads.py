@@ -100,9 +100,9 @@ async def test_a_timeout_is_reported_although_the_thread_cannot_be_stopped(house
 
     async with house.worker(capacity=2, stop_grace=0.01) as shift:
         view = await house.try_once("stuck", timeout=0.5)  # long enough for the thread to begin
-        taken = shift.worker._desk.holdings.free
+        taken = shift.worker._services.held_attempts.free
         go.set()
-        await until(lambda: shift.worker._desk.holdings.free == 2)
+        await until(lambda: shift.worker._services.held_attempts.free == 2)
 
     assert view.state is State.QUEUED
     assert taken == 1, "the slot of a thread that still runs is not free"

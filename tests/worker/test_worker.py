@@ -16,7 +16,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.ports.gateway import Acknowledged, Report
 from drumline.ports.store import Artifact
 from drumline.sdk.context import Context, inject
-from drumline.worker.beats import ANSWER_SECONDS
+from drumline.worker.heartbeat import ANSWER_SECONDS
 from tests.factories import open_session
 from tests.worker.house import House, Shift, result_of, until
 
@@ -245,9 +245,9 @@ async def test_an_outage_stops_no_attempt_and_ends_no_session(house: House) -> N
         await stand.holds(1)
         first = shift.worker.session
         house.line.is_cut = True
-        await until(lambda: shift.worker._desk.link._failures > 3)
+        await until(lambda: shift.worker._services.retry._failures > 3)
         house.line.is_cut = False
-        await until(lambda: shift.worker._desk.link._failures == 0)
+        await until(lambda: shift.worker._services.retry._failures == 0)
         assert shift.worker.session == first
         stand.go.set()
         view = await house.ended(task)
@@ -266,7 +266,7 @@ async def test_a_report_that_meets_an_outage_names_its_cause_once(
         await stand.holds(1)
         house.line.is_cut = True
         stand.go.set()
-        await until(lambda: shift.worker._desk.link._failures > 1)
+        await until(lambda: shift.worker._services.retry._failures > 1)
         house.line.is_cut = False
         await house.ended(task)
 
@@ -298,15 +298,15 @@ async def test_the_wait_for_a_session_does_not_count_as_silence_in_it(house: Hou
     house.line.is_cut = True
 
     async with house.worker(beat_every=0.02, longest_silence=60.0, clock=house.clock) as shift:
-        await until(lambda: shift.worker._desk.link._failures > 0)
+        await until(lambda: shift.worker._services.retry._failures > 0)
         house.clock.advance(61.0)
         house.line.is_cut = False
         await until(lambda: shift.worker.session is not None)
         first = shift.worker.session
         house.line.is_cut = True
-        await until(lambda: shift.worker._desk.link._failures > 0)
+        await until(lambda: shift.worker._services.retry._failures > 0)
         house.line.is_cut = False
-        await until(lambda: shift.worker._desk.link._failures == 0)
+        await until(lambda: shift.worker._services.retry._failures == 0)
 
         assert shift.worker.session == first
 
@@ -367,7 +367,7 @@ async def test_a_late_attempt_does_not_replace_the_file_of_a_newer_one(house: Ho
         await entered.wait()
         house.line.is_cut = True
         go.set()
-        await until(lambda: shift.worker._desk.link._failures > 0)
+        await until(lambda: shift.worker._services.retry._failures > 0)
         await reap(house, shift)
         gateway = LocalGateway(house.engine)
         other = await open_session(house.engine.store, "make")
@@ -376,7 +376,7 @@ async def test_a_late_attempt_does_not_replace_the_file_of_a_newer_one(house: Ho
         await gateway.put_artifact(newer)
         await gateway.settle([Report(again.lease, Succeeded())])
         house.line.is_cut = False
-        await until(lambda: len(shift.worker._desk.holdings) == 0)
+        await until(lambda: len(shift.worker._services.held_attempts) == 0)
 
     assert (await house.engine.queries.artifact(task, "answer.txt")).data == b"new"
     assert (await house.get(task)).state is State.COMPLETED
@@ -397,9 +397,9 @@ async def test_a_lease_is_held_until_its_report_is_acknowledged(house: House) ->
         await until(lambda: stand.left == 1)
         session = shift.worker.session
         assert session is not None
-        held = shift.worker._desk.holdings.leases(session)
+        held = shift.worker._services.held_attempts.leases(session)
         house.line.is_cut = False
-        await until(lambda: len(shift.worker._desk.holdings) == 0)
+        await until(lambda: len(shift.worker._services.held_attempts) == 0)
 
     assert len(held) == 1
 
@@ -434,9 +434,9 @@ async def test_an_outage_is_told_once_when_it_begins_and_once_when_it_ends(
     async with house.worker(beat_every=0.01, claim_wait=0.01, longest_silence=60.0) as shift:
         await until(lambda: shift.worker.session is not None)
         house.line.is_cut = True
-        await until(lambda: shift.worker._desk.link._failures > 2)
+        await until(lambda: shift.worker._services.retry._failures > 2)
         house.line.is_cut = False
-        await until(lambda: shift.worker._desk.link._failures == 0)
+        await until(lambda: shift.worker._services.retry._failures == 0)
 
     told = [record.message.split(":")[0] for record in caplog.records if record.message.startswith("engine.")]
     assert told == ["engine.unavailable", "engine.available"]
@@ -450,8 +450,8 @@ async def test_a_late_report_is_fenced_and_changes_nothing(house: House) -> None
         await stand.holds(1)
         await house.engine.control.cancel(task, force=True)
         stand.go.set()
-        await until(lambda: len(shift.worker._desk.holdings) == 0)
-        answer = await shift.worker._desk.reports.report(Lease(task, 1, 1), Released())
+        await until(lambda: len(shift.worker._services.held_attempts) == 0)
+        answer = await shift.worker._services.reports.report(Lease(task, 1, 1), Released())
 
     assert isinstance(answer, Fenced)
     assert (await house.get(task)).state is State.CANCELLED

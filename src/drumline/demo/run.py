@@ -24,7 +24,7 @@ from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.wiring import remote_gateway
 from drumline.worker.executors.catalogue import BuiltIn
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 
 Say = Callable[[str], None]
 
@@ -117,7 +117,7 @@ async def _go_on(feed: Feed, story: Story, stop: asyncio.Event) -> None:
 def _working(settings: Settings, label: str, queues: tuple[str, ...], capacity: int, over: asyncio.Event) -> Service:
     async def service(stop: asyncio.Event) -> None:
         async with remote_gateway(settings) as gateway:
-            how = WorkerSettings(capacity=capacity, threads=capacity, queues=queues, label=label, grace=GRACE)
+            how = WorkerOptions(capacity=capacity, threads=capacity, queues=queues, label=label, grace=GRACE)
             crew = Crew(gateway, [app], how, BuiltIn())
             ended = asyncio.Event()
             async with asyncio.TaskGroup() as group:

@@ -17,7 +17,7 @@ from drumline.settings.queues import parse_queues
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.executors.confinement import Confinement, check_variables, user_named
 from drumline.worker.executors.pdf import PdfLimits
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker
 
 MOST_THREADS: Final = 100_000
@@ -31,7 +31,7 @@ class Crew:
         self,
         gateway: Gateway,
         apps: Sequence[App],
-        settings: WorkerSettings,
+        settings: WorkerOptions,
         built_in: BuiltIn,
         metrics: Metrics | None = None,
     ) -> None:
@@ -56,10 +56,10 @@ class Crew:
         self._worker.change(worker_settings(settings))
 
 
-def worker_settings(settings: Settings) -> WorkerSettings:
+def worker_settings(settings: Settings) -> WorkerOptions:
     """Return what the settings say about a worker."""
     weights = parse_queues(settings.worker.queues)
-    return WorkerSettings(
+    return WorkerOptions(
         capacity=settings.worker.concurrency,
         threads=MOST_THREADS,
         queues=tuple(weights),

@@ -8,7 +8,7 @@ from collections.abc import MutableMapping
 from typing import Any, Final
 
 from drumline._version import __version__
-from drumline.core.bound import CURRENT_BOUND
+from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.trace import CURRENT_TRACE, ids_of
 
 ECS_VERSION: Final = "8.11.0"
@@ -32,9 +32,9 @@ Fields = MutableMapping[str, Any]
 
 def add_context(_logger: object, _method: str, event: Fields) -> Fields:
     """Add what the line is about: the execution and the trace that it was written in."""
-    bound = CURRENT_BOUND.get()
-    if bound is not None:
-        for name, value in bound.facts().items():
+    attempt = CURRENT_ATTEMPT.get()
+    if attempt is not None:
+        for name, value in attempt.facts().items():
             event.setdefault(name, value)
     if (trace := CURRENT_TRACE.get()) is not None:
         event["trace_id"], event["span_id"] = ids_of(trace)

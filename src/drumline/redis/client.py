@@ -221,7 +221,7 @@ class RedisClient:
         try:
             answers = await talk.ask([pack_command(command) for command in commands])
         except BaseException:
-            await talk.hang_up(pool)  # answers that nobody read would be taken for those to come
+            await talk.stop_retrying(pool)  # answers that nobody read would be taken for those to come
             raise
         self._idle.append(talk)
         return answers
@@ -229,7 +229,7 @@ class RedisClient:
     async def _let_go(self, pool: ConnectionPool) -> None:
         """Close the idle connections."""
         while self._idle:
-            await self._idle.pop().hang_up(pool)
+            await self._idle.pop().stop_retrying(pool)
 
     async def _send_one(self, command: tuple[Any, ...]) -> Any:
         async with self._side_by_side:

@@ -55,7 +55,7 @@ class RawConnection(asyncio.Protocol, ABC):
     def lost(self, error: Exception) -> None:
         """Take note that there will be no more answers."""
 
-    async def hang_up(self, pool: ConnectionPool) -> None:
+    async def stop_retrying(self, pool: ConnectionPool) -> None:
         """Close the connection and give it back to its pool, which opens it again when it is needed."""
         self._transport.abort()  # a farewell by TLS would still be on its way when the event loop is closed
         await self._connection.disconnect(nowait=True)

@@ -63,7 +63,7 @@ async def _listen_once(client: Redis, channels: Sequence[str], heard: Heard) -> 
             else:
                 raise TimeoutError("the server that was listened to has fallen silent")
     finally:
-        await ear.hang_up(client.connection_pool)
+        await ear.stop_retrying(client.connection_pool)
 
 
 def message_of(origin: str, counts: Counter[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 from msgspec import Struct
 
-from drumline.core.bound import CURRENT_BOUND
+from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.ids import TaskId
 from drumline.sdk.signals import Cancelled
 
@@ -108,8 +108,8 @@ def current_or_none() -> Context[Any] | None:
     activated = _ACTIVATED.get()
     if activated is not None:
         return activated
-    bound = CURRENT_BOUND.get()
-    return None if bound is None else cast("Context[Any] | None", bound.context())
+    attempt = CURRENT_ATTEMPT.get()
+    return None if attempt is None else cast("Context[Any] | None", attempt.context())
 
 
 @contextmanager

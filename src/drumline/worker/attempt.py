@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from drumline.core.bound import CURRENT_BOUND
 from drumline.core.codec import check_json
+from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.errors import Fenced, Invalid
 from drumline.core.ids import SessionId
 from drumline.core.outcome import Failed, Outcome, Released, Succeeded
@@ -19,12 +19,12 @@ from drumline.core.task_log import COMPLETED, TASK_LOG
 from drumline.ports.tracing import Kind, Tracer, messaging
 from drumline.sdk.arguments import encode_result
 from drumline.worker.attempt_lines import facts_of, log_processing
-from drumline.worker.desk import Desk
 from drumline.worker.executors.executor import Call
-from drumline.worker.executors.registry import Entry, Executors
+from drumline.worker.executors.registry import Executors, RegisteredExecutor
 from drumline.worker.failures import failure, outcome_of_error, refusal
 from drumline.worker.secrets import fill_in_call, masked_outcome
-from drumline.worker.stopping import StopReason, outcome_of
+from drumline.worker.services import AttemptServices
+from drumline.worker.stop_reason import StopReason, outcome_of
 
 ARTIFACT_SECONDS: Final = 60.0
 NO_RESULT: Final = Succeeded()
@@ -32,16 +32,16 @@ NO_RESULT: Final = Succeeded()
 _log = logging.getLogger("drumline.worker")
 
 
-def start(desk: Desk, executors: Executors, tasks: Sequence[ClaimedTask], session: SessionId) -> None:
+def start(services: AttemptServices, executors: Executors, tasks: Sequence[ClaimedTask], session: SessionId) -> None:
     """Begin attempts at tasks; from here on they end by themselves."""
     have_secrets = any_has_secrets([task.payload for task in tasks])
     if TASK_LOG.is_on:
         log_processing(tasks, session)
     for task in tasks:
         with_secrets = have_secrets and has_secrets(bytes(task.payload))
-        received = _received(task, desk.tracer) if desk.tracer.is_on else None
+        received = _received(task, services.tracer) if services.tracer.is_on else None
         entry = executors.get(task.name)
-        Attempt(task, desk, with_secrets, session=session, _entry=entry, _received=received).start()
+        Attempt(task, services, with_secrets, session=session, _entry=entry, _received=received).start()
 
 
 def _received(task: ClaimedTask, tracer: Tracer) -> str | None:
@@ -55,7 +55,7 @@ class Attempt(Call, eq=False, kw_only=True):
     """One execution of a task, from the claim's answer until its report is acknowledged."""
 
     session: SessionId
-    _entry: Entry | None
+    _entry: RegisteredExecutor | None
     _received: str | None = None
     _is_executing: bool = False
     _began: float = 0.0
@@ -68,13 +68,13 @@ class Attempt(Call, eq=False, kw_only=True):
     def _log_end(self, outcome: Outcome) -> None:
         """Write a line about how the attempt ended, if it has failed, or if all that end have one."""
         if isinstance(outcome, Failed):
-            self._desk.failures.write(self.facts(), outcome, seconds=self._desk.loop.time() - self._began)
+            self._services.failures.write(self.facts(), outcome, seconds=self._services.loop.time() - self._began)
         elif isinstance(outcome, Succeeded):
             TASK_LOG.write(COMPLETED, self._completed())
 
     def _completed(self) -> Iterator[Mapping[str, str | int | float]]:
         """Yield what the line about the end says, once: put together only where there is room for the line."""
-        yield {**self.facts(), "seconds": round(self._desk.loop.time() - self._began, 6)}
+        yield {**self.facts(), "seconds": round(self._services.loop.time() - self._began, 6)}
 
     def write(self, text: str) -> None:
         """Add output to the attempt's log; safe from any thread."""
@@ -82,27 +82,27 @@ class Attempt(Call, eq=False, kw_only=True):
 
     def start(self) -> None:
         """Begin; from here on the attempt ends by itself."""
-        desk, name = self._desk, self.task.lease.task
-        desk.holdings.add(self)
-        self._began = desk.loop.time()
-        if desk.has_task_factory:
-            self._running = desk.loop.create_task(self._live(), name=name)
+        services, name = self._services, self.task.lease.task
+        services.held_attempts.add(self)
+        self._began = services.loop.time()
+        if services.has_task_factory:
+            self._running = services.loop.create_task(self._live(), name=name)
         else:  # asked for a task, the loop would make up a name before it takes ours
-            self._running = asyncio.Task(self._live(), loop=desk.loop, name=name)
+            self._running = asyncio.Task(self._live(), loop=services.loop, name=name)
 
     def stop(self, reason: StopReason) -> None:
-        """Make the attempt end, for the first reason given; being lost beats every other."""
+        """Make the attempt end, for the first reason given; being lost heartbeat every other."""
         if self.stopping is StopReason.LOST or (self.stopping is not None and reason is not StopReason.LOST):
             return
         self.stopping = reason
-        self.press()
+        self.interrupt()
 
     @property
     def is_stoppable(self) -> bool:
         """Whether it is executed, and has not been told to stop."""
         return self._is_executing and self.stopping is None
 
-    def press(self) -> None:
+    def interrupt(self) -> None:
         """Interrupt what is executed, again if need be: the second time executors kill instead of asking."""
         if self._is_executing and self._running is not None:
             self._running.cancel()
@@ -111,42 +111,42 @@ class Attempt(Call, eq=False, kw_only=True):
         """Give the task back although its code has not ended: the process is about to."""
         if self._is_executing and self.stopping is not StopReason.LOST:
             self.stopping = StopReason.LOST
-            await self._desk.reports.report(self.task.lease, Released())
+            await self._services.reports.report(self.task.lease, Released())
 
     # -- the steps
 
     async def _live(self) -> None:
-        desk, lease = self._desk, self.task.lease
+        services, lease = self._services, self.task.lease
         try:
             try:
-                outcome = await (self._traced() if desk.tracer.is_on else self._executed())
+                outcome = await (self._traced() if services.tracer.is_on else self._executed())
             finally:
-                self._when_over(desk.holdings.free_slot)
+                self._when_over(services.held_attempts.free_slot)
             # What follows is the worker's own doing, and must not end up in the task's log.
-            CURRENT_BOUND.set(None)
+            CURRENT_ATTEMPT.set(None)
             if self.opened is not None or self.artifacts or self.has_progress:
-                outcome = await self._put_away(outcome)
+                outcome = await self._store_outputs(outcome)
         except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is
             # Saying nothing would have it given back and run again, without end and without counting.
             _log.exception("attempt.broken: task %s", lease.task)
             outcome = outcome_of_error(error)
         except BaseException as error:
             if self._is_process_ending(error):
-                desk.holdings.drop(lease)
+                services.held_attempts.drop(lease)
                 raise
             _log.exception("attempt.broken: task %s", lease.task)
             outcome = outcome_of_error(error)
         self._running = self._context = None  # which know the attempt: they would keep each other
         if outcome is None:
             _log.warning("attempt.lost: task %s was stopped, since its lease is not current any more", lease.task)
-            desk.holdings.drop(lease)
+            services.held_attempts.drop(lease)
         else:
             if self.mask is not None:
                 outcome = masked_outcome(outcome, self.mask)
             if TASK_LOG.is_on or outcome.__class__ is Failed:
                 self._log_end(outcome)
             # Nobody need wait for the acknowledgement; the lease is held until it is there.
-            desk.reports.send(lease, outcome)
+            services.reports.send(lease, outcome)
 
     async def _traced(self) -> Outcome | None:
         """Execute, and make a span of it."""
@@ -156,7 +156,7 @@ class Attempt(Call, eq=False, kw_only=True):
             drumline__task__attempt=task.attempt,
         )  # fmt: skip
         links = (task.options.trace,) if task.options.trace else ()
-        with self._desk.tracer.span(
+        with self._services.tracer.span(
             f"process {task.name}", Kind.CONSUMER, parent=self._received, facts=facts, links=links
         ) as span:
             outcome = await self._executed()
@@ -167,7 +167,7 @@ class Attempt(Call, eq=False, kw_only=True):
 
     async def _executed(self) -> Outcome | None:
         """Run the executor and decide what its end means; None if there is nothing to report."""
-        CURRENT_BOUND.set(self)
+        CURRENT_ATTEMPT.set(self)
         outcome: Outcome | None = None
         self._is_executing = True
         try:
@@ -200,15 +200,15 @@ class Attempt(Call, eq=False, kw_only=True):
             return entry.executor.execute(self)
         return self._execute_within(entry)
 
-    async def _execute_within(self, entry: Entry) -> Any:
+    async def _execute_within(self, entry: RegisteredExecutor) -> Any:
         """Execute when the gate lets it pass, within its time, and with its secrets."""
         gate, seconds = entry.gate, self.timeout
         if gate is not None:
             await gate.acquire()
-        timer = None if seconds is None else self._desk.loop.call_later(seconds, self.stop, StopReason.TIMED_OUT)
+        timer = None if seconds is None else self._services.loop.call_later(seconds, self.stop, StopReason.TIMED_OUT)
         try:
             if self.has_secrets:
-                await fill_in_call(self, self._desk.gateway, self._desk.link)
+                await fill_in_call(self, self._services.gateway, self._services.retry)
             return await entry.executor.execute(self)
         finally:
             if timer is not None:
@@ -217,7 +217,7 @@ class Attempt(Call, eq=False, kw_only=True):
                 self._when_over(gate.release)
 
     def _succeeded(self, value: Any) -> Outcome:
-        limits = self._desk.limits
+        limits = self._services.limits
         try:
             raw = encode_result(value)
             if len(raw) > limits.result or raw.count(b"[") + raw.count(b"{") > limits.nesting:
@@ -239,7 +239,7 @@ class Attempt(Call, eq=False, kw_only=True):
         """Tell an end that comes from outside from what user code raised itself, which counts like any failure."""
         if isinstance(error, asyncio.CancelledError):
             # Whoever ends the loop cancels the worker's own task together with those of its attempts.
-            owner = self._desk.owner
+            owner = self._services.owner
             return owner is None or owner.done() or owner.cancelling() > 0
         if isinstance(error, GeneratorExit):
             # A coroutine that is closed has closed what it waits for before: no frame below its own has raised it.
@@ -264,22 +264,22 @@ class Attempt(Call, eq=False, kw_only=True):
         else:
             lingering.add_done_callback(lambda _: act())
 
-    async def _put_away(self, outcome: Outcome | None) -> Outcome | None:
+    async def _store_outputs(self, outcome: Outcome | None) -> Outcome | None:
         """See to what the execution leaves behind: its files and the rest of its log are stored, if it is reported."""
-        self._desk.progress.forget(self.task.lease)
+        self._services.progress.forget(self.task.lease)
         if outcome is not None and self.artifacts:
-            outcome = await self._keep_artifacts(outcome)
+            outcome = await self._store_artifacts(outcome)
         if self.opened is not None:
-            await self._desk.logs.close(self.opened)
+            await self._services.logs.close(self.opened)
         return outcome
 
-    async def _keep_artifacts(self, outcome: Outcome) -> Outcome:
+    async def _store_artifacts(self, outcome: Outcome) -> Outcome:
         """Store the files; a success whose files cannot be stored is none."""
-        desk = self._desk
+        services = self._services
         for artifact in tuple(self.artifacts.values()):  # a thread left behind may still add some
-            put = partial(desk.gateway.put_artifact, artifact)
+            put = partial(services.gateway.put_artifact, artifact)
             try:
-                await desk.link.ask(put, seconds=ARTIFACT_SECONDS)
+                await services.retry.ask(put, seconds=ARTIFACT_SECONDS)
             except Fenced:
                 return outcome  # as its report will be
             except Exception as error:  # noqa: BLE001 - whatever kept it from being stored, the file is missing

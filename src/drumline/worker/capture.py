@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
-from drumline.core.bound import CURRENT_BOUND
+from drumline.core.current_attempt import CURRENT_ATTEMPT
 from drumline.core.log_fields import extra_of
 from drumline.core.masking import CURRENT_MASK, masked
 from drumline.core.redaction import DEFAULT_REDACTION
@@ -52,7 +52,7 @@ class AttemptHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record where it belongs."""
-        attempt = CURRENT_BOUND.get()
+        attempt = CURRENT_ATTEMPT.get()
         if attempt is not None:
             attempt.write(self.format(record) + "\n")
         elif record.levelno >= logging.WARNING and logging.root.handlers == [self] and logging.lastResort:
@@ -68,7 +68,7 @@ class Tee(LenientStream):
 
     def write(self, text: str) -> int:
         """Write to the stream, and to the attempt's log if there is one."""
-        attempt = CURRENT_BOUND.get()
+        attempt = CURRENT_ATTEMPT.get()
         if attempt is not None:
             attempt.write(text)
         return super().write(masked(text))

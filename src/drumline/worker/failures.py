@@ -11,7 +11,7 @@ from drumline.worker.tracebacks import message_of, traceback_of
 LONGEST_MESSAGE: Final = 8 * 1024
 
 
-class Failure(Exception):
+class ExecutorFailure(Exception):
     """An end that an executor has decided already."""
 
     def __init__(self, outcome: Failed) -> None:
@@ -19,13 +19,13 @@ class Failure(Exception):
         self.outcome = outcome
 
 
-def failure(kind: str, message: str, *, permanent: bool = False, retry_after: float | None = None) -> Failure:
+def failure(kind: str, message: str, *, permanent: bool = False, retry_after: float | None = None) -> ExecutorFailure:
     """Return a failure to raise from an executor."""
     error = ErrorInfo(kind, storable(message[:LONGEST_MESSAGE]))
-    return Failure(Failed(error, permanent=permanent, retry_after=retry_after))
+    return ExecutorFailure(Failed(error, permanent=permanent, retry_after=retry_after))
 
 
-def refusal(error: Invalid) -> Failure:
+def refusal(error: Invalid) -> ExecutorFailure:
     """Return the permanent failure of an attempt whose payload or result cannot be accepted, naming the field."""
     where = f"{error.field}: " if error.field else ""
     return failure("Invalid", f"{where}{error.message}", permanent=True)
@@ -34,7 +34,7 @@ def refusal(error: Invalid) -> Failure:
 def outcome_of_error(error: BaseException, *, permanent: bool = False) -> Outcome:
     """Return what to report when an attempt ended with an error; `permanent` is the task's own opinion of it."""
     match error:
-        case Failure(outcome=outcome):
+        case ExecutorFailure(outcome=outcome):
             return outcome
         case Snooze(delay=delay):
             return Snoozed(delay.total_seconds())

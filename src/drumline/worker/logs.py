@@ -18,7 +18,7 @@ from drumline.core.masking import MASK, Mask
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import LogChunk
 from drumline.sdk.batcher import Batcher, Weights
-from drumline.worker.link import Link
+from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.log_tail import LogTail
 from drumline.worker.texts import size_of, storable
 
@@ -33,7 +33,7 @@ _log = logging.getLogger("drumline.worker")
 class AttemptLog(Struct, eq=False):
     """What one attempt has written and what of it was taken to be sent; there is one for every attempt that writes."""
 
-    _book: "LogBook"
+    _logs: "AttemptLogs"
     _lease: Lease
     _room: int
     """Bytes that may still be sent as they are written."""
@@ -52,7 +52,7 @@ class AttemptLog(Struct, eq=False):
         if not text:
             return
         text = storable(text)
-        with self._book.lock:
+        with self._logs.lock:
             size = size_of(text)
             if size > self._room:
                 head = text.encode()[: self._room].decode("utf-8", "ignore")
@@ -67,7 +67,7 @@ class AttemptLog(Struct, eq=False):
             is_first = not self._parts
             self._parts.append(text)
         if is_first:
-            self._book.note(self)
+            self._logs.note(self)
 
     @property
     def is_silent(self) -> bool:
@@ -76,7 +76,7 @@ class AttemptLog(Struct, eq=False):
 
     def take(self, *, closing: bool = False) -> LogChunk | None:
         """Return what was written since the last take as the next chunk; when closing, with the end of the log."""
-        with self._book.lock:
+        with self._logs.lock:
             text = "".join(self._parts)
             self._parts.clear()
             end = self._tail.text() if closing else ""
@@ -113,13 +113,13 @@ class AttemptLog(Struct, eq=False):
         return text
 
 
-class LogBook:
+class AttemptLogs:
     """The logs of all attempts of a worker, and their way to the engine."""
 
-    def __init__(self, gateway: Gateway, link: Link, *, every: float, largest: int) -> None:
+    def __init__(self, gateway: Gateway, retry: GatewayRetry, *, every: float, largest: int) -> None:
         self.lock = Lock()
         self._gateway = gateway
-        self._link = link
+        self._retry = retry
         self._every = every
         self._largest = largest
         self._noted: set[AttemptLog] = set()
@@ -168,7 +168,7 @@ class LogBook:
 
     async def _send(self, chunks: list[LogChunk]) -> Sequence[None]:
         try:
-            await self._link.ask(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
+            await self._retry.ask(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
         except Exception as error:  # noqa: BLE001 - the log is for people: losing a piece must not fail the task
             _log.warning("log.dropped: %d chunks: %s", len(chunks), error)
         return [None] * len(chunks)

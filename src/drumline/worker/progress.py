@@ -12,7 +12,7 @@ from typing import Final
 from drumline.core.lease import Lease
 from drumline.core.progress import ProgressNote, progress_of
 from drumline.ports.gateway import Gateway
-from drumline.worker.link import PASSING
+from drumline.worker.gateway_retry import PASSING
 from drumline.worker.texts import storable
 
 SEND_SECONDS: Final = 10.0
@@ -21,7 +21,7 @@ MOST_AT_ONCE: Final = 500
 _log = logging.getLogger("drumline.worker")
 
 
-class ProgressBook:
+class ProgressReporter:
     """The latest word of every attempt of a worker, and its way to the engine."""
 
     def __init__(self, gateway: Gateway, *, every: float) -> None:
@@ -73,7 +73,7 @@ class ProgressBook:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._gateway.report_progress(notes)
         except PASSING:
-            return  # beats and reports tell of the outage, and the next notes are newer anyway
+            return  # heartbeat and reports tell of the outage, and the next notes are newer anyway
         except Exception as error:  # noqa: BLE001 - it is for people: losing it must not fail the tasks
             if not self._is_told:
                 _log.warning("progress.dropped: %s: %s", type(error).__name__, error)

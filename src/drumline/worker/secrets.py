@@ -11,19 +11,19 @@ from drumline.core.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from drumline.core.secret_references import fill_in_secrets
 from drumline.ports.gateway import Gateway
 from drumline.worker.executors.executor import Call
-from drumline.worker.failures import Failure, failure
-from drumline.worker.link import Link
+from drumline.worker.failures import ExecutorFailure, failure
+from drumline.worker.gateway_retry import GatewayRetry
 
 REVEAL_SECONDS: Final = 30.0
 
 
-async def fill_in_call(call: Call, gateway: Gateway, link: Link) -> None:
-    """Put the secrets that a task refers to into its payload; raises the `Failure` that it is if one is not to be had.
+async def fill_in_call(call: Call, gateway: Gateway, retry: GatewayRetry) -> None:
+    """Put the secrets that a task refers to into its payload; raises `ExecutorFailure` if one cannot be had.
 
     From here on everything that this attempt writes, says or gives back is looked through.
     """
     try:
-        values = await link.ask(partial(gateway.reveal, call.task.lease), seconds=REVEAL_SECONDS)
+        values = await retry.ask(partial(gateway.reveal, call.task.lease), seconds=REVEAL_SECONDS)
     except DrumlineError as error:
         raise _failure(error) from error
     if values is None:
@@ -50,7 +50,7 @@ def masked_outcome(outcome: Outcome, mask: Mask) -> Outcome:
             return outcome
 
 
-def _failure(error: DrumlineError) -> Failure:
+def _failure(error: DrumlineError) -> ExecutorFailure:
     if isinstance(error, NotFound) and error.field == "secret":
         return failure("SecretNotFound", error.message, permanent=True)
     kind = "LeaseLost" if isinstance(error, Fenced) else "SecretUnreadable"

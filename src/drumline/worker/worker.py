@@ -21,20 +21,20 @@ from drumline.core.session import SessionSpec
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import Tracer
 from drumline.worker.attempt import start
-from drumline.worker.beats import Beats
 from drumline.worker.capture import captured
-from drumline.worker.claims import Claims
-from drumline.worker.desk import Desk
+from drumline.worker.claimer import Claimer
 from drumline.worker.executors.registry import Executors
-from drumline.worker.link import ACTIVITY, any_of
-from drumline.worker.settings import WorkerSettings
-from drumline.worker.stopping import StopReason
-from drumline.worker.stops import StopListener
+from drumline.worker.gateway_retry import ACTIVITY, any_of
+from drumline.worker.heartbeat import Heartbeat
+from drumline.worker.options import WorkerOptions
+from drumline.worker.services import AttemptServices
+from drumline.worker.stop_listener import StopListener
+from drumline.worker.stop_reason import StopReason
 
 OPEN_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
 LONGEST_SILENCE: Final = 60.0
-"""Seconds without a word to the engine, answered or not, after which the worker is stuck; beats come each few."""
+"""Seconds without a word to the engine, answered or not, after which the worker is stuck; heartbeat come each few."""
 LAST_SECONDS: Final = 1.0
 """How long a killed attempt may take to be gone, and the last reports to be sent."""
 
@@ -48,22 +48,22 @@ class Worker:
         self,
         gateway: Gateway,
         executors: Executors,
-        settings: WorkerSettings | None = None,
+        settings: WorkerOptions | None = None,
         *,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         self._gateway = gateway
         self._executors = executors
-        self._settings = settings or WorkerSettings()
+        self._settings = settings or WorkerOptions()
         self._clock = clock or SystemClock()
         self._metrics = metrics or Metrics(clock)
-        self._desk = Desk(gateway, self._settings, self._metrics)
-        self._claims = Claims(
+        self._services = AttemptServices(gateway, self._settings, self._metrics)
+        self._claims = Claimer(
             gateway,
-            self._desk.link,
-            self._desk.holdings,
-            start=partial(start, self._desk, executors),
+            self._services.retry,
+            self._services.held_attempts,
+            start=partial(start, self._services, executors),
             wait=self._settings.claim_wait,
         )
         self._changed = asyncio.Event()
@@ -73,7 +73,7 @@ class Worker:
 
     def trace(self, tracer: Tracer) -> None:
         """Make spans of what is received and run; to be called before use."""
-        self._desk.tracer = tracer
+        self._services.tracer = tracer
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until `stop` is set or an operator asks to drain; then finish what runs, within the grace.
@@ -82,12 +82,12 @@ class Worker:
         """
         hurry = hurry or asyncio.Event()
         is_drained = False
-        self._desk.owner = asyncio.current_task()
+        self._services.owner = asyncio.current_task()
         with captured(), self._measured():
             async with self._executors, asyncio.TaskGroup() as group:
                 sending = [
-                    group.create_task(self._desk.logs.run(), name="logs"),
-                    group.create_task(self._desk.progress.run(), name="progress"),
+                    group.create_task(self._services.logs.run(), name="logs"),
+                    group.create_task(self._services.progress.run(), name="progress"),
                 ]
                 while not stop.is_set() and not is_drained:
                     is_drained = await self._serve(stop, hurry)
@@ -108,11 +108,11 @@ class Worker:
             self._tell_slots()
 
     def _tell_slots(self) -> None:
-        busy = self._desk.holdings.executing
-        self._metrics.slots.replace({("busy",): busy, ("free",): max(self._desk.holdings.free, 0)})
+        busy = self._services.held_attempts.executing
+        self._metrics.slots.replace({("busy",): busy, ("free",): max(self._services.held_attempts.free, 0)})
         self._metrics.worker_session.set(self.session is not None)
 
-    def change(self, settings: WorkerSettings) -> None:
+    def change(self, settings: WorkerOptions) -> None:
         """Go by other settings: capacity, queues and their weights, grace and the size of reports change at once.
 
         What runs goes on, in a slot or queue that the worker has no more, too; the rest holds from the next start.
@@ -120,8 +120,8 @@ class Worker:
         if settings == self._settings:
             return
         self._settings = settings
-        self._desk.holdings.resize(settings.capacity)
-        self._desk.reports.resize(settings.report_batch)
+        self._services.held_attempts.resize(settings.capacity)
+        self._services.reports.resize(settings.report_batch)
         self._changed.set()
 
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
@@ -130,29 +130,31 @@ class Worker:
         if session is None:
             return True
         self.session = session
-        beats = Beats(self._gateway, self._desk.link, self._desk.holdings, self._settings, clock=self._clock)
+        heartbeat = Heartbeat(
+            self._gateway, self._services.retry, self._services.held_attempts, self._settings, clock=self._clock
+        )
         async with asyncio.TaskGroup() as group:
-            beating = group.create_task(beats.run(session), name="beats")
-            listener = StopListener(self._gateway, self._desk.holdings, beats)
+            beating = group.create_task(heartbeat.run(session), name="heartbeat")
+            listener = StopListener(self._gateway, self._services.held_attempts, heartbeat)
             listening = group.create_task(listener.run(session), name="stops")
             is_over = False
             while not is_over:
                 self._serve_queues()
                 claiming = group.create_task(self._claims.run(session), name="claims")
-                await any_of(stop, beats.lost, beats.asked_to_drain, self._changed)
+                await any_of(stop, heartbeat.lost, heartbeat.asked_to_drain, self._changed)
                 # A claim that waits would wait for what was served before.
                 claiming.cancel()
-                is_over = stop.is_set() or beats.lost.is_set() or beats.asked_to_drain.is_set()
+                is_over = stop.is_set() or heartbeat.lost.is_set() or heartbeat.asked_to_drain.is_set()
                 if not is_over:
                     self._changed.clear()
                     await self._tell_change(session)
-            if not beats.lost.is_set():
-                await self._drain(hurry, beats.lost)
+            if not heartbeat.lost.is_set():
+                await self._drain(hurry, heartbeat.lost)
             beating.cancel()
             listening.cancel()
         self.session = None
-        if beats.lost.is_set():
-            return beats.asked_to_drain.is_set()
+        if heartbeat.lost.is_set():
+            return heartbeat.asked_to_drain.is_set()
         await self._close(session)
         return True
 
@@ -164,9 +166,9 @@ class Worker:
                 async with asyncio.timeout(OPEN_SECONDS):
                     session = await self._gateway.open_session(spec)
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
-                await any_of(stop, within=self._desk.link.failed(error))
+                await any_of(stop, within=self._services.retry.failed(error))
             else:
-                self._desk.link.answered()
+                self._services.retry.answered()
                 self._opened_with = spec.queues
                 _log.info("session.opened: %s", session_text(session))
                 return session
@@ -201,28 +203,28 @@ class Worker:
 
     async def _drain(self, hurry: asyncio.Event, lost: asyncio.Event) -> None:
         """Let attempts end by themselves; then stop them, then kill them, then leave."""
-        holdings = self._desk.holdings
-        if len(holdings):
-            _log.info("worker.draining: %d attempts have %g s", len(holdings), self._settings.grace)
-        await any_of(holdings.empty, hurry, lost, within=self._settings.grace)
-        holdings.stop_all(StopReason.RELEASED)
-        await any_of(holdings.empty, lost, within=self._settings.stop_grace + LAST_SECONDS)
-        for attempt in holdings:
-            attempt.press()
-        await any_of(holdings.empty, lost, within=LAST_SECONDS)
-        if len(holdings) and not lost.is_set():
+        held_attempts = self._services.held_attempts
+        if len(held_attempts):
+            _log.info("worker.draining: %d attempts have %g s", len(held_attempts), self._settings.grace)
+        await any_of(held_attempts.empty, hurry, lost, within=self._settings.grace)
+        held_attempts.stop_all(StopReason.RELEASED)
+        await any_of(held_attempts.empty, lost, within=self._settings.stop_grace + LAST_SECONDS)
+        for attempt in held_attempts:
+            attempt.interrupt()
+        await any_of(held_attempts.empty, lost, within=LAST_SECONDS)
+        if len(held_attempts) and not lost.is_set():
             await self._leave()
 
     async def _leave(self) -> None:
         """Give back what will not end; what the engine does not take now, it will reap."""
-        holdings = self._desk.holdings
-        _log.warning("worker.leaving: %d attempts have not ended", len(holdings))
-        self._desk.link.hang_up()
+        held_attempts = self._services.held_attempts
+        _log.warning("worker.leaving: %d attempts have not ended", len(held_attempts))
+        self._services.retry.stop_retrying()
         try:
             async with asyncio.timeout(LAST_SECONDS):
-                await asyncio.gather(*(attempt.leave() for attempt in holdings))
+                await asyncio.gather(*(attempt.leave() for attempt in held_attempts))
         except (TimeoutError, Unavailable) as error:
-            _log.warning("worker.left: %d leases were not given back: %s", len(holdings), error)
+            _log.warning("worker.left: %d leases were not given back: %s", len(held_attempts), error)
 
     async def _close(self, session: SessionId) -> None:
         try:

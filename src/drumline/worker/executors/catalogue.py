@@ -23,8 +23,8 @@ from drumline.worker.executors.registry import Executors
 from drumline.worker.executors.shell import ShellExecutor
 from drumline.worker.executors.sms import SmsExecutor
 from drumline.worker.executors.threads import Threads
-from drumline.worker.guardian import Guardian
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.options import WorkerOptions
+from drumline.worker.watchdog import Watchdog
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -68,9 +68,9 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
 class Pools:
     """Where functions of every app run: threads and child processes, so many at once."""
 
-    def __init__(self, settings: WorkerSettings, guardian: Guardian) -> None:
+    def __init__(self, settings: WorkerOptions, watchdog: Watchdog) -> None:
         self.threads = Threads()
-        self.processes = Processes(guardian)
+        self.processes = Processes(watchdog)
         self.thread_gate = asyncio.Semaphore(settings.threads)
         self.process_gate = asyncio.Semaphore(settings.processes)
 
@@ -97,16 +97,16 @@ class AppState:
                 self._value = None
 
 
-def assemble(settings: WorkerSettings, apps: Iterable[App] = (), *, built_in: BuiltIn | None = None) -> Executors:
+def assemble(settings: WorkerOptions, apps: Iterable[App] = (), *, built_in: BuiltIn | None = None) -> Executors:
     """Return everything that a worker with these settings runs; an app's own task wins over a built-in name."""
     executors = Executors()
-    guardian = Guardian()
-    pools = Pools(settings, guardian)
-    for resource in (guardian, pools.threads, pools.processes):
+    watchdog = Watchdog()
+    pools = Pools(settings, watchdog)
+    for resource in (watchdog, pools.threads, pools.processes):
         executors.keep(resource)
     for app in apps:
         add_app(executors, pools, app)
-    add_built_in(executors, guardian, built_in or BuiltIn())
+    add_built_in(executors, watchdog, built_in or BuiltIn())
     return executors
 
 
@@ -135,11 +135,11 @@ def add_function(executors: Executors, pools: Pools, definition: TaskDefinition,
             executors.add(in_process, gate=pools.process_gate, timeout=timeout)
 
 
-def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) -> None:
+def add_built_in(executors: Executors, watchdog: Watchdog, built_in: BuiltIn) -> None:
     """Run the built-in kinds that are enabled and whose names are free."""
     kinds: list[Executor] = []
     if built_in.shell:
-        kinds.append(ShellExecutor(guardian, built_in.walls))
+        kinds.append(ShellExecutor(watchdog, built_in.walls))
     if built_in.http:
         http = HttpExecutor(built_in.guard)
         executors.keep(http)
@@ -151,7 +151,7 @@ def add_built_in(executors: Executors, guardian: Guardian, built_in: BuiltIn) ->
         executors.keep(sms)
         kinds.append(sms)
     if built_in.pdf and is_installed():
-        kinds.append(PdfExecutor(guardian, built_in.pdf_limits))
+        kinds.append(PdfExecutor(watchdog, built_in.pdf_limits))
     for kind in kinds:
         if executors.get(kind.type.name) is None:
             executors.add(kind)

@@ -29,10 +29,10 @@ from drumline.sdk.signals import Cancelled, Signal
 from drumline.worker.capture import LineFormatter
 from drumline.worker.executors.frames import (
     HEADER,
-    Advanced,
     Ended,
     File,
     Order,
+    ProgressFrame,
     Reply,
     decode_hidden,
     decode_order,
@@ -128,7 +128,7 @@ class Child:
         now = time.monotonic()
         if now - self._told_at >= TELL_SECONDS:
             self._told_at = now
-            self._send(Advanced(done, total, message))
+            self._send(ProgressFrame(done, total, message))
 
     def _send(self, reply: Reply) -> None:
         with self._sending:  # a function may have threads, and each of them its word to say

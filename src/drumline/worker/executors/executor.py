@@ -14,10 +14,10 @@ from drumline.core.session import TaskType
 from drumline.core.task import ClaimedTask
 from drumline.ports.store import Artifact
 from drumline.sdk.context import Context
-from drumline.worker.desk import Desk
 from drumline.worker.failures import refusal
 from drumline.worker.logs import AttemptLog
-from drumline.worker.stopping import StopReason
+from drumline.worker.services import AttemptServices
+from drumline.worker.stop_reason import StopReason
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -25,7 +25,7 @@ MOST_ARTIFACTS: Final = 100
 _SEPARATOR: Final = re.compile(r"[/\\]")
 
 
-class Maker(Protocol):
+class ContextFactory(Protocol):
     """Makes contexts: an executor whose code may ask what it is part of."""
 
     def context_of(self, call: "Call") -> Context[Any]:
@@ -37,7 +37,7 @@ class Call(msgspec.Struct, eq=False):
     """One attempt, as its executor sees it."""
 
     task: ClaimedTask
-    _desk: Desk
+    _services: AttemptServices
     has_secrets: bool = False
     """Whether its payload refers to secrets, which have to be filled in."""
     timeout: float | None = None
@@ -46,7 +46,7 @@ class Call(msgspec.Struct, eq=False):
     """Set before the executor is cancelled; read from any thread."""
     lingering: asyncio.Future[Any] | None = None
     """What still runs although the attempt was given up: its slot stays taken until it ends."""
-    maker: Maker | None = None
+    context_factory: ContextFactory | None = None
     """Who makes the context, if there is one to ask for."""
     _context: Context[Any] | None = None
     opened: AttemptLog | None = None
@@ -60,21 +60,21 @@ class Call(msgspec.Struct, eq=False):
     def log(self) -> AttemptLog:
         """Where its output goes: most attempts have none, so that it is opened when it is first asked for."""
         if self.opened is None:
-            with self._desk.logs.lock:
+            with self._services.logs.lock:
                 if self.opened is None:  # not by another thread meanwhile
-                    self.opened = self._desk.logs.open(self.task.lease)
+                    self.opened = self._services.logs.open(self.task.lease)
         return self.opened
 
     def context(self) -> Context[Any] | None:
         """Return what the code may know of its attempt, the same each time: most never asks, so it is made here."""
-        if self._context is None and self.maker is not None:
-            self._context = self.maker.context_of(self)
+        if self._context is None and self.context_factory is not None:
+            self._context = self.context_factory.context_of(self)
         return self._context
 
     @property
     def grace(self) -> float:
         """Seconds to let a stopped attempt end by itself; none if somebody else may be running the task already."""
-        return 0.0 if self.stopping is StopReason.LOST else self._desk.stop_grace
+        return 0.0 if self.stopping is StopReason.LOST else self._services.stop_grace
 
     def payload_as(self, type: type[T]) -> T:
         """Return the payload as a struct; one that does not fit fails the task for good, naming the field."""
@@ -86,7 +86,7 @@ class Call(msgspec.Struct, eq=False):
     def note_progress(self, done: float, total: float | None, message: str) -> None:
         """Note how far the attempt is. Safe from any thread, and as often as one likes."""
         self.has_progress = True
-        self._desk.progress.note(self.task.lease, done, total, self.masked(message))
+        self._services.progress.note(self.task.lease, done, total, self.masked(message))
 
     def masked(self, text: str) -> str:
         """Return a text without the secrets that the attempt was given."""
@@ -96,9 +96,11 @@ class Call(msgspec.Struct, eq=False):
         """Keep a file; it is stored before the attempt is reported. Safe from any thread."""
         check_artifact_name(name)
         name = self.masked(name)
-        if len(data) > self._desk.limits.artifact:
+        if len(data) > self._services.limits.artifact:
             raise Invalid(
-                f"is {len(data):,} bytes; at most {self._desk.limits.artifact:,} are kept", field=name, code="too_large"
+                f"is {len(data):,} bytes; at most {self._services.limits.artifact:,} are kept",
+                field=name,
+                code="too_large",
             )
         if len(self.artifacts) >= MOST_ARTIFACTS and name not in self.artifacts:
             raise Invalid(f"must be at most {MOST_ARTIFACTS} files", field="artifact")

@@ -39,7 +39,7 @@ class File(Struct, frozen=True, tag="file"):
     content_type: str
 
 
-class Advanced(Struct, frozen=True, tag="advanced"):
+class ProgressFrame(Struct, frozen=True, tag="advanced"):
     """The function says how far it is."""
 
     done: float
@@ -53,7 +53,7 @@ class Ended(Struct, frozen=True, tag="ended"):
     outcome: bytes
 
 
-Reply = File | Advanced | Ended
+Reply = File | ProgressFrame | Ended
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 decode_hidden: Final[Callable[[bytes], Hidden]] = msgspec.msgpack.Decoder(Hidden).decode

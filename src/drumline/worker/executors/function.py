@@ -16,7 +16,7 @@ from drumline.sdk.signals import Signal
 from drumline.worker.executors.executor import Call
 from drumline.worker.executors.processes import Processes
 from drumline.worker.executors.threads import Ran, Threads
-from drumline.worker.failures import Failure, describe, refusal
+from drumline.worker.failures import ExecutorFailure, describe, refusal
 
 GetState = Callable[[], Any]
 """Gives what the app's lifespan yielded."""
@@ -38,7 +38,7 @@ class AsyncFunction:
         """Await the function."""
         definition = self._definition
         bound = _bind(definition, call)
-        call.maker = self
+        call.context_factory = self
         context = None
         if definition.arguments.injected or call.timeout is not None:  # which is counted from now
             context = call.context()
@@ -81,7 +81,7 @@ class ThreadFunction:
         """
         definition = self._definition
         bound = _bind(definition, call)
-        call.maker = self
+        call.context_factory = self
         context = call.context()
         inside = copy_context()
         running = self._threads.run(lambda: inside.run(definition.invoke, bound, context))
@@ -148,7 +148,7 @@ def judge(error: Exception, definition: TaskDefinition) -> Exception:
     """Return an error as what the definition makes of it: itself, or the failure that it is."""
     if isinstance(error, Signal) or not definition.is_permanent(error):
         return error
-    return Failure(Failed(describe(error), permanent=True))
+    return ExecutorFailure(Failed(describe(error), permanent=True))
 
 
 def _bind(definition: TaskDefinition, call: Call) -> dict[str, Any]:

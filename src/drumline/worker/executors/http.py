@@ -17,7 +17,7 @@ from drumline.outbound.bodies import Body, read_body
 from drumline.outbound.guard import Guard, Refused
 from drumline.outbound.late_client import LateClient
 from drumline.worker.executors.executor import Call, published
-from drumline.worker.failures import Failure, failure, refusal
+from drumline.worker.failures import ExecutorFailure, failure, refusal
 
 if TYPE_CHECKING:
     import httpx
@@ -215,7 +215,7 @@ def _as_json(response: "httpx.Response", text: str) -> Any:
     return text
 
 
-def _judged(status: int, response: "httpx.Response", text: str) -> Failure:
+def _judged(status: int, response: "httpx.Response", text: str) -> ExecutorFailure:
     """Return the failure that an unexpected status means."""
     message = f"{response.request.method} {response.request.url} answered {status}: {text[:KEPT_IN_ERROR]}"
     if response.is_redirect:

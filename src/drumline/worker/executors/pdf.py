@@ -27,7 +27,7 @@ from drumline.worker.executors.programs import (
 )
 from drumline.worker.executors.typesetting import DATA, DOCUMENT, REFUSED, TEMPLATE
 from drumline.worker.failures import failure, refusal
-from drumline.worker.guardian import Guardian
+from drumline.worker.watchdog import Watchdog
 
 NAME: Final = "generate-pdf"
 DOC: Final = """Make a PDF from a Typst template and data.
@@ -75,8 +75,8 @@ class _PdfSchema(PdfPayload, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class PdfExecutor:
     """Sets documents in a child process of their own, which sees one private folder and can be killed."""
 
-    def __init__(self, guardian: Guardian, limits: PdfLimits = DEFAULT_PDF_LIMITS) -> None:
-        self._guardian = guardian
+    def __init__(self, watchdog: Watchdog, limits: PdfLimits = DEFAULT_PDF_LIMITS) -> None:
+        self._watchdog = watchdog
         self._limits = limits
         # Each may use all the memory that one is allowed.
         self._at_once = asyncio.Semaphore(max(os.cpu_count() or 1, 2))
@@ -117,7 +117,7 @@ class PdfExecutor:
                     out=Output(call.log.write),
                     err=Output(call.log.write, errors),
                     grace=lambda: 0.0,  # there is nothing to tidy up
-                    guardian=self._guardian,
+                    watchdog=self._watchdog,
                 )
         except TimeoutError as error:
             raise failure("TypesettingFailed", f"took more than {WALL * self._limits.cpu} seconds") from error

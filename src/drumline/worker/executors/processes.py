@@ -18,12 +18,12 @@ from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, S
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Snooze
 from drumline.worker.executors.executor import Call
-from drumline.worker.executors.frames import HEADER, Advanced, Ended, Hidden, Order, decode_reply, frame
+from drumline.worker.executors.frames import HEADER, Ended, Hidden, Order, ProgressFrame, decode_reply, frame
 from drumline.worker.executors.programs import KILL_SECONDS, describe_exit, end_group
-from drumline.worker.failures import Failure, failure, refusal
-from drumline.worker.guardian import Guardian
+from drumline.worker.failures import ExecutorFailure, failure, refusal
 from drumline.worker.hidden_environment import split_environment
 from drumline.worker.logs import AttemptLog
+from drumline.worker.watchdog import Watchdog
 
 _decode_outcome: Final[Callable[[bytes], Outcome]] = msgspec.json.Decoder(Outcome).decode
 
@@ -31,8 +31,8 @@ _decode_outcome: Final[Callable[[bytes], Outcome]] = msgspec.json.Decoder(Outcom
 class Processes:
     """A pool of child processes; how many there are is bounded by the gate in front of it."""
 
-    def __init__(self, guardian: Guardian) -> None:
-        self._guardian = guardian
+    def __init__(self, watchdog: Watchdog) -> None:
+        self._watchdog = watchdog
         self._idle: list[Child] = []
 
     async def call(self, definition: TaskDefinition, call: Call) -> Any:
@@ -68,15 +68,15 @@ class Processes:
             if child.is_alive:
                 return child
             await child.end(0)
-        return await Child.start(self._guardian)
+        return await Child.start(self._watchdog)
 
 
 class Child:
     """One child process, and the lines to it: a socket for orders and answers, a pipe for its output."""
 
-    def __init__(self, process: Process, guardian: Guardian, output: int) -> None:
+    def __init__(self, process: Process, watchdog: Watchdog, output: int) -> None:
         self._process = process
-        self._guardian = guardian
+        self._watchdog = watchdog
         self._output = output
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._log: AttemptLog | None = None
@@ -84,7 +84,7 @@ class Child:
         self._writer: asyncio.StreamWriter | None = None
 
     @classmethod
-    async def start(cls, guardian: Guardian) -> "Child":
+    async def start(cls, watchdog: Watchdog) -> "Child":
         """Start a child process."""
         shown, hidden = split_environment(os.environ)
         ours, theirs = socket.socketpair()
@@ -106,9 +106,9 @@ class Child:
         finally:
             theirs.close()
             os.close(their_output)
-        guardian.watch(process.pid)
+        watchdog.watch(process.pid)
         os.set_blocking(output, False)
-        child = cls(process, guardian, output)
+        child = cls(process, watchdog, output)
         asyncio.get_running_loop().add_reader(output, child.read_output)
         child._reader, child._writer = await asyncio.open_connection(sock=ours)
         child._writer.write(frame(Hidden(hidden)))
@@ -132,7 +132,7 @@ class Child:
                 reply = decode_reply(await self._reader.readexactly(size))
                 if isinstance(reply, Ended):
                     return _decode_outcome(reply.outcome)
-                if isinstance(reply, Advanced):
+                if isinstance(reply, ProgressFrame):
                     call.note_progress(reply.done, reply.total, reply.message)
                 else:
                     call.put_artifact(reply.name, reply.data, reply.content_type)
@@ -162,7 +162,7 @@ class Child:
             if self._process.returncode is None:
                 await end_group(self._process, grace)
         finally:
-            self._guardian.unwatch(self._process.pid)
+            self._watchdog.unwatch(self._process.pid)
             await self._close()
         return self._process.returncode or 0
 
@@ -197,7 +197,7 @@ def _value_of(outcome: Outcome) -> Any:
         case Succeeded(result=result):
             return result
         case Failed():
-            raise Failure(outcome)
+            raise ExecutorFailure(outcome)
         case Snoozed(seconds=seconds):
             raise Snooze(seconds)
         case Stopped() | Released():

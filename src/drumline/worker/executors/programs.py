@@ -15,7 +15,7 @@ from typing import IO, Final
 
 from msgspec import Struct
 
-from drumline.worker.guardian import Guardian
+from drumline.worker.watchdog import Watchdog
 
 KEPT_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 """What programs inherit of the worker's environment; its secrets are not among them."""
@@ -90,14 +90,14 @@ def inherited_environment() -> dict[str, str]:
 
 
 async def run_program(
-    program: Program, *, out: Output, err: Output, grace: Callable[[], float], guardian: Guardian
+    program: Program, *, out: Output, err: Output, grace: Callable[[], float], watchdog: Watchdog
 ) -> int:
     """Run a program to its end and return its exit code, negative for a signal.
 
     When it ends, whatever it has started in its group is killed. When this is cancelled, the group gets SIGTERM, and
     SIGKILL after `grace()` seconds or at the next cancellation.
     """
-    guardian.stand_by()
+    watchdog.ensure_started()
     async with _draining(out) as their_out, _draining(err) as their_err:
         with _input(program.stdin) as stdin, os.fdopen(their_out, "wb") as stdout, os.fdopen(their_err, "wb") as stderr:
             process = await asyncio.create_subprocess_exec(
@@ -109,7 +109,7 @@ async def run_program(
                 env=program.env,
                 start_new_session=True,
             )
-        guardian.watch(process.pid)
+        watchdog.watch(process.pid)
         try:
             return await process.wait()
         except asyncio.CancelledError:
@@ -117,7 +117,7 @@ async def run_program(
             raise
         finally:
             kill_group(process.pid, signal.SIGKILL)
-            guardian.unwatch(process.pid)
+            watchdog.unwatch(process.pid)
 
 
 def _input(stdin: bytes | None) -> IO[bytes]:

@@ -8,7 +8,7 @@ from drumline.core.session import TaskType
 from drumline.worker.executors.executor import Executor
 
 
-class Entry:
+class RegisteredExecutor:
     """An executor with its bounds: how many attempts at once, how long each by default."""
 
     __slots__ = ("executor", "gate", "timeout")
@@ -23,7 +23,7 @@ class Executors:
     """The task names that a worker can run. Enter it for as long as tasks are run."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, RegisteredExecutor] = {}
         self._resources: list[AbstractAsyncContextManager[Any]] = []
         self._stack = AsyncExitStack()
 
@@ -37,14 +37,14 @@ class Executors:
         name = executor.type.name
         if name in self._entries:
             raise ValueError(f"there are two executors for the task name {name!r}")
-        self._entries[name] = Entry(executor, gate=gate, timeout=timeout)
+        self._entries[name] = RegisteredExecutor(executor, gate=gate, timeout=timeout)
         return self
 
     def keep(self, resource: AbstractAsyncContextManager[Any]) -> None:
         """Enter `resource` when the worker starts and leave it when the worker has ended."""
         self._resources.append(resource)
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> RegisteredExecutor | None:
         """Return what runs a task name."""
         return self._entries.get(name)
 

@@ -21,7 +21,7 @@ from drumline.worker.executors.programs import (
     run_program,
 )
 from drumline.worker.failures import failure, refusal
-from drumline.worker.guardian import Guardian
+from drumline.worker.watchdog import Watchdog
 
 NAME: Final = "shell"
 DOC: Final = """Run a program in a process group of its own.
@@ -48,8 +48,8 @@ class ShellPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class ShellExecutor:
     """Runs commands. Whoever may submit tasks may run anything on the worker's machine: enable it knowingly."""
 
-    def __init__(self, guardian: Guardian, walls: Confinement = NO_WALLS) -> None:
-        self._guardian = guardian
+    def __init__(self, watchdog: Watchdog, walls: Confinement = NO_WALLS) -> None:
+        self._watchdog = watchdog
         self._walls = walls
         self.type: TaskType = published(NAME, ShellPayload, doc=DOC)
 
@@ -80,7 +80,7 @@ class ShellExecutor:
                 out=Output(call.log.write, out, both),
                 err=Output(call.log.write, both),
                 grace=lambda: call.grace,
-                guardian=self._guardian,
+                watchdog=self._watchdog,
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             reason = f"cannot be run: {error.strerror}: {program.argv[0]}"

@@ -14,7 +14,7 @@ T = TypeVar("T")
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 ACTIVITY: Final = "talk to the engine"
-"""What shows that a worker gets somewhere: at the latest its beats do."""
+"""What shows that a worker gets somewhere: at the latest its heartbeat do."""
 PASSING: Final = (Unavailable, Overloaded, OSError)  # TimeoutError is an OSError
 """Errors that go away by themselves."""
 
@@ -22,7 +22,7 @@ _log = logging.getLogger("drumline.worker")
 _random = SystemRandom()
 
 
-class Link:
+class GatewayRetry:
     """Repeats calls to the gateway with growing pauses, until they are answered or the worker hangs up."""
 
     def __init__(
@@ -36,28 +36,28 @@ class Link:
         self._first_pause = first_pause
         self._longest_pause = longest_pause
         self._failures = 0
-        self._hung_up = asyncio.Event()
+        self._stopped = asyncio.Event()
 
     async def ask(self, call: Callable[[], Awaitable[T]], *, seconds: float) -> T:
         """Return the answer to `call`, each try of which may take `seconds`; repeat it through outages.
 
-        Raises `Unavailable` only after `hang_up`, and at once whatever will not pass by itself.
+        Raises `Unavailable` only after `stop_retrying`, and at once whatever will not pass by itself.
         """
         while True:
             try:
                 async with asyncio.timeout(seconds):
                     answer = await call()
             except PASSING as error:
-                if self._hung_up.is_set():
+                if self._stopped.is_set():
                     raise Unavailable(f"the worker is leaving and the engine does not answer: {error}") from error
-                await happens(self._hung_up, within=self.failed(error))
+                await happens(self._stopped, within=self.failed(error))
             else:
                 self.answered()
                 return answer
 
-    def hang_up(self) -> None:
+    def stop_retrying(self) -> None:
         """Repeat nothing any more: each call under way gets its last try."""
-        self._hung_up.set()
+        self._stopped.set()
 
     def failed(self, error: Exception) -> float:
         """Note a call that failed, and return how long to pause before the next."""

@@ -1,4 +1,4 @@
-"""Beats: say what is held, hear what was lost or should stop.
+"""Heartbeat: say what is held, hear what was lost or should stop.
 
 While nobody answers, attempts go on: as long as the store is away nobody can take their tasks over, and after an outage
 every session gets a full TTL again, so the work is not in vain. A worker that is cut off alone cannot tell the
@@ -16,10 +16,10 @@ from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.lease import Lease
 from drumline.core.session import Beat, BeatReply
 from drumline.ports.gateway import Gateway
-from drumline.worker.holdings import Holdings
-from drumline.worker.link import Link
-from drumline.worker.settings import WorkerSettings
-from drumline.worker.stopping import StopReason
+from drumline.worker.gateway_retry import GatewayRetry
+from drumline.worker.held_attempts import HeldAttempts
+from drumline.worker.options import WorkerOptions
+from drumline.worker.stop_reason import StopReason
 
 ANSWER_SECONDS: Final = 4.0
 """How long one beat may take. On a connection that died silently it is lost; a TTL has to have time for another one."""
@@ -27,21 +27,21 @@ ANSWER_SECONDS: Final = 4.0
 _log = logging.getLogger("drumline.worker")
 
 
-class Beats:
+class Heartbeat:
     """The heart of one session."""
 
     def __init__(
         self,
         gateway: Gateway,
-        link: Link,
-        holdings: Holdings,
-        settings: WorkerSettings,
+        retry: GatewayRetry,
+        held_attempts: HeldAttempts,
+        settings: WorkerOptions,
         *,
         clock: Clock,
     ) -> None:
         self._gateway = gateway
-        self._link = link
-        self._holdings = holdings
+        self._retry = retry
+        self._held_attempts = held_attempts
         self._settings = settings
         self._clock = clock
         self.lost = asyncio.Event()
@@ -58,18 +58,18 @@ class Beats:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await self.pass_once(session)
             except Exception as error:  # noqa: BLE001 - whatever the gateway raises, the beat was not acknowledged
-                pause = min(self._link.failed(error), self._settings.beat_every)
+                pause = min(self._retry.failed(error), self._settings.beat_every)
                 silence = self._clock.monotonic() - answered
                 if silence >= self._settings.longest_silence:
                     self._lose(session, f"no beat was answered for {silence:.0f} s", StopReason.RELEASED)
             else:
-                self._link.answered()
+                self._retry.answered()
                 answered = self._clock.monotonic()
                 pause = self._settings.beat_every
 
     async def pass_once(self, session: SessionId) -> BeatReply:
         """Send one beat and do what the answer says."""
-        held = self._holdings.leases(session)
+        held = self._held_attempts.leases(session)
         reply = await self._gateway.beat(Beat(session=session, held=held))
         if not reply.is_open:
             self._lose(session, "the engine has closed it", StopReason.LOST)
@@ -88,7 +88,7 @@ class Beats:
 
     def _lose(self, session: SessionId, why: str, reason: StopReason) -> None:
         _log.warning("session.lost: %s: %s", session_text(session), why)
-        for lease in self._holdings.leases(session):
+        for lease in self._held_attempts.leases(session):
             self._stop_one(lease, reason)
         self.lost.set()
 
@@ -103,6 +103,6 @@ class Beats:
                 named -= {lease.task}
 
     def _stop_one(self, lease: Lease, reason: StopReason) -> None:
-        attempt = self._holdings.get(lease)
+        attempt = self._held_attempts.get(lease)
         if attempt is not None:
             attempt.stop(reason)

@@ -1,4 +1,4 @@
-"""Turns: how a worker shares its room among the queues it serves, by their weights.
+"""QueueShares: how a worker shares its room among the queues it serves, by their weights.
 
 Each queue earns credit for every slot that is handed out, as much as its weight is of all weights, and the queues with
 most credit are asked first. A queue that has nothing to give loses its credit: nobody saves up for a rush, and no slot
@@ -8,7 +8,7 @@ waits for a queue that is empty.
 from collections.abc import Mapping
 
 
-class Turns:
+class QueueShares:
     """The credit of each queue."""
 
     def __init__(self, weights: Mapping[str, int]) -> None:

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 
-class Bound(Protocol):
+class CurrentAttempt(Protocol):
     """Something that log lines are about while it goes on."""
 
     def facts(self) -> Mapping[str, str | int]:
@@ -21,5 +21,5 @@ class Bound(Protocol):
         ...
 
 
-CURRENT_BOUND: ContextVar[Bound | None] = ContextVar("drumline log lines", default=None)
+CURRENT_ATTEMPT: ContextVar[CurrentAttempt | None] = ContextVar("drumline log lines", default=None)
 """What goes on here now; threads that a worker starts inherit it."""

@@ -1,7 +1,7 @@
 """Sees to it that no program outlives its worker, not even one killed with -9.
 
 One tiny process beside the worker holds the reading end of a pipe and a list of process groups. When the worker dies,
-however it dies, the kernel closes the pipe, and the guardian kills the groups. It is started with the first program.
+however it dies, the kernel closes the pipe, and the watchdog kills the groups. It is started with the first program.
 """
 
 import contextlib
@@ -11,17 +11,17 @@ import sys
 from pathlib import Path
 from typing import Self
 
-_PROGRAM = Path(__file__).with_name("guardian_process.py")
+_PROGRAM = Path(__file__).with_name("watchdog_process.py")
 
 
-class Guardian:
+class Watchdog:
     """Watches process groups on behalf of this process."""
 
     def __init__(self) -> None:
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def stand_by(self) -> None:
+    def ensure_started(self) -> None:
         """Be there before a program is started, so that it is watched from its first moment."""
         if self._process is None:
             self._start()

@@ -8,9 +8,9 @@ from typing import Final
 from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
-from drumline.worker.holdings import Holdings
-from drumline.worker.link import Link
-from drumline.worker.turns import Turns
+from drumline.worker.gateway_retry import GatewayRetry
+from drumline.worker.held_attempts import HeldAttempts
+from drumline.worker.queue_shares import QueueShares
 
 ANSWER_SECONDS: Final = 10.0
 """How much longer than its own wait a claim may take."""
@@ -18,29 +18,29 @@ ANSWER_SECONDS: Final = 10.0
 _log = logging.getLogger("drumline.worker")
 
 
-class Claims:
+class Claimer:
     """Keeps a worker's slots full while there is work."""
 
     def __init__(
         self,
         gateway: Gateway,
-        link: Link,
-        holdings: Holdings,
+        retry: GatewayRetry,
+        held_attempts: HeldAttempts,
         *,
         start: Callable[[Sequence[ClaimedTask], SessionId], None],
         wait: float,
     ) -> None:
         self._gateway = gateway
-        self._link = link
-        self._holdings = holdings
+        self._retry = retry
+        self._held_attempts = held_attempts
         self._start = start
         self._wait = wait
         self._queues: tuple[str, ...] | None = None
-        self._turns: Turns | None = None
+        self._turns: QueueShares | None = None
 
     def serve(self, weights: Mapping[str, int], *, opened_with: tuple[str, ...]) -> None:
         """Claim from these queues, by their weights; the session was opened with some."""
-        turns = Turns(weights)
+        turns = QueueShares(weights)
         self._turns = None if turns.are_even else turns
         # What the session says already need not be said again, and a server of yesterday would not understand it.
         self._queues = None if tuple(weights) == opened_with else tuple(weights)
@@ -57,12 +57,12 @@ class Claims:
 
     async def pass_once(self, session: SessionId) -> int:
         """Claim once what there is room for; return how many tasks were started."""
-        limit = await self._holdings.room()
+        limit = await self._held_attempts.room()
         if self._turns is None:
             return len(await self._claim(session, limit, wait=self._wait, queues=self._queues) or ())
         return await self._claim_by_weight(session, limit, self._turns)
 
-    async def _claim_by_weight(self, session: SessionId, room: int, turns: Turns) -> int:
+    async def _claim_by_weight(self, session: SessionId, room: int, turns: QueueShares) -> int:
         """Ask each queue for its share; if none has anything, wait for the first task of any."""
         started = 0
         for queue, count in turns.share(room):
@@ -82,11 +82,11 @@ class Claims:
         try:
             async with asyncio.timeout(wait + ANSWER_SECONDS):
                 tasks = await self._gateway.claim(
-                    session, limit=limit, wait=wait, held=self._holdings.by_tenant(), queues=queues
+                    session, limit=limit, wait=wait, held=self._held_attempts.by_tenant(), queues=queues
                 )
         except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
-            await asyncio.sleep(self._link.failed(error))
+            await asyncio.sleep(self._retry.failed(error))
             return None
-        self._link.answered()
+        self._retry.answered()
         self._start(tasks, session)
         return tasks

@@ -12,23 +12,25 @@ from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.ports.gateway import Acknowledged, Gateway, Report, weight_of
 from drumline.sdk.batcher import Batcher, Weights
-from drumline.worker.holdings import Holdings
-from drumline.worker.link import Link
+from drumline.worker.gateway_retry import GatewayRetry
+from drumline.worker.held_attempts import HeldAttempts
 
 SETTLE_SECONDS: Final = 30.0
 
 _log = logging.getLogger("drumline.worker")
 
 
-class Reports:
+class Reporter:
     """The way back: an attempt is over for the worker when its report is acknowledged."""
 
-    def __init__(self, gateway: Gateway, link: Link, holdings: Holdings, metrics: Metrics, *, largest: int) -> None:
+    def __init__(
+        self, gateway: Gateway, retry: GatewayRetry, held_attempts: HeldAttempts, metrics: Metrics, *, largest: int
+    ) -> None:
         self._attempts = metrics.attempts
         self._attempts.begin(("succeeded",), ("failed",), ("released",))
         self._gateway = gateway
-        self._link = link
-        self._holdings = holdings
+        self._retry = retry
+        self._held_attempts = held_attempts
         self._batcher: Batcher[Report, Acknowledged] = Batcher(
             self._flush,
             name="reports",
@@ -54,7 +56,7 @@ class Reports:
     def _acknowledged(
         self, reports: Sequence[Report], answers: Sequence[Acknowledged], error: BaseException | None
     ) -> None:
-        self._holdings.drop(*[report.lease for report in reports])
+        self._held_attempts.drop(*[report.lease for report in reports])
         if isinstance(error, asyncio.CancelledError):
             return
         if error is not None:
@@ -79,7 +81,7 @@ class Reports:
 
     async def _settle(self, reports: list[Report]) -> Sequence[Acknowledged]:
         # Repeating is safe: the same settlement gets the first answer again.
-        return await self._link.ask(lambda: self._ask(reports), seconds=SETTLE_SECONDS)
+        return await self._retry.ask(lambda: self._ask(reports), seconds=SETTLE_SECONDS)
 
     async def _ask(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:

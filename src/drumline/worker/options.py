@@ -9,7 +9,7 @@ from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.session import BEAT_EVERY
 
 
-class WorkerSettings(Struct, frozen=True, kw_only=True):
+class WorkerOptions(Struct, frozen=True, kw_only=True):
     """What an operator may choose about one worker process."""
 
     capacity: int = 64
@@ -23,7 +23,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     weights: Mapping[str, int] = {}
     """How much of the room some of them get, where not all get the same; the others have a weight of 1."""
     report_batch: int = 500
-    """Reports sent together at most."""
+    """Reporter sent together at most."""
     tenant: str | None = None
     label: str = ""
     grace: float = 30.0

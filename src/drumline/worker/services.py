@@ -8,30 +8,30 @@ from drumline.core.metrics import Metrics
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.worker.failure_log import FailureLog
-from drumline.worker.holdings import Holdings
-from drumline.worker.link import Link
-from drumline.worker.logs import LogBook
-from drumline.worker.progress import ProgressBook
-from drumline.worker.reports import Reports
-from drumline.worker.settings import WorkerSettings
+from drumline.worker.gateway_retry import GatewayRetry
+from drumline.worker.held_attempts import HeldAttempts
+from drumline.worker.logs import AttemptLogs
+from drumline.worker.options import WorkerOptions
+from drumline.worker.progress import ProgressReporter
+from drumline.worker.reporter import Reporter
 
 
-class Desk:
+class AttemptServices:
     """What every attempt of a worker works with."""
 
-    def __init__(self, gateway: Gateway, settings: WorkerSettings, metrics: Metrics) -> None:
+    def __init__(self, gateway: Gateway, settings: WorkerOptions, metrics: Metrics) -> None:
         self.tracer: Tracer = NO_TRACER
         self.gateway = gateway
         self.limits = settings.limits
         self.stop_grace = settings.stop_grace
-        self.link = Link(metrics=metrics)
-        self.holdings = Holdings(settings.capacity)
-        self.logs = LogBook(gateway, self.link, every=settings.log_every, largest=settings.limits.log)
-        self.progress = ProgressBook(gateway, every=settings.progress_every)
+        self.retry = GatewayRetry(metrics=metrics)
+        self.held_attempts = HeldAttempts(settings.capacity)
+        self.logs = AttemptLogs(gateway, self.retry, every=settings.log_every, largest=settings.limits.log)
+        self.progress = ProgressReporter(gateway, every=settings.progress_every)
         self.failures = FailureLog()
         self.owner: asyncio.Task[Any] | None = None
         """The task in which the worker runs, while it does."""
-        self.reports = Reports(gateway, self.link, self.holdings, metrics, largest=settings.report_batch)
+        self.reports = Reporter(gateway, self.retry, self.held_attempts, metrics, largest=settings.report_batch)
 
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:

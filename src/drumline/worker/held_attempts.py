@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
-from drumline.worker.link import happens
-from drumline.worker.stopping import StopReason
+from drumline.worker.gateway_retry import happens
+from drumline.worker.stop_reason import StopReason
 
 if TYPE_CHECKING:
     from drumline.worker.attempt import Attempt
@@ -17,7 +17,7 @@ GATHER: Final = 0.01
 """Seconds that a busy worker waits for a few more free slots before it claims."""
 
 
-class Holdings:
+class HeldAttempts:
     """The attempts of one worker.
 
     A slot is free again when execution ends; the lease is held a little longer, until the report is acknowledged, so

@@ -1,4 +1,4 @@
-"""The guardian's program: reads `+group` and `-group` lines, and kills what is left when its input ends.
+"""The watchdog's program: reads `+group` and `-group` lines, and kills what is left when its input ends.
 
 Run as a file by a bare interpreter, so it imports nothing but what it needs.
 """
