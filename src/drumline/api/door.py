@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from starlette.types import Scope
 
+from drumline.aio.caching import FRESH_SECONDS
 from drumline.api.addresses import Addresses
 from drumline.api.anonymous import AnonymousTurns
 from drumline.api.guard import Guard
@@ -27,7 +28,6 @@ from drumline.core.rate import Rate
 from drumline.core.sign_in import SignIn
 from drumline.core.tenant import check_tenant
 from drumline.engine.access import Access
-from drumline.engine.caching import FRESH_SECONDS
 from drumline.engine.identities import Identity, Pass
 from drumline.engine.limits import ALWAYS_TOLD
 from drumline.ports.limiter import Taken

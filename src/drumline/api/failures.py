@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from drumline.aio.threads import off_loop
 from drumline.api.bulk import BulkBody, begin_reply
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import read_time
@@ -32,7 +33,6 @@ from drumline.core.field_schema import PAGE_SIZE, QUEUE, TIME, UUID, Schema, abo
 from drumline.core.names import LONGEST_TAG
 from drumline.core.redaction import Redaction
 from drumline.engine.bulk import letters_of
-from drumline.engine.off_loop import off_loop
 from drumline.ports.dead_letters import DeadLetter, DeadLetterGroup, GroupOrder, PayloadEdit
 
 Fingerprint = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{12}$"})]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from drumline.aio.threads import off_loop
 from drumline.api.job_shapes import (
     GraphBody,
     JobAttemptList,
@@ -35,7 +36,6 @@ from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_text
 from drumline.core.warning import SubmissionWarning
-from drumline.engine.off_loop import off_loop
 from drumline.ports.jobs import JobFilter
 
 _SLICE = 1024 * 1024

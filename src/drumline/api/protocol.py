@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from drumline.aio.threads import off_loop
 from drumline.api.holding import is_own, lease_header, leases_of, own_chunks, own_spec, own_tasks
 from drumline.api.lists import ListReader
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
@@ -56,7 +57,6 @@ from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_queue, check_text
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
-from drumline.engine.off_loop import off_loop
 from drumline.ports.gateway import Report
 from drumline.ports.store import Artifact
 

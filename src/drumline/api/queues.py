@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from drumline.aio.threads import off_loop
 from drumline.api.narrowing import check_queue_reach
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import QueueBody, QueueList, queue_body
@@ -13,7 +14,6 @@ from drumline.core.codec import encode
 from drumline.core.field_schema import line, page_cursor
 from drumline.core.names import check_queue, check_text
 from drumline.core.tenant import check_tenant
-from drumline.engine.off_loop import off_loop
 from drumline.ports.store import QueueView
 
 LONGEST_REASON = 500

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from drumline.aio.threads import off_loop
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import Headers
 from drumline.api.schedule_shapes import (
@@ -36,7 +37,6 @@ from drumline.core.redaction_of_targets import hidden_in, redacted_target
 from drumline.core.registration import RegisterRequest
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Target
 from drumline.core.task import TaskRequest
-from drumline.engine.off_loop import off_loop
 from drumline.engine.runs import BackfillRequest
 from drumline.engine.schedules import LONGEST_REASON, weight_of
 from drumline.ports.schedules import ScheduleFilter

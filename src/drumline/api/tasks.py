@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from drumline.aio.threads import off_loop
 from drumline.api.lists import raw_items
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import Problem, to_problem
@@ -53,7 +54,6 @@ from drumline.core.limits import Limits
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import EMPTY_PAYLOAD, Submitted, TaskRequest, TaskView
 from drumline.core.warning import SubmissionWarning
-from drumline.engine.off_loop import off_loop
 from drumline.engine.submit import Allow
 
 SLACK = 64 * 1024

@@ -7,10 +7,10 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from drumline.aio.batcher import Batcher
 from drumline.core.audit import AuditEntry, AuditHead, AuditRow, Fault, Phase, Verifier, side
 from drumline.core.errors import Unavailable
 from drumline.ports.access import AuditFilter, AuditLog
-from drumline.sdk.batcher import Batcher
 
 STRETCH: Final = 500
 """Rows read at a time when a chain is followed."""

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
+from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
@@ -20,7 +21,6 @@ from drumline.engine.shares import Shares
 from drumline.engine.waiting import Waiter
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest
-from drumline.sdk.batcher import Batcher
 
 FLIGHTS = 2
 """Claims of one kind that are under way in the store at once; those that come meanwhile go together."""

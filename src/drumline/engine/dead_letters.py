@@ -4,6 +4,7 @@ from functools import partial
 
 from msgspec import Raw, Struct
 
+from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant
 from drumline.core.codec import check_json, decode
@@ -17,7 +18,6 @@ from drumline.core.references import MARK, find_references
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
 from drumline.engine.control import Control
-from drumline.engine.off_loop import off_loop
 from drumline.engine.quotas import QuotaService
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.engine.secrets import SecretService, Wanted

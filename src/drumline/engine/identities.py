@@ -9,13 +9,13 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
+from drumline.aio.caching import CachedLookup, Memory
 from drumline.core.access import Caller
 from drumline.core.api_key import ApiKey, KeyId, KeyUse
 from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
 from drumline.core.policy import DEFAULT_POLICY, Policy
 from drumline.core.rate import parse_rate
-from drumline.engine.caching import CachedLookup, Memory
 from drumline.ports.access import Keys
 from drumline.ports.limiter import KeyTurns
 

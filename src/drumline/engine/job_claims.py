@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Raw
 from msgspec.structs import replace
 
+from drumline.aio.threads import off_loop
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.errors import Fenced, Invalid, Unavailable
 from drumline.core.ids import JobId, TaskId
@@ -17,7 +18,6 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.references import fill_in
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
-from drumline.engine.off_loop import off_loop
 from drumline.ports.hint import Effects
 from drumline.ports.jobs import Jobs
 from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement, Standing

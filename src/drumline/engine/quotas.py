@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Invalid, QuotaExceeded
 from drumline.core.tenant import NO_QUOTAS, Quotas
 from drumline.engine.tenants import TenantService
 from drumline.ports.access import Tenants
-from drumline.sdk.batcher import Batcher
 
 SHORTEST_AGE: Final = 0.25
 LONGEST_AGE: Final = 10.0

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Struct
 
+from drumline.aio.threads import in_thread
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.field_schema import Configured, about
@@ -14,7 +15,6 @@ from drumline.core.limits import Limits
 from drumline.core.schedule import RunKind, RunView
 from drumline.core.timetable import timetable
 from drumline.engine.fire import Firings
-from drumline.engine.off_loop import in_thread
 from drumline.engine.schedules import ScheduleService
 from drumline.ports.schedules import NewRun
 from drumline.ports.store import Store

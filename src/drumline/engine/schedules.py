@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from drumline.aio.threads import off_loop
 from drumline.core.accept_schedule import (
     accept_schedule,
     check_target,
@@ -42,7 +43,6 @@ from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskRequest, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import Rule
-from drumline.engine.off_loop import off_loop
 from drumline.engine.paging import bounded_page
 from drumline.engine.quotas import QuotaService
 from drumline.engine.secrets import SecretService, Wanted

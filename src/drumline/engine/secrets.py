@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from drumline.aio.threads import off_loop
 from drumline.core.codec import decode
 from drumline.core.errors import DrumlineError, Fenced, Invalid, NotFound, QuotaExceeded, Unreadable
 from drumline.core.lease import Lease
@@ -17,7 +18,6 @@ from drumline.core.secret import (
 from drumline.core.secret_references import SecretReference, find_secrets, has_secrets
 from drumline.core.subscription import SubscriptionId
 from drumline.core.task import DEFAULT_TENANT
-from drumline.engine.off_loop import off_loop
 from drumline.engine.signing import resealed, signing_purpose
 from drumline.ports.sealing import Box, NoBox
 from drumline.ports.secrets import PutSecret, Resealed

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import msgspec
 
+from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock
 from drumline.core.codec import NUL, decode, encode, without_nul
 from drumline.core.errors import Forbidden, NotFound, Unavailable
@@ -14,7 +15,6 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.engine.session_cache import MOST_CACHED, SessionBounds, SpecCache
 from drumline.engine.task_types import TypeRegistry
 from drumline.ports.store import Sessions as SessionStore
-from drumline.sdk.batcher import Batcher
 
 
 class SessionService:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Protocol
 
+from drumline.aio.batcher import Batcher, Weights
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
 from drumline.core.ends import keep_ends
@@ -17,7 +18,6 @@ from drumline.engine.endings import Endings
 from drumline.engine.offer import Offers
 from drumline.ports.gateway import Report, weight_of
 from drumline.ports.store import Settled, Settlement, Standing
-from drumline.sdk.batcher import Batcher, Weights
 
 LONGEST_WAIT = timedelta(days=366)
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from drumline.aio.caching import CachedLookup
 from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Unauthorized
 from drumline.core.provider import BY_KEY, Grant
@@ -19,7 +20,6 @@ from drumline.core.sign_in import (
     mark_of_state,
     mark_of_user,
 )
-from drumline.engine.caching import CachedLookup
 from drumline.ports.sign_ins import Mark
 from drumline.ports.store import Store
 

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from drumline.aio.events import wait_for
 from drumline.core.errors import Unavailable
 from drumline.core.lease import Lease
 from drumline.core.session import Stops
@@ -70,7 +71,7 @@ class StopSignals:
             left = deadline - loop.time()
             if left <= 0:
                 return NO_STOPS
-            if await _is_set(signalled, left if self._queue.carries_signals else min(left, LOOK_EVERY)):
+            if await wait_for(signalled, within=left if self._queue.carries_signals else min(left, LOOK_EVERY)):
                 return await self._look(held)
 
     async def drained(self) -> None:
@@ -102,12 +103,3 @@ class StopSignals:
                 await asyncio.sleep(APART)
         finally:
             self._sending = None
-
-
-async def _is_set(event: asyncio.Event, seconds: float) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True

@@ -5,6 +5,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
+from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.threads import LARGE, in_thread, off_loop
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused, Unavailable
 from drumline.core.ids import IdSource, TaskId
 from drumline.core.limits import Limits
@@ -14,14 +16,12 @@ from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, 
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.lease_on_submit import LeaseOnSubmit
-from drumline.engine.off_loop import LARGE, in_thread, off_loop
 from drumline.engine.quotas import QuotaService
 from drumline.engine.secrets import SecretService, Wanted
 from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
 from drumline.ports.store import Hint, Submitting
 from drumline.ports.tracing import NO_TRACER, Tracer
-from drumline.sdk.batcher import Batcher, Weights
 
 E = TypeVar("E", bound=DrumlineError | None)
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
+from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.threads import off_loop
 from drumline.core.accept_job import JobDefaults, accept_job, name_of
 from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import JobId, TaskId
@@ -14,7 +16,6 @@ from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
-from drumline.engine.off_loop import off_loop
 from drumline.engine.quotas import QuotaService
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.engine.secrets import SecretService, Wanted
@@ -23,7 +24,6 @@ from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
 from drumline.ports.jobs import Jobs, SubmittedJob
 from drumline.ports.tracing import NO_TRACER, Tracer
-from drumline.sdk.batcher import Batcher, Weights
 
 TASK_BYTES: Final = 600
 """What looking through a task of a job costs besides its payload, as bytes of JSON."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Raw
 
+from drumline.aio.caching import CachedLookup
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid
 from drumline.core.names import check_name
@@ -17,7 +18,6 @@ from drumline.core.session import SessionSpec
 from drumline.core.task_type import UNKNOWN_TYPE, PayloadMode, TypeRules, rules_of
 from drumline.core.tuning import Tuning
 from drumline.core.warning import SubmissionWarning, unfit_payload, unknown_type
-from drumline.engine.caching import CachedLookup
 from drumline.ports.task_types import TaskTypes, TypeKey
 
 Submission = tuple[str, Raw]

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from drumline.aio.caching import CachedLookup, Memory
 from drumline.core.clock import Clock, Instant
 from drumline.core.errors import NotFound
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tenant import Quotas, Tenant, check_tenant, is_default
-from drumline.engine.caching import CachedLookup, Memory
 from drumline.ports.access import Tenants
 
 _DEFAULT = Tenant(name=DEFAULT_TENANT, created_at=Instant(0))

@@ -6,11 +6,11 @@ from typing import Final
 
 import structlog
 
+from drumline.aio.batcher import Batcher
 from drumline.core.delivery import DeliveryReport, DeliveryState
 from drumline.core.errors import DrumlineError
 from drumline.core.metrics import Metrics
 from drumline.ports.notifications import Deliveries
-from drumline.sdk.batcher import Batcher
 
 PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
 """Seconds before each repetition of a write; in all less than the lease spare of the senders."""

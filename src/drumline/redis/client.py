@@ -16,12 +16,12 @@ from redis.asyncio import ConnectionPool, Redis
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
+from drumline.aio.batcher import Batcher
 from drumline.core.errors import Overloaded, Unavailable
 from drumline.core.metrics import Metrics
 from drumline.redis.address import Address
 from drumline.redis.connection import CommandConnection, opened
 from drumline.redis.scripts import SCRIPTS
-from drumline.sdk.batcher import Batcher
 
 CONNECT_SECONDS: Final = 0.25
 ANSWER_SECONDS: Final = 0.5

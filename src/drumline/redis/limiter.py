@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Self
 
+from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.core.rate import Rate
@@ -16,7 +17,6 @@ from drumline.ports.limiter import Taken
 from drumline.redis.address import Address
 from drumline.redis.client import Call, Meter, RedisClient
 from drumline.redis.keys import DEFAULT_PREFIX, LimiterKeys
-from drumline.sdk.batcher import Batcher
 
 MOST_JOINED: Final = 1000
 

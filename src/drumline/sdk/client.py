@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, ref
 
+from drumline.aio.batcher import Batcher, Weights
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
-from drumline.sdk.batcher import Batcher, Weights
 from drumline.sdk.context import current_or_none
 from drumline.sdk.loop_thread import running_loop
 from drumline.sdk.propagation import is_traced, trace_headers

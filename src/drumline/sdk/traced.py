@@ -9,10 +9,10 @@ from contextvars import Context, copy_context
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from drumline.aio.batcher import Batcher, Weights
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
-from drumline.sdk.batcher import Batcher, Weights
 from drumline.sdk.transport import SubmitMany, Transport
 
 Answer = TaskId | DrumlineError

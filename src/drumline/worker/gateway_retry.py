@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from random import SystemRandom
 from typing import Final, TypeVar
 
+from drumline.aio.events import wait_for
 from drumline.core.errors import Overloaded, Unavailable
 from drumline.core.metrics import Metrics
 
@@ -50,7 +51,7 @@ class GatewayRetry:
             except PASSING as error:
                 if self._stopped.is_set():
                     raise Unavailable(f"the worker is leaving and the engine does not answer: {error}") from error
-                await happens(self._stopped, within=self.failed(error))
+                await wait_for(self._stopped, within=self.failed(error))
             else:
                 self.answered()
                 return answer
@@ -75,24 +76,3 @@ class GatewayRetry:
         if self._failures:
             _log.warning("engine.available: after %d failed calls", self._failures)
             self._failures = 0
-
-
-async def happens(event: asyncio.Event, *, within: float) -> bool:
-    """Wait for an event, at most this many seconds; tell whether it came."""
-    try:
-        async with asyncio.timeout(within):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
-
-
-async def any_of(*events: asyncio.Event, within: float | None = None) -> None:
-    """Wait for the first of several events, or for the time to pass."""
-    waits = [asyncio.create_task(event.wait(), name="wait for an event") for event in events]
-    try:
-        await asyncio.wait(waits, timeout=within, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)

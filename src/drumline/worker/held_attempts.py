@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from drumline.aio.events import wait_for
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
-from drumline.worker.gateway_retry import happens
 from drumline.worker.stop_reason import StopReason
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class HeldAttempts:
         if within is None:
             await self._roomy.wait()
         else:
-            await happens(self._roomy, within=within)
+            await wait_for(self._roomy, within=within)
 
     def _look(self) -> None:
         """Tell whoever waits, once, when there is as much room as they want."""

@@ -13,11 +13,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from drumline.aio.batcher import Batcher, Weights
 from drumline.core.lease import Lease
 from drumline.core.masking import MASK, Mask
 from drumline.ports.gateway import Gateway
 from drumline.ports.store import LogChunk
-from drumline.sdk.batcher import Batcher, Weights
 from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.log_tail import LogTail
 from drumline.worker.texts import size_of, storable

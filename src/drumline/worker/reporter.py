@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from drumline.aio.batcher import Batcher, Weights
 from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Outcome
 from drumline.ports.gateway import Acknowledged, Gateway, Report, weight_of
-from drumline.sdk.batcher import Batcher, Weights
 from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.held_attempts import HeldAttempts
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from drumline._version import __version__
+from drumline.aio.events import wait_for_any
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, session_text
@@ -24,7 +25,7 @@ from drumline.worker.attempt import start
 from drumline.worker.capture import captured
 from drumline.worker.claimer import Claimer
 from drumline.worker.executors.registry import Executors
-from drumline.worker.gateway_retry import ACTIVITY, any_of
+from drumline.worker.gateway_retry import ACTIVITY
 from drumline.worker.heartbeat import Heartbeat
 from drumline.worker.options import WorkerOptions
 from drumline.worker.services import AttemptServices
@@ -141,7 +142,7 @@ class Worker:
             while not is_over:
                 self._serve_queues()
                 claiming = group.create_task(self._claims.run(session), name="claims")
-                await any_of(stop, heartbeat.lost, heartbeat.asked_to_drain, self._changed)
+                await wait_for_any(stop, heartbeat.lost, heartbeat.asked_to_drain, self._changed)
                 # A claim that waits would wait for what was served before.
                 claiming.cancel()
                 is_over = stop.is_set() or heartbeat.lost.is_set() or heartbeat.asked_to_drain.is_set()
@@ -166,7 +167,7 @@ class Worker:
                 async with asyncio.timeout(OPEN_SECONDS):
                     session = await self._gateway.open_session(spec)
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
-                await any_of(stop, within=self._services.retry.failed(error))
+                await wait_for_any(stop, within=self._services.retry.failed(error))
             else:
                 self._services.retry.answered()
                 self._opened_with = spec.queues
@@ -206,12 +207,12 @@ class Worker:
         held_attempts = self._services.held_attempts
         if len(held_attempts):
             _log.info("worker.draining: %d attempts have %g s", len(held_attempts), self._settings.grace)
-        await any_of(held_attempts.empty, hurry, lost, within=self._settings.grace)
+        await wait_for_any(held_attempts.empty, hurry, lost, within=self._settings.grace)
         held_attempts.stop_all(StopReason.RELEASED)
-        await any_of(held_attempts.empty, lost, within=self._settings.stop_grace + LAST_SECONDS)
+        await wait_for_any(held_attempts.empty, lost, within=self._settings.stop_grace + LAST_SECONDS)
         for attempt in held_attempts:
             attempt.interrupt()
-        await any_of(held_attempts.empty, lost, within=LAST_SECONDS)
+        await wait_for_any(held_attempts.empty, lost, within=LAST_SECONDS)
         if len(held_attempts) and not lost.is_set():
             await self._leave()
 

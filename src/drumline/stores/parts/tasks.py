@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
+from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptOutcome, AttemptView
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.priority import score
 from drumline.core.state import LIVE, State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
-from drumline.engine.off_loop import off_loop
 from drumline.ports.query import Count, Holder, QueueView, TaskFilter, WaitingType, count_up_to
 from drumline.stores.attempt_rows import attempt_view, error_info
 from drumline.stores.driver import ABOVE_ALL, Database, Line, Part

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from drumline.aio.threads import off_loop
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
@@ -12,7 +13,6 @@ from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
-from drumline.engine.off_loop import off_loop
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
 from drumline.stores.driver import Line, tell_facts

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from drumline.aio.threads import off_loop
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
@@ -13,7 +14,6 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
-from drumline.engine.off_loop import off_loop
 from drumline.ports.store import Hint, Reaped
 from drumline.stores.parts.task_types import publish_types
 from drumline.stores.sqlite.access import batch_of, tell_facts

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from drumline.aio.caching import FRESH_SECONDS, OUTAGE_SECONDS, STALE_SECONDS, CachedLookup
 from drumline.core.clock import ManualClock
 from drumline.core.errors import Unavailable
-from drumline.engine.caching import FRESH_SECONDS, OUTAGE_SECONDS, STALE_SECONDS, CachedLookup
 
 
 class Truth:

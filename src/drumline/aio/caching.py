@@ -12,9 +12,9 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import structlog
 
+from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock
 from drumline.core.errors import DrumlineError, Unavailable
-from drumline.sdk.batcher import Batcher
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -3,8 +3,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from drumline.aio.batcher import HEAVIEST, Batcher, Weights
 from drumline.core.errors import Overloaded, Unavailable
-from drumline.sdk.batcher import HEAVIEST, Batcher, Weights
 
 
 class Gate:
