@@ -166,7 +166,9 @@ def _unquoted(annotation: ast.expr) -> str:
 
 def _fields(thing: type) -> Iterator[str]:
     """Yield the table of a class's own fields, or of the values of an enumeration."""
-    rows = [row for one in reversed(thing.__mro__) if _is_ours(one) for row in _rows(_tree(one).body)]
+    ours = [one for one in reversed(thing.__mro__) if _is_ours(one)]
+    # A field that a class declares again keeps its first place.
+    rows = {row[0].partition(":")[0]: row for one in ours for row in _rows(_tree(one).body)}.values()
     if rows:
         yield "\n| | |\n|---|---|\n" + "".join(f"| `{name}` | {text} |\n" for name, text in rows)
 
@@ -196,8 +198,25 @@ def _parted(annotation: ast.expr) -> tuple[ast.expr, str]:
     return type_, next((str(one.value) for one in texts if isinstance(one.value, str)), "")
 
 
+_READ_AS = {"Time": "datetime", "WorkerIdText": "str", "OutcomeWord": "str"}
+"""Names of types in `core/views.py`, and what users of the SDK get."""
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes the notes off types, and gives the types that users of the SDK get."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Return the type that `Annotated` is about."""
+        self.generic_visit(node)
+        return _parted(node)[0]
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Return the type that a name means."""
+        return ast.Name(_READ_AS.get(node.id, node.id))
+
+
 def _plain(annotation: ast.expr) -> str:
-    return ast.unparse(annotation).replace("|", "or").replace('"', "").replace("'", "")
+    return ast.unparse(_Bare().visit(annotation)).replace("|", "or").replace('"', "").replace("'", "")
 
 
 def _text_of(node: ast.AST) -> str:

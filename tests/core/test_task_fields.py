@@ -9,6 +9,7 @@ import pytest
 from msgspec import Raw
 
 from drumline import Backoff, Drumline, NotifyTarget
+from drumline.api.job_shapes import JobBody
 from drumline.api.shapes import TaskBody, task_body
 from drumline.api.wire import ClaimedBody, claimed_body
 from drumline.cli.submitting import submit
@@ -21,9 +22,9 @@ from drumline.core.state import State
 from drumline.core.task import ClaimedTask, NewTask, TaskOptions, TaskRequest, TaskView, accept, decode_options
 from drumline.core.task_type import TypeDefaults
 from drumline.remote.words import ClaimedWords
+from drumline.sdk.jobs import JobInfo
 from drumline.sdk.options import Options, TaskSettings, apply
-from drumline.sdk.task_info import info_of
-from drumline.sdk.transport import TaskInfo
+from drumline.sdk.transport import TaskInfo, task_info
 
 ID = TaskId("00000000-0000-7000-8000-000000000000")
 AT = datetime(2030, 1, 2, tzinfo=UTC)
@@ -124,13 +125,28 @@ def test_people_and_programs_are_shown_every_field(field: str) -> None:
     view = view_of(accept(request(), id=ID))
     shown = ONCE_STORED.get(field, field)
 
-    body, info = task_body(view, now=Instant(0)), info_of(view, Instant(0))
+    body, info = task_body(view, now=Instant(0)), task_info(view, Instant(0))
 
     assert shown in TaskBody.__struct_fields__
     assert shown in TaskInfo.__struct_fields__
     assert getattr(info, shown) == SAID[field]
     sent = msgspec.json.decode(msgspec.json.encode(body), type=TaskInfo)
     assert getattr(sent, shown) == getattr(info, shown)
+
+
+def test_the_sdk_shows_all_that_the_api_shows() -> None:
+    assert set(TaskBody.__struct_fields__) == set(TaskInfo.__struct_fields__)
+    assert set(JobBody.__struct_fields__) == set(JobInfo.__struct_fields__)
+
+
+def test_a_client_reads_what_an_older_and_a_newer_server_write() -> None:
+    older = b'{"id":"i","name":"n","queue":"q","status":"QUEUED"}'
+    newer = (
+        b'{"id":"i","name":"n","queue":"q","status":"QUEUED","created_at":"2026-01-02T03:04:05.678Z","colour":"red"}'
+    )
+
+    assert msgspec.json.decode(older, type=TaskInfo).progress is None
+    assert msgspec.json.decode(newer, type=TaskInfo).created_at == datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 
 
 NOT_FOR_WORKERS = {"notify", "job", "key", "takes", "schedule", "limit_key"}

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.access import EVERY_TENANT, Permission, Role
 from drumline.core.api_key import ApiKey, KeyId
 from drumline.core.audit import REASON
@@ -15,6 +14,7 @@ from drumline.core.errors import Invalid
 from drumline.core.field_schema import PAGE_SIZE, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.core.new_key import KeyRequest, RotateKeyRequest
+from drumline.core.views import Moment, TaskIdText
 from drumline.engine.keys import MadeKey
 from drumline.ports.access import KeyChange
 

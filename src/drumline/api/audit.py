@@ -7,7 +7,6 @@ from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Stream, Tag
 from drumline.api.reading import read_time
-from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.access import Permission
 from drumline.core.audit import AuditHead, AuditRow, Phase, parse_head
 from drumline.core.clock import moment_of
@@ -16,6 +15,7 @@ from drumline.core.errors import Invalid
 from drumline.core.field_schema import PAGE_SIZE, TIME, about, line, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.core.names import check_text
+from drumline.core.views import Moment, TaskIdText
 from drumline.engine.audit import Verdict
 from drumline.ports.access import AuditFilter
 

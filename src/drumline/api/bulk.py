@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText, moment
+from drumline.api.shapes import moment
 from drumline.core.access import Permission, are_within
 from drumline.core.bulk import BulkAct, BulkFilter, BulkId, BulkRequest, BulkState, BulkView, ItemOutcome
 from drumline.core.clock import moment_of
@@ -13,6 +13,7 @@ from drumline.core.codec import encode
 from drumline.core.errors import Forbidden, Invalid
 from drumline.core.field_schema import PAGE_SIZE, SEVERAL, page_cursor
 from drumline.core.ids import parse_task_id
+from drumline.core.views import Moment, TaskIdText
 from drumline.engine.bulk import Prospect
 
 

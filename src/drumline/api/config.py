@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment
 from drumline.core.access import Permission
 from drumline.core.audit import LONGEST_REASON, REASON
 from drumline.core.clock import moment_of
@@ -14,6 +13,7 @@ from drumline.core.errors import Invalid
 from drumline.core.field_schema import PAGE_SIZE, page_cursor
 from drumline.core.names import check_text
 from drumline.core.runtime_config import RuntimeConfig, differences
+from drumline.core.views import Moment
 
 _CONFIG = "/api/v1/config"
 

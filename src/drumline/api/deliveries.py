@@ -7,7 +7,6 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.narrowing import check_delivery
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -16,6 +15,7 @@ from drumline.core.field_schema import PAGE_SIZE, UUID, about, line, page_cursor
 from drumline.core.ids import parse_task_id
 from drumline.core.names import LONGEST_NAME, check_text
 from drumline.core.subscription import SubscriptionId
+from drumline.core.views import Moment, TaskIdText
 from drumline.ports.notifications import DeliveryFilter
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from drumline.api.operation import EVENT_STREAM, Call, NoQuery, Operation, Reach, Reply, Stream, Tag
-from drumline.api.shapes import Moment
 from drumline.api.stopping import hung_up
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
@@ -18,6 +17,7 @@ from drumline.core.field_schema import Schema, about, line_schema
 from drumline.core.interest import MOST_WORDS, Interest, check_types
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, check_name
 from drumline.core.state import Status
+from drumline.core.views import Moment
 from drumline.engine.feed import EventsDropped, Feed, Follower
 
 BEAT_SECONDS: Final = 15.0

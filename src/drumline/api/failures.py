@@ -10,7 +10,7 @@ from drumline.aio.threads import off_loop
 from drumline.api.bulk import BulkBody, begin_reply
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import read_time
-from drumline.api.shapes import AttemptBody, Moment, TaskBody, TaskIdText, attempt_body, shown, task_body, weight_of
+from drumline.api.shapes import AttemptBody, TaskBody, attempt_body, shown, task_body, weight_of
 from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.access import Permission
@@ -32,6 +32,7 @@ from drumline.core.duration import millis, parse_duration
 from drumline.core.field_schema import PAGE_SIZE, QUEUE, TIME, UUID, Schema, about, duration_schemas, line, page_cursor
 from drumline.core.names import LONGEST_TAG
 from drumline.core.redaction import Redaction
+from drumline.core.views import Moment, TaskIdText
 from drumline.engine.bulk import letters_of
 from drumline.ports.dead_letters import DeadLetter, DeadLetterGroup, GroupOrder, PayloadEdit
 

@@ -21,7 +21,6 @@ from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import decode_body, members_of
 from drumline.api.schedule_shapes import ScheduleBody
 from drumline.api.schedules import created, location_of
-from drumline.api.shapes import TaskIdText
 from drumline.api.stopping import unless_stopped
 from drumline.api.tasks import CancelQuery, GetQuery, with_header_key
 from drumline.core.accept_job import name_of
@@ -35,6 +34,7 @@ from drumline.core.ids import JobId, parse_job_id
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_text
+from drumline.core.views import TaskIdText
 from drumline.core.warning import SubmissionWarning
 from drumline.ports.jobs import JobFilter
 

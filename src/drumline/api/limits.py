@@ -6,13 +6,13 @@ from msgspec import Meta, Struct
 
 from drumline.api.narrowing import check_filter
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import NotFound
 from drumline.core.flow import MOST_CONCURRENT, FlowLimit, LimitRequest
 from drumline.core.names import check_queue
+from drumline.core.views import Moment
 
 _LIMITS = "/api/v1/limits"
 

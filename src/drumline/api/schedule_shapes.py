@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from drumline.api.shapes import Moment, TaskIdText, moment
+from drumline.api.shapes import moment
 from drumline.core.clock import moment_of
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest
@@ -15,6 +15,7 @@ from drumline.core.registration import Registered
 from drumline.core.rule_words import in_words
 from drumline.core.schedule import RunKind, RunState, RunView, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
+from drumline.core.views import Moment, TaskIdText
 from drumline.engine.runs import Backfill
 from drumline.engine.schedules import Preview
 

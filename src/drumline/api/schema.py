@@ -102,8 +102,11 @@ class Schemas:
         return _reference(name)
 
     def _object(self, info: kinds.StructType) -> Schema:
-        properties = {field.encode_name: self._field(field) for field in info.fields}
-        required = [field.encode_name for field in info.fields if field.required]
+        is_whole = getattr(info.cls, "IS_WRITTEN_WHOLE", False)
+        properties = {field.encode_name: self._field(field, has_default=not is_whole) for field in info.fields}
+        required = [
+            field.encode_name for field in info.fields if field.required or (is_whole and not _may_be_unset(field))
+        ]
         if info.tag_field is not None:
             properties = {info.tag_field: {"const": info.tag}, **properties}
             required = [info.tag_field, *required]
@@ -114,9 +117,9 @@ class Schemas:
             schema["additionalProperties"] = False
         return {**schema, **self._filled(vars(info.cls).get("SCHEMA", {}))}
 
-    def _field(self, field: kinds.Field) -> Schema:
+    def _field(self, field: kinds.Field, *, has_default: bool = True) -> Schema:
         schema = self._of(field.type)
-        if not field.required and field.default not in (None, msgspec.UNSET, msgspec.NODEFAULT):
+        if has_default and not field.required and field.default not in (None, msgspec.UNSET, msgspec.NODEFAULT):
             schema = {"default": _plain(field.default), **schema}
         return {word: value for word, value in schema.items() if value is not msgspec.UNSET}
 
@@ -145,6 +148,11 @@ def _with_note(schema: Schema, note: Schema) -> Schema:
 
 def _one_of(choices: list[Schema]) -> Schema:
     return choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+
+def _may_be_unset(field: kinds.Field) -> bool:
+    """Tell whether a field may be left out: msgspec does not count `UNSET` as a default."""
+    return not field.required and field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment
 from drumline.core.access import Permission
 from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
@@ -14,6 +13,7 @@ from drumline.core.errors import Invalid
 from drumline.core.field_schema import PAGE_SIZE, about, page_cursor
 from drumline.core.secret import LONGEST_VALUE, NAME_PATTERN, SHORTEST_VALUE, SecretView, check_secret_name
 from drumline.core.tenant import TENANT_PATTERN, check_tenant
+from drumline.core.views import Moment
 
 _SECRETS = "/api/v1/secrets"
 _SLACK = 6 * LONGEST_VALUE

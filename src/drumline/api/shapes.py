@@ -1,12 +1,12 @@
 """What tasks, attempts, queues and workers look like in JSON, and how they get there."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import ClassVar
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import replace
 
-from drumline.core.attempt import AttemptOutcome, AttemptView, Execution
+from drumline.core.attempt import AttemptView
 from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
@@ -17,38 +17,34 @@ from drumline.core.serving import served_of
 from drumline.core.session import SessionView
 from drumline.core.state import Status
 from drumline.core.task import NotifyTarget, TaskView
+from drumline.core.views import (
+    Moment,
+    PublicExecution,
+    PublicTask,
+    TaskIdText,
+    WorkerIdText,
+    execution_fields,
+    show_task,
+)
 from drumline.ports.store import ArtifactView, QueueView
 
-Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""A time in UTC with milliseconds, such as 2026-01-02T03:04:05.678Z."""
-TaskIdText = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
-OutcomeWord = Annotated[str, Meta(extra_json_schema={"enum": [outcome.word for outcome in AttemptOutcome]})]
-WorkerIdText = Annotated[str, Meta(extra_json_schema={"pattern": "^w-[0-9a-f]{16}$"})]
 
-
-class ErrorBody(Struct, frozen=True):
+class ErrorBody(ErrorInfo, frozen=True, omit_defaults=False):
     """What went wrong in an attempt."""
 
-    kind: str
-    message: str
-    traceback: str
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
-class BackoffBody(Struct, frozen=True):
+class BackoffBody(Backoff, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=False):
     """How long to wait before each retry, in seconds: base, base * factor, … at most cap."""
 
-    base: float
-    factor: float
-    cap: float
-    jitter: float
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
-class NotifyBody(Struct, frozen=True):
+class NotifyBody(NotifyTarget, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=False):
     """Whom to tell when the task ends, and on which outcomes."""
 
-    on: tuple[str, ...]
-    webhook: str | None
-    email: str | None
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
 class StatusBody(Struct, frozen=True):
@@ -58,48 +54,20 @@ class StatusBody(Struct, frozen=True):
     status: Status
 
 
-class ProgressBody(Struct, frozen=True, kw_only=True):
+class ProgressBody(Progress, frozen=True):
     """How far the running attempt is, by its own word; without a `total` nobody knows how much there is."""
 
-    done: float
-    total: float | None
-    message: str
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
-class TaskBody(Struct, frozen=True, kw_only=True):
+class TaskBody(PublicTask[Moment], frozen=True, kw_only=True):
     """A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one."""
 
-    id: TaskIdText
-    name: str
-    queue: str
-    status: Status
-    priority: int
-    payload: Raw | UnsetType = UNSET
     created_at: Moment
-    due_at: Moment | None
-    started_at: Moment | None
-    finished_at: Moment | None
-    attempt: int
-    retries: int
     backoff: BackoffBody
-    timeout: float | None
-    tags: tuple[str, ...]
     notify: tuple[NotifyBody, ...]
-    idempotency_key: str | None
-    limit_key: str | None
-    """As it was given; a limit may also find it in the payload."""
-    worker: WorkerIdText | None
-    cancel_requested: bool
     progress: ProgressBody | UnsetType | None = UNSET
-    """Left out of lists."""
-    job_id: TaskIdText | None
-    key: str | None
-    schedule_id: TaskIdText | None
-    fire_time: Moment | None
-    """The fire time of the schedule that made it, if one did."""
-    result: Raw | UnsetType = UNSET
     error: ErrorBody | None
-    """Lists leave its traceback empty unless they are asked for it."""
 
 
 class TaskList(Struct, frozen=True):
@@ -109,18 +77,7 @@ class TaskList(Struct, frozen=True):
     next_cursor: str | None
 
 
-class ExecutionBody(Struct, frozen=True, kw_only=True):
-    """What is told of every execution, of whatever task."""
-
-    attempt: int
-    epoch: int
-    outcome: OutcomeWord
-    worker: WorkerIdText | None
-    started_at: Moment | None
-    finished_at: Moment | None
-
-
-class AttemptBody(ExecutionBody, frozen=True, kw_only=True):
+class AttemptBody(PublicExecution[Moment], frozen=True, kw_only=True):
     """One execution of a task. `epoch` rises with each; `attempt` counts those that matter for retries."""
 
     error: ErrorBody | None
@@ -216,32 +173,15 @@ def shown(view: TaskView, hidden: Redaction) -> TaskView:
 def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetType | None = UNSET) -> TaskBody:
     """Return a task as JSON shows it."""
     options = view.options
-    return TaskBody(
-        id=view.id,
-        name=view.lane.name,
-        queue=view.lane.queue,
-        status=view.status(now),
-        priority=view.lane.priority,
+    return show_task(
+        TaskBody,
+        view,
+        now=now,
+        time=moment_of,
         payload=UNSET if view.payload is None else view.payload,
-        created_at=moment_of(view.created_at),
-        due_at=moment(view.due_at),
-        started_at=moment(view.started_at),
-        finished_at=moment(view.finished_at),
-        attempt=view.attempt,
-        retries=options.retries,
         backoff=_DEFAULT_BACKOFF if options.backoff is DEFAULT_BACKOFF else backoff_body(options.backoff),
-        timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
-        tags=options.tags,
         notify=tuple(notify_body(target) for target in options.notify),
-        idempotency_key=view.idempotency_key,
-        limit_key=options.limit_key,
-        worker=None if view.worker is None else session_text(view.worker),
-        cancel_requested=view.cancel_requested,
         progress=progress,
-        job_id=options.job,
-        key=options.key,
-        schedule_id=options.schedule,
-        fire_time=moment(options.fire_time),
         result=UNSET if view.result is None else view.result,
         error=error_body(view.error),
     )
@@ -249,7 +189,7 @@ def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetTyp
 
 def backoff_body(backoff: Backoff) -> BackoffBody:
     """Return a backoff with all its parts."""
-    return BackoffBody(backoff.base, backoff.factor, backoff.cap, backoff.jitter)
+    return BackoffBody(**structs.asdict(backoff))
 
 
 _DEFAULT_BACKOFF = backoff_body(DEFAULT_BACKOFF)
@@ -257,7 +197,7 @@ _DEFAULT_BACKOFF = backoff_body(DEFAULT_BACKOFF)
 
 def notify_body(target: NotifyTarget) -> NotifyBody:
     """Return a notification target with all its parts."""
-    return NotifyBody(target.on, target.webhook, target.email)
+    return NotifyBody(**structs.asdict(target))
 
 
 def without_traceback(view: TaskView) -> TaskView:
@@ -274,19 +214,7 @@ def error_body(error: ErrorInfo | None) -> ErrorBody | None:
 
 def attempt_body(view: AttemptView) -> AttemptBody:
     """Return an execution as JSON shows it."""
-    return AttemptBody(**execution(view), error=error_body(view.error))
-
-
-def execution(ran: Execution) -> dict[str, Any]:
-    """Return the members of an `ExecutionBody`, for those who add their own."""
-    return {
-        "attempt": ran.attempt,
-        "epoch": ran.epoch,
-        "outcome": ran.outcome.word,
-        "worker": None if ran.worker is None else session_text(ran.worker),
-        "started_at": moment(ran.started_at),
-        "finished_at": moment(ran.finished_at),
-    }
+    return AttemptBody(**execution_fields(view, moment_of), error=error_body(view.error))
 
 
 def artifact_body(view: ArtifactView) -> ArtifactBody:

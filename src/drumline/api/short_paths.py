@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.standing import note_before, standing_of
 from drumline.api.tasks import SubmittedBody, allow_of, cancelled, submit_request, task_limit, with_header_key
 from drumline.core.access import Permission
@@ -20,6 +19,7 @@ from drumline.core.ids import parse_task_id
 from drumline.core.names import check_name
 from drumline.core.state import State
 from drumline.core.task import EMPTY_PAYLOAD, TaskRequest
+from drumline.core.views import Moment, TaskIdText
 
 WORDS: Final = MappingProxyType(
     {

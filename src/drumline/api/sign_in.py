@@ -9,13 +9,13 @@ from msgspec import Meta, Struct
 from drumline.api.door import HELD
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reception import COOKIES
-from drumline.api.shapes import Moment
 from drumline.core.access import EVERY_TENANT, Caller, Permission, Role
 from drumline.core.audit import AuditEntry, Phase
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, DrumlineError, Invalid
 from drumline.core.sign_in import SignIn
+from drumline.core.views import Moment
 
 SIGN_IN: Final = "/api/v1/sign-in"
 USER_PATTERN: Final = r"\*|[a-z0-9-]{1,32}:[ -~]{1,255}"

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from drumline.api.operation import Call, Operation, Reply, Tag
-from drumline.api.shapes import Moment
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -13,6 +12,7 @@ from drumline.core.duration import parse_duration
 from drumline.core.field_schema import QUEUE, about, line
 from drumline.core.names import check_name, check_queue
 from drumline.core.stats import Series
+from drumline.core.views import Moment
 
 
 class StatsQuery(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,7 +7,6 @@ from msgspec import UNSET, Struct, UnsetType
 from drumline.api.deliveries import DeliveryBody, delivery_body
 from drumline.api.narrowing import check_filter
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText
 from drumline.api.stopping import unless_stopped
 from drumline.core.accept_subscription import SubscriptionPatch, SubscriptionRequest
 from drumline.core.access import Permission
@@ -18,6 +17,7 @@ from drumline.core.field_schema import WAIT, about
 from drumline.core.ids import parse_task_id
 from drumline.core.subscription import Subscription, SubscriptionId
 from drumline.core.target import Channel
+from drumline.core.views import Moment, TaskIdText
 
 DEFAULT_OVERLAP = "24h"
 

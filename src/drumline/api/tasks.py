@@ -15,10 +15,8 @@ from drumline.api.problems import Problem, to_problem
 from drumline.api.reading import decode_body
 from drumline.api.shapes import (
     AttemptList,
-    Moment,
     StatusBody,
     TaskBody,
-    TaskIdText,
     TaskList,
     attempt_body,
     progress_body,
@@ -53,6 +51,7 @@ from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import EMPTY_PAYLOAD, Submitted, TaskRequest, TaskView
+from drumline.core.views import Moment, TaskIdText
 from drumline.core.warning import SubmissionWarning
 from drumline.engine.submit import Allow
 

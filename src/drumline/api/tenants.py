@@ -6,7 +6,6 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.shapes import Moment
 from drumline.core.access import Permission
 from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
@@ -15,6 +14,7 @@ from drumline.core.errors import Invalid, NotFound
 from drumline.core.field_schema import PAGE_SIZE, about
 from drumline.core.shares import MOST_WEIGHT
 from drumline.core.tenant import TENANT_SCHEMA, Quotas, Tenant, check_tenant
+from drumline.core.views import Moment
 
 MOST = 1_000_000_000_000
 Amount = Annotated[int, Meta(ge=0, le=MOST)]

@@ -3,10 +3,11 @@
 from msgspec import Struct
 
 from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
-from drumline.api.shapes import Moment, TaskIdText, moment
+from drumline.api.shapes import moment
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.ids import parse_task_id
+from drumline.core.views import Moment, TaskIdText
 from drumline.core.why import Cause
 
 

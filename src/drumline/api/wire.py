@@ -6,16 +6,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.api.problems import Problem
-from drumline.api.shapes import (
-    BackoffBody,
-    Moment,
-    NotifyBody,
-    TaskIdText,
-    WorkerIdText,
-    backoff_body,
-    moment,
-    notify_body,
-)
+from drumline.api.shapes import BackoffBody, NotifyBody, backoff_body, moment, notify_body
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import LINE_PATTERN, QUEUE, WAIT, Schema, about, given
 from drumline.core.ids import parse_task_id
@@ -26,6 +17,7 @@ from drumline.core.progress import ProgressNote, progress_of
 from drumline.core.session import TaskType
 from drumline.core.state import State
 from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask
+from drumline.core.views import Moment, TaskIdText, WorkerIdText
 
 _HEX = re.compile(r"[0-9a-f]{16}")
 _63_BITS = (1 << 63) - 1

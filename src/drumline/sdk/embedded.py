@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from drumline.core.clock import Clock
 from drumline.core.errors import Conflict, DrumlineError
 from drumline.core.ids import JobId, TaskId
+from drumline.core.progress import Progress
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
 from drumline.sdk.locate import Place
 from drumline.sdk.loop_thread import LoopThread, start_on, wait_on
-from drumline.sdk.task_info import info_of
 from drumline.sdk.transport import (
     Ask,
     Cancel,
@@ -34,6 +34,7 @@ from drumline.sdk.transport import (
     RetryTask,
     ScheduleAsk,
     SubmitMany,
+    task_info,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class _Submissions(Protocol):
 
 class _Queries(Protocol):
     async def wait(self, task: TaskId, *, seconds: float) -> TaskView: ...
+
+    async def progress(self, view: TaskView) -> Progress | None: ...
 
     async def read_log(self, task: TaskId) -> _Log: ...
 
@@ -148,7 +151,8 @@ class EngineTransport:
                 return await self._submit_many(requests)
             case Get(task, wait):
                 view = await self.engine.queries.wait(task, seconds=wait)
-                return info_of(view, self.engine.clock.now())
+                progress = await self.engine.queries.progress(view)
+                return task_info(view, self.engine.clock.now(), progress)
             case Cancel(task, force):
                 await self._cancel(task, force=force)
             case RetryTask(task):

@@ -1,14 +1,14 @@
 """Asks about jobs, answered by an engine in this process."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final, Protocol
 
 from drumline.core.attempt import JobAttempt
-from drumline.core.clock import Clock, Instant, to_datetime
+from drumline.core.clock import Clock, to_datetime
 from drumline.core.errors import Conflict
-from drumline.core.ids import JobId, TaskId, session_text
+from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, JobStatus, JobView, NodeView
+from drumline.core.job_views import show_attempt, show_job, show_node
 from drumline.core.task import TaskView
 from drumline.sdk.jobs import (
     AttemptInfo,
@@ -24,8 +24,7 @@ from drumline.sdk.jobs import (
     SubmittedInfo,
     TaskPage,
 )
-from drumline.sdk.task_info import info_of
-from drumline.sdk.transport import JobAsk
+from drumline.sdk.transport import JobAsk, task_info
 
 PAGE: Final = 200
 """Results fetched at once: each may be a megabyte."""
@@ -92,13 +91,16 @@ async def answer_job(engine: HasJobs, ask: JobAsk[Any]) -> Any:
         case GetJob(job, wait):
             return _job_info(await engine.jobs.wait(job, seconds=wait))
         case GetNodes(job):
-            return tuple(_node_info(node, engine.clock.now()) for node in await engine.jobs.nodes(job))
+            return tuple(
+                show_node(NodeInfo, node, now=engine.clock.now(), time=to_datetime)
+                for node in await engine.jobs.nodes(job)
+            )
         case GetAttempts(job, limit):
             found, _ = await engine.jobs.attempts(job, limit=limit)
-            return tuple(_attempt_info(view) for view in found)
+            return tuple(show_attempt(AttemptInfo, view, time=to_datetime) for view in found)
         case GetResults(job, cursor):
             page = await engine.jobs.results(job, limit=PAGE, cursor=cursor)
-            return TaskPage(tuple(info_of(view, engine.clock.now()) for view in page.items), page.next_cursor)
+            return TaskPage(tuple(task_info(view, engine.clock.now()) for view in page.items), page.next_cursor)
         case CancelJob(job, force, reason):
             await _cancel(engine.jobs, job, force=force, reason=reason)
         case ResumeJob(job):
@@ -117,53 +119,5 @@ async def _cancel(jobs: _Jobs, job: JobId, *, force: bool, reason: str | None) -
 
 
 def _job_info(view: JobView) -> JobInfo:
-    return JobInfo(
-        id=view.id,
-        name=view.name,
-        status=view.status,
-        counts=view.counts,
-        owner=view.owner,
-        created_at=to_datetime(view.created_at),
-        started_at=_moment(view.started_at),
-        finished_at=_moment(view.finished_at),
-        reason=view.reason,
-        cancel_requested=view.cancel_requested,
-        depends_on=view.depends_on,
-        waits_for=view.waits_for,
-        tags=view.options.tags,
-        idempotency_key=view.idempotency_key,
-    )
-
-
-def _node_info(view: NodeView, now: Instant) -> NodeInfo:
-    return NodeInfo(
-        key=view.key,
-        task_id=view.task,
-        name=view.name,
-        status=view.status(now),
-        needs=view.needs,
-        run_if=view.run_if,
-        attempt=view.attempt,
-        started_at=_moment(view.started_at),
-        finished_at=_moment(view.finished_at),
-        reason=view.reason,
-        cause=view.cause,
-    )
-
-
-def _attempt_info(view: JobAttempt) -> AttemptInfo:
-    return AttemptInfo(
-        key=view.key,
-        task_id=view.task,
-        attempt=view.attempt,
-        epoch=view.epoch,
-        outcome=view.outcome.word,
-        worker=None if view.worker is None else session_text(view.worker),
-        started_at=_moment(view.started_at),
-        finished_at=_moment(view.finished_at),
-        reason=view.reason,
-    )
-
-
-def _moment(instant: Instant | None) -> datetime | None:
-    return None if instant is None else to_datetime(instant)
+    options = view.options
+    return show_job(JobInfo, view, time=to_datetime, counts=view.counts, backoff=options.backoff, notify=options.notify)

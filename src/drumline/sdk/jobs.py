@@ -7,48 +7,17 @@ from msgspec import Struct
 
 from drumline.core.fold import Vertex
 from drumline.core.ids import JobId, TaskId
-from drumline.core.job import JobCounts, JobRequest, JobStatus, RunIf
-from drumline.core.state import Status
+from drumline.core.job import JobRequest, JobStatus, RunIf
+from drumline.core.job_views import PublicJob, PublicJobAttempt, PublicNode
 from drumline.sdk.transport import JobAsk, TaskInfo
 
 
-class JobInfo(Struct, frozen=True, kw_only=True):
+class JobInfo(PublicJob[datetime], frozen=True, kw_only=True):
     """A job as it stands, as the HTTP API shows it."""
 
-    id: JobId
-    name: str
-    status: JobStatus
-    counts: JobCounts
-    owner: str | None = None
-    created_at: datetime | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    reason: str | None = None
-    """Why it failed, if not by its own tasks; and why it was cancelled, if anybody said."""
-    cancel_requested: bool = False
-    depends_on: tuple[JobId, ...] = ()
-    waits_for: int = 0
-    """How many jobs it still waits for."""
-    tags: tuple[str, ...] = ()
-    idempotency_key: str | None = None
 
-
-class NodeInfo(Struct, frozen=True, kw_only=True):
+class NodeInfo(PublicNode[datetime], frozen=True, kw_only=True):
     """A task in its job's graph, as the HTTP API shows it."""
-
-    key: str
-    task_id: TaskId
-    name: str
-    status: Status
-    needs: tuple[str, ...] = ()
-    run_if: RunIf = RunIf.ALL_SUCCEEDED
-    attempt: int = 0
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    reason: str | None = None
-    """Why it failed or was skipped."""
-    cause: str | None = None
-    """The key of the task whose failure it was skipped for, however far up."""
 
     def vertex(self) -> Vertex:
         """Return it as pictures show it."""
@@ -56,22 +25,8 @@ class NodeInfo(Struct, frozen=True, kw_only=True):
         return Vertex(key=self.key, name=self.name, needs=self.needs, status=self.status.value, run_if=run_if)
 
 
-class AttemptInfo(Struct, frozen=True, kw_only=True):
+class AttemptInfo(PublicJobAttempt[datetime], frozen=True, kw_only=True):
     """One execution of a task of a job, as the HTTP API shows it."""
-
-    key: str
-    task_id: TaskId
-    attempt: int
-    epoch: int
-    """Rises with each execution of the task; `attempt` counts those that matter for retries."""
-    outcome: str
-    """`running`, `completed`, `failed`, `cancelled`, `skipped`, `retried`, `snoozed`, `released` or `crashed`."""
-    worker: str | None = None
-    started_at: datetime | None = None
-    """None if it ended without having begun: a task that was skipped, or cancelled while it waited."""
-    finished_at: datetime | None = None
-    reason: str | None = None
-    """What the error says that it ended with."""
 
 
 class SubmittedInfo(Struct, frozen=True, kw_only=True):

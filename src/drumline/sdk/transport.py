@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, Protocol, TypeVar
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
+from drumline.core.clock import Instant, to_datetime
 from drumline.core.errors import DrumlineError
-from drumline.core.ids import JobId, ScheduleId, TaskId
-from drumline.core.outcome import ErrorInfo
-from drumline.core.retry import DEFAULT_BACKOFF, Backoff
-from drumline.core.state import Status
-from drumline.core.task import NotifyTarget, TaskRequest
+from drumline.core.ids import JobId, TaskId
+from drumline.core.progress import Progress
+from drumline.core.task import TaskRequest, TaskView
+from drumline.core.views import PublicTask, show_task
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -24,39 +24,30 @@ T_co = TypeVar("T_co", covariant=True)
 NULL: Final = Raw(b"null")
 
 
-class TaskInfo(Struct, frozen=True, kw_only=True):
+class TaskInfo(PublicTask[datetime], frozen=True, kw_only=True):
     """A task as it stands, as the HTTP API shows it."""
 
-    id: TaskId
-    name: str
-    queue: str
-    status: Status
-    priority: int = 0
-    created_at: datetime | None = None
-    due_at: datetime | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    attempt: int = 0
-    retries: int = 0
-    timeout: float | None = None
-    """Seconds that one attempt may take."""
-    backoff: Backoff = DEFAULT_BACKOFF
-    tags: tuple[str, ...] = ()
-    notify: tuple[NotifyTarget, ...] = ()
-    idempotency_key: str | None = None
-    limit_key: str | None = None
-    worker: str | None = None
-    cancel_requested: bool = False
-    job_id: JobId | None = None
-    """The job that it belongs to, if it belongs to one, and its key there."""
-    key: str | None = None
-    schedule_id: ScheduleId | None = None
-    """The schedule that made it, if one did, and the fire time that it is for."""
-    fire_time: datetime | None = None
     payload: Raw = NULL
+    progress: Progress | None = None
+    """How far the running attempt is, by its own word."""
     result: Raw = NULL
     """JSON; null until the task is completed."""
-    error: ErrorInfo | None = None
+
+
+def task_info(view: TaskView, now: Instant, progress: Progress | None = None) -> TaskInfo:
+    """Return a task of an engine in this process as clients see it."""
+    return show_task(
+        TaskInfo,
+        view,
+        now=now,
+        time=to_datetime,
+        payload=view.payload or NULL,
+        backoff=view.options.backoff,
+        notify=view.options.notify,
+        progress=progress,
+        result=view.result or NULL,
+        error=view.error,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -891,7 +891,8 @@ export type NodeBody = {
 
 /** Whom to tell when the task ends, and on which outcomes. */
 export type NotifyBody = {
-  on: string[];
+  /** The outcomes that are told of. Without it `completed` and `failed`. */
+  on: ("cancelled" | "completed" | "failed")[];
   webhook: string | null;
   email: string | null;
 };
