@@ -17,7 +17,7 @@ from tests.factories import beat, claim, claim_request, open_session, settle, st
 
 
 async def set_limit(store: Store, name: str = "few", *, tenant: str = "default", **fields: Any) -> FlowLimit:
-    limit, _ = await store.set_limit(accept_limit(name, LimitRequest(**fields), tenant=tenant))
+    limit, _ = await store.limits.set_limit(accept_limit(name, LimitRequest(**fields), tenant=tenant))
     return limit
 
 
@@ -286,12 +286,12 @@ async def test_after_a_limit_has_gone_its_tasks_are_claimed_as_others(store: Sto
     ada = await open_session(store)
     await claim_limited(store, ada, limit=1)
 
-    await store.delete_limit("few", tenant="default")
-    moved, hints = await store.sort_keys(most=100)
+    await store.limits.delete_limit("few", tenant="default")
+    moved, hints = await store.limits.sort_keys(most=100)
 
     assert (moved, len(hints)) == (4, 4)
     assert len(await claim(store, ada)) == 4
-    assert await store.limits() == []
+    assert await store.limits.limits() == []
 
 
 async def test_of_many_keys_all_have_their_turn(store: Store) -> None:
@@ -313,8 +313,8 @@ async def test_keys_are_sorted_ahead_of_time(store: Store, clock: ManualClock) -
     await set_limit(store, task="work", max_concurrent=1, key="limit_key")
     await many(store, 3, limit_key="acme", delay=5)
 
-    assert (await store.sort_keys(most=100))[0] == 3
-    assert (await store.sort_keys(most=100))[0] == 0
+    assert (await store.limits.sort_keys(most=100))[0] == 3
+    assert (await store.limits.sort_keys(most=100))[0] == 0
 
     clock.advance(6)
     ada = await open_session(store)
@@ -324,7 +324,7 @@ async def test_keys_are_sorted_ahead_of_time(store: Store, clock: ManualClock) -
 async def test_a_task_under_a_limit_can_be_cancelled_and_rescheduled(store: Store) -> None:
     await set_limit(store, task="work", max_concurrent=1, key="limit_key")
     first, second = await submit(store, limit_key="a"), await submit(store, limit_key="a")
-    await store.sort_keys(most=100)
+    await store.limits.sort_keys(most=100)
 
     await store.cancel([first])
     await store.reschedule([Change(task=second, priority=7)])
@@ -351,7 +351,7 @@ async def test_it_is_known_which_limits_a_task_waits_for(store: Store) -> None:
     await claim_limited(store, ada)
     waiting = await submit(store, limit_key="acme")
 
-    uses = {use.limit.name: use for use in await store.limit_uses(waiting)}
+    uses = {use.limit.name: use for use in await store.limits.limit_uses(waiting)}
 
     assert (uses["customers"].key, uses["customers"].use.running) == ("acme", 1)
     assert (uses["all"].key, uses["all"].use.started) == (None, 1)
@@ -364,10 +364,10 @@ async def test_what_runs_under_a_limit_is_counted(store: Store) -> None:
     ada = await open_session(store)
     tasks = (await claim_limited(store, ada)).tasks
 
-    assert await store.running_under([limit.id]) == {limit.id: 3}
+    assert await store.limits.running_under([limit.id]) == {limit.id: 3}
 
     await complete(store, *tasks)
-    assert await store.running_under([limit.id]) == {}
+    assert await store.limits.running_under([limit.id]) == {}
 
 
 async def test_a_tenants_limit_is_not_anothers(store: Store) -> None:
@@ -378,7 +378,7 @@ async def test_a_tenants_limit_is_not_anothers(store: Store) -> None:
 
     assert {task.tenant for task in await claim(store, ada)} == {"bolt"}
     assert len((await claim_limited(store, ada)).tasks) == 1
-    assert [limit.name for limit in await store.limits(tenant="bolt")] == []
+    assert [limit.name for limit in await store.limits.limits(tenant="bolt")] == []
 
 
 async def test_two_limits_cannot_find_the_key_of_a_task_in_two_places(store: Store) -> None:
@@ -391,7 +391,7 @@ async def test_two_limits_cannot_find_the_key_of_a_task_in_two_places(store: Sto
 
 async def test_a_limit_that_is_not_there_cannot_be_deleted(store: Store) -> None:
     with pytest.raises(NotFound):
-        await store.delete_limit("few", tenant="default")
+        await store.limits.delete_limit("few", tenant="default")
 
 
 async def test_many_claimers_at_once_never_exceed_a_limit(store: Store) -> None:
@@ -403,7 +403,7 @@ async def test_many_claimers_at_once_never_exceed_a_limit(store: Store) -> None:
         session = await open_session(store)
         while len(done) < 40:
             tasks = (await claim_limited(store, session, limit=2)).tasks
-            assert (await store.running_under([limit.id])).get(limit.id, 0) <= 3
+            assert (await store.limits.running_under([limit.id])).get(limit.id, 0) <= 3
             await store.beat([beat(session, *[task.lease for task in tasks])])
             await complete(store, *tasks)
             done.extend(tasks)

@@ -139,7 +139,7 @@ async def paused(store: Store) -> tuple[SessionId, NewTask]:
 
 async def limited(store: Store) -> tuple[SessionId, NewTask]:
     ada = await open_session(store)
-    await store.set_limit(accept_limit("few", LimitRequest(task="work", max_concurrent=1), tenant="default"))
+    await store.limits.set_limit(accept_limit("few", LimitRequest(task="work", max_concurrent=1), tenant="default"))
     return ada, new_task()
 
 

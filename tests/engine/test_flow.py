@@ -86,7 +86,7 @@ async def test_weights_are_read_again_after_a_while(engine: Engine, clock: Manua
 async def test_limits_set_elsewhere_are_known_after_a_moment(engine: Engine, clock: ManualClock) -> None:
     asked = claim_request(ADA)
     assert not await engine.flow.may_meet_limits(asked)
-    await engine.store.set_limit(FlowLimit(tenant="default", name="few", task="work", max_concurrent=1))
+    await engine.store.limits.set_limit(FlowLimit(tenant="default", name="few", task="work", max_concurrent=1))
 
     clock.advance(LASTS + 0.1)
 

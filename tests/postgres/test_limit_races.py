@@ -76,7 +76,9 @@ async def test_many_processes_never_exceed_a_limit_and_never_stop_below_it(
     stores: list[PostgresStore], postgres_url: str
 ) -> None:
     store = stores[0]
-    await store.set_limit(accept_limit("few", LimitRequest(queue="default", max_concurrent=MOST), tenant="default"))
+    await store.limits.set_limit(
+        accept_limit("few", LimitRequest(queue="default", max_concurrent=MOST), tenant="default")
+    )
     for number in range(300):
         await submit(store, NAMES[number % len(NAMES)])
     progress = Progress()
@@ -113,10 +115,10 @@ async def test_a_limit_that_is_set_amid_claims_counts_all_that_runs(stores: list
 
     claimers = [asyncio.create_task(claim_on(each)) for each in stores]
     await began.wait()
-    limit, _ = await store.set_limit(
+    limit, _ = await store.limits.set_limit(
         accept_limit("few", LimitRequest(task="work", max_concurrent=299), tenant="default")
     )
     taken = sum(await asyncio.gather(*claimers))
 
     assert 5 <= taken < 300, "the limit came too late to be met"
-    assert await store.running_under([limit.id]) == {limit.id: taken}
+    assert await store.limits.running_under([limit.id]) == {limit.id: taken}

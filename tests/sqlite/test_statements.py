@@ -80,7 +80,7 @@ def test_hot_statements_never_scan_a_table_of_tasks(connection: sqlite3.Connecti
 
 
 def plan_of(connection: sqlite3.Connection, name: str) -> list[str]:
-    parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", SQL[name])), "[]")
+    parameters = dict.fromkeys(re.findall(r":([a-z_][a-z_0-9]*)", re.sub(r"--.*", "", SQL[name])), "[]")
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", parameters)]
 
 

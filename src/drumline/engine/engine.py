@@ -80,7 +80,7 @@ class Engine:
         self.access = Access(store, clock)
         self.secrets, self.types = SecretService(store), TypeRegistry(store.task_types, clock=clock)
         self._waiters, self._endings = Waiters(poll=poll), Endings()
-        self.flow = FlowLimits(store, queue, self._waiters, clock=clock)
+        self.flow = FlowLimits(store.limits, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
         self._noting = ReadModelNotes(store, clock)
         self.effects = EffectFollower(store, self._offers, self._endings, self.stops, note=self._noting.note_effects)

@@ -15,7 +15,7 @@ from drumline.core.errors import NotFound, Unavailable
 from drumline.core.flow import FlowLimit, LimitRequest, accept_limit
 from drumline.core.task import Lane
 from drumline.engine.waiting import Kind, Waiters
-from drumline.ports.flow import Flow
+from drumline.ports.flow import FlowLimitStore
 from drumline.ports.hint import Hint
 from drumline.ports.queue import Queue
 from drumline.ports.store import Claim, ClaimRequest
@@ -30,7 +30,7 @@ MOST_LANES: Final = 10_000
 class FlowLimits:
     """The limits there are, as this process knows them."""
 
-    def __init__(self, store: Flow, queue: Queue, waiters: Waiters, *, clock: Clock) -> None:
+    def __init__(self, store: FlowLimitStore, queue: Queue, waiters: Waiters, *, clock: Clock) -> None:
         self._store = store
         self._queue = queue
         self._waiters = waiters

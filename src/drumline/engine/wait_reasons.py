@@ -1,26 +1,18 @@
 """Finding out why a task is not running: what stands around it, looked up only where it can matter."""
 
-from typing import Protocol
-
 from drumline.core.clock import Instant
 from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView
 from drumline.core.why import MOST_AHEAD, Reason, Surroundings, explain
-from drumline.ports.flow import Flow
-from drumline.ports.jobs import Jobs
-from drumline.ports.store import Querying, Sessions, Sweeping
-
-
-class Looked(Querying, Sessions, Sweeping, Jobs, Flow, Protocol):
-    """The part of a store that is looked at."""
+from drumline.ports.store import Store
 
 
 class WaitReasons:
     """Answers the question."""
 
-    def __init__(self, store: Looked) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self.paused_names: frozenset[str] = frozenset()
         """Task names that the configuration pauses."""
@@ -43,7 +35,7 @@ class WaitReasons:
             sessions=tuple(await self._store.sessions(tenant=tenant)),
             pause=await self._pause(view.lane),
             is_name_paused=view.lane.name in self.paused_names,
-            limits=tuple(await self._store.limit_uses(view.id, tenant=tenant)),
+            limits=tuple(await self._store.limits.limit_uses(view.id, tenant=tenant)),
             ahead=await self._store.count_ahead(view, limit=MOST_AHEAD),
         )
 

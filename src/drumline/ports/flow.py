@@ -8,7 +8,7 @@ from drumline.core.ids import TaskId
 from drumline.ports.hint import Hint
 
 
-class Flow(Protocol):
+class FlowLimitStore(Protocol):
     """Limits, and the keys of tasks under them. A `tenant` of None means every tenant's."""
 
     async def set_limit(self, limit: FlowLimit) -> tuple[FlowLimit, FlowLimit | None]:

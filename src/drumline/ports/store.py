@@ -22,7 +22,7 @@ from drumline.ports.changed import Changed
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.execution import Claim, ClaimRequest, Executing, Settled, Settlement, Standing
-from drumline.ports.flow import Flow
+from drumline.ports.flow import FlowLimitStore
 from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
 from drumline.ports.notifications import Deliveries, Subscriptions
@@ -170,7 +170,6 @@ class Store(
     DeadLetters,
     Bulks,
     Housekeeping,
-    Flow,
     Protocol,
 ):
     """The whole store, as the engine sees it."""
@@ -238,4 +237,9 @@ class Store(
     @property
     def stats(self) -> Stats:
         """Figures over time."""
+        ...
+
+    @property
+    def limits(self) -> FlowLimitStore:
+        """How many tasks of a kind run at once, and how often they start."""
         ...

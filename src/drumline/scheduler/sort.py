@@ -32,10 +32,10 @@ class Sorter:
     async def pass_once(self) -> int:
         """Sort what there is to sort, and return how many tasks that were."""
         async with asyncio.timeout(PASS_SECONDS):
-            has_limits = bool(await self._engine.store.limits())
+            has_limits = bool(await self._engine.store.limits.limits())
             if self._is_idle and not has_limits:
                 return 0
-            moved, hints = await self._engine.store.sort_keys(most=MOST)
+            moved, hints = await self._engine.store.limits.sort_keys(most=MOST)
         self._is_idle = not has_limits and not moved
         if moved:
             self._engine.flow.invalidate()

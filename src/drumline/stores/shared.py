@@ -5,6 +5,7 @@ from drumline.stores.driver import Database, Lanes
 from drumline.stores.parts.audit import AuditLog
 from drumline.stores.parts.deliveries import Deliveries
 from drumline.stores.parts.keys import Keys
+from drumline.stores.parts.limits import FlowLimitStore
 from drumline.stores.parts.outputs import Outputs
 from drumline.stores.parts.runtime_config import RuntimeConfigs
 from drumline.stores.parts.schedules import Schedules
@@ -23,6 +24,7 @@ class SharedParts:
         self.config = RuntimeConfigs(database, clock, lanes)
         self.deliveries = Deliveries(database, clock, lanes)
         self.keys = Keys(database, clock, lanes)
+        self.limits = FlowLimitStore(database, clock, lanes)
         self.outputs = Outputs(database, clock, lanes)
         self.schedules = Schedules(database, clock, lanes)
         self.secrets = Secrets(database, clock, lanes)

@@ -17,11 +17,12 @@ from drumline.core.state import Act
 from drumline.core.task import DEFAULT_OPTIONS, ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
 from drumline.stores.driver import Line
+from drumline.stores.parts.limits import write_slots
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.cursors import Place
 from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.limiting import Limiting, write_slots
+from drumline.stores.postgres.limiting import Limiting
 
 Able = tuple[tuple[str, ...], tuple[str, ...], str | None]
 """What a request can run: queues, names, tenant."""

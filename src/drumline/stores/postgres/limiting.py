@@ -8,22 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drumline.core.clock import Instant
-from drumline.core.flow import Candidate, FlowLimit, Slots, Use, key_of
-from drumline.core.task import decode_options
+from drumline.core.flow import Candidate, FlowLimit
 from drumline.ports.store import ClaimRequest
 from drumline.stores.flow_rows import (
     MOST_KEYS,
-    SORTED_AT_ONCE,
     Choice,
     LimitedLane,
-    asked_of,
     decide,
     limit_of,
     limited_lanes,
     soonest,
 )
+from drumline.stores.parts.limits import read_limits, slot_uses, sort_lane
 from drumline.stores.postgres.access import Access
-from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.database import Transaction
 
 NOTHING = Choice([], None)
@@ -64,7 +61,7 @@ class Limiting(Access):
         found = {lane.number: lane for lane in lanes if not lane.is_unsorted}
         for lane in lanes:
             if lane.is_unsorted:
-                twin, _ = await self._sort(transaction, lane, now)
+                twin, _ = await sort_lane(transaction, lane, now)
                 if twin is not None:
                     found[twin.number] = twin
         return list(found.values())
@@ -89,67 +86,3 @@ class Limiting(Access):
         # The next claim goes on behind these, so that of very many keys all have their turn.
         self._keys_seen[lane.number] = max(keys) if len(keys) >= MOST_KEYS else 0
         return [lane.candidate(str(task), due_at, key) for key, task, due_at in found if task is not None]
-
-    async def _sort(
-        self, transaction: Transaction, lane: LimitedLane, until: Instant, most: int = SORTED_AT_ONCE
-    ) -> tuple[LimitedLane | None, int]:
-        """Look up the keys of tasks and put them into the lane's twin; return that, and how many there were."""
-        rows = await transaction.fetch("unsorted", lane=lane.number, until=until, most=most)
-        if not rows:
-            return None, 0
-        keys = await key_numbers(transaction, lane.lane.tenant, keys_of(rows, lane.keyed_by or ""))
-        twins = await transaction.fetch("twin_number", lane=lane.number)
-        if not twins:
-            await transaction.fetch("insert_twin", lane=lane.number)
-            twins = await transaction.fetch("twin_number", lane=lane.number)
-        await transaction.fetch("sort_keys", twin=twins[0][0], tasks=[row[0] for row in rows], keys=keys)
-        return LimitedLane(twins[0][0], lane.lane, is_twin=True, limits=lane.limits), len(rows)
-
-
-async def read_limits(transaction: Transaction, tenant: str | None = None) -> list[FlowLimit]:
-    """Return the limits of a tenant, or all."""
-    return [limit_of(row) for row in await transaction.fetch("limits", tenant=tenant)]
-
-
-def keys_of(rows: Rows, keyed_by: str) -> list[str]:
-    """Return the keys of tasks, whose rows end with payload and options."""
-    return [key_of(keyed_by, row[-2], decode_options(row[-1])) for row in rows]
-
-
-async def key_numbers(transaction: Transaction, tenant: str, keys: Sequence[str]) -> list[int]:
-    """Return the number of each key, giving one to those that are new."""
-    wanted = sorted(set(keys))
-    rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
-    if len(rows) < len(wanted):
-        await transaction.fetch("insert_limit_keys", tenant=tenant, keys=wanted)
-        rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
-    numbers = dict(tuple(row) for row in rows)
-    return [numbers[key] for key in keys]
-
-
-async def slot_uses(
-    transaction: Transaction, candidates: Sequence[Candidate], limits: Mapping[int, FlowLimit], now: Instant
-) -> dict[Slots, Use]:
-    """Return how much is used of what candidates count to; what nothing counts any more is forgotten."""
-    asked = _columns(asked_of(candidates, limits, now))
-    await transaction.fetch("drop_slots", **asked)
-    rows = await transaction.fetch("slot_uses", **asked)
-    return {(limit, key): Use(running, started, oldest) for limit, key, running, started, oldest in rows}
-
-
-async def write_slots(transaction: Transaction, slots: Sequence[Sequence[Any]]) -> None:
-    """Note slots, given as limit, key, task, epoch and time of the start; those that are known stay."""
-    if slots:
-        names = ("limits", "keys", "tasks", "epochs", "started_at")
-        await transaction.fetch(
-            "insert_slots", **{name: list(column) for name, column in zip(names, zip(*slots, strict=True), strict=True)}
-        )
-
-
-def _columns(asked: Iterable[Sequence[int]]) -> dict[str, list[int]]:
-    rows = list(asked)
-    return {
-        "limits": [row[0] for row in rows],
-        "keys": [row[1] for row in rows],
-        "since": [row[2] for row in rows],
-    }

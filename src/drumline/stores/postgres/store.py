@@ -11,7 +11,6 @@ from drumline.stores.postgres.bulk import Bulks
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.firing import Firing
-from drumline.stores.postgres.flow import Flow
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.migrating import check_major
 from drumline.stores.postgres.picking import EventLog
@@ -36,7 +35,6 @@ class PostgresStore(
     TaskQueries,
     Sweeping,
     Housekeeping,
-    Flow,
     SharedParts,
 ):
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""

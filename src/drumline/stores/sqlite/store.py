@@ -13,7 +13,6 @@ from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.bulk import Bulks
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import Firing
-from drumline.stores.sqlite.flow import Flow
 from drumline.stores.sqlite.housekeeping import Housekeeping
 from drumline.stores.sqlite.picking import EventLog
 from drumline.stores.sqlite.sessions import Sessions
@@ -35,7 +34,6 @@ class SqliteStore(
     TaskQueries,
     Sweeping,
     Housekeeping,
-    Flow,
     SharedParts,
 ):
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""

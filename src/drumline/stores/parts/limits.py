@@ -1,36 +1,38 @@
-"""Keeping flow limits, and sorting what waits under them by its keys."""
+"""Flow limits, and sorting what waits under them by its keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any, Final
 
 from drumline.core.clock import Instant
 from drumline.core.errors import NotFound
-from drumline.core.flow import NO_KEY, NOTHING_USED, FlowLimit, LimitUse, key_of
+from drumline.core.flow import NO_KEY, NOTHING_USED, Candidate, FlowLimit, LimitUse, Slots, Use, key_of
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane, decode_options
 from drumline.ports.hint import Hint
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, Part, Rows, Transaction
 from drumline.stores.flow_rows import (
     AHEAD_MS,
     SORTED_AT_ONCE,
     LimitedLane,
+    asked_of,
     check_limits,
     counts_differently,
     limit_of,
     limited_lanes,
     since_of,
 )
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.limiting import Limiting, key_numbers, keys_of, read_limits, slot_uses, write_slots
+
+_COLUMNS: Final = ("tenant", "name", "queue", "task", "keyed_by", "max_concurrent", "rate", "period_ms")
 
 
-class Flow(Limiting):
-    """`ports.flow.Flow` on PostgreSQL."""
+class FlowLimitStore(Part):
+    """`ports.flow.FlowLimitStore`."""
 
     async def set_limit(self, limit: FlowLimit) -> tuple[FlowLimit, FlowLimit | None]:
         """Keep a limit, in place of one of the same tenant and name; return it, and that one if there was one."""
-        row = {field: getattr(limit, field) for field in _KEPT}
+        row = {field: getattr(limit, field) for field in _COLUMNS}
 
         async def act(transaction: Transaction) -> tuple[FlowLimit, FlowLimit | None]:
             await transaction.fetch("hold_limits")
@@ -56,6 +58,7 @@ class Flow(Limiting):
             found = next((limit for limit in await read_limits(transaction, tenant) if limit.id in seen), None)
             if found is None:
                 raise NotFound(f"there is no limit {name}", field="name")
+            await transaction.fetch("delete_slots", id=found.id)
             await transaction.fetch("delete_limit", id=found.id)
             return found
 
@@ -108,7 +111,7 @@ class Flow(Limiting):
         moved = 0
         while moved < most:
             part = min(SORTED_AT_ONCE, most - moved)
-            sort = partial(self._sort, lane=lane, until=until, most=part)
+            sort = partial(sort_lane, lane=lane, until=until, most=part)
             _, found = await self._database.transact(Line.BROAD, sort)
             moved += found
             if found < part:
@@ -117,8 +120,12 @@ class Flow(Limiting):
 
     async def _unsort(self, twin: int, lane: Lane, most: int) -> list[Hint]:
         """Put tasks back from a twin into its lane."""
-        number = (await self._lanes.numbers([lane]))[lane]
-        rows = await self._database.fetch(Line.BROAD, "unsort_keys", twin=twin, lane=number, most=most)
+
+        async def unsort(transaction: Transaction) -> Rows:
+            (number,) = await self._lanes.numbers_in_order([lane], transaction)
+            return await transaction.fetch("unsort_keys", twin=twin, lane=number, most=most)
+
+        rows = await self._database.transact(Line.BROAD, unsort)
         return [Hint(TaskId(str(task)), lane, Instant(due_at)) for task, due_at in rows]
 
     async def _limit_uses(self, transaction: Transaction, task: TaskId, tenant: str | None) -> list[LimitUse]:
@@ -143,9 +150,6 @@ class Flow(Limiting):
         ]
 
 
-_KEPT = ("tenant", "name", "queue", "task", "keyed_by", "max_concurrent", "rate", "period_ms")
-
-
 async def _adopt(transaction: Transaction, limit: FlowLimit) -> None:
     """Let what runs already count to a limit."""
     lanes = limited_lanes(await transaction.fetch("lanes_with_twins"), [limit])
@@ -157,3 +161,68 @@ async def _adopt(transaction: Transaction, limit: FlowLimit) -> None:
         (limit.id, key, task, epoch, started_at) for (task, epoch, started_at, *_), key in zip(rows, keys, strict=True)
     ]
     await write_slots(transaction, slots)
+
+
+async def sort_lane(
+    transaction: Transaction, lane: LimitedLane, until: Instant, most: int = SORTED_AT_ONCE
+) -> tuple[LimitedLane | None, int]:
+    """Look up the keys of tasks and put them into the lane's twin; return that, and how many there were."""
+    rows = await transaction.fetch("unsorted", lane=lane.number, until=until, most=most)
+    if not rows:
+        return None, 0
+    keys = await key_numbers(transaction, lane.lane.tenant, keys_of(rows, lane.keyed_by or ""))
+    twins = await transaction.fetch("twin_number", lane=lane.number)
+    if not twins:
+        await transaction.fetch("insert_twin", lane=lane.number)
+        twins = await transaction.fetch("twin_number", lane=lane.number)
+    await transaction.fetch("sort_keys", twin=twins[0][0], tasks=[row[0] for row in rows], keys=keys)
+    return LimitedLane(twins[0][0], lane.lane, is_twin=True, limits=lane.limits), len(rows)
+
+
+async def read_limits(transaction: Transaction, tenant: str | None = None) -> list[FlowLimit]:
+    """Return the limits of a tenant, or all."""
+    return [limit_of(row) for row in await transaction.fetch("limits", tenant=tenant)]
+
+
+def keys_of(rows: Rows, keyed_by: str) -> list[str]:
+    """Return the keys of tasks, whose rows end with payload and options."""
+    return [key_of(keyed_by, row[-2], decode_options(row[-1])) for row in rows]
+
+
+async def key_numbers(transaction: Transaction, tenant: str, keys: Sequence[str]) -> list[int]:
+    """Return the number of each key, giving one to those that are new."""
+    wanted = sorted(set(keys))
+    rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
+    if len(rows) < len(wanted):
+        await transaction.fetch("insert_limit_keys", tenant=tenant, keys=wanted)
+        rows = await transaction.fetch("limit_key_numbers", tenant=tenant, keys=wanted)
+    numbers = dict(tuple(row) for row in rows)
+    return [numbers[key] for key in keys]
+
+
+async def slot_uses(
+    transaction: Transaction, candidates: Sequence[Candidate], limits: Mapping[int, FlowLimit], now: Instant
+) -> dict[Slots, Use]:
+    """Return how much is used of what candidates count to; what nothing counts any more is forgotten."""
+    asked = _columns(asked_of(candidates, limits, now))
+    await transaction.fetch("drop_slots", **asked)
+    rows = await transaction.fetch("slot_uses", **asked)
+    return {(limit, key): Use(running, started, oldest) for limit, key, running, started, oldest in rows}
+
+
+async def write_slots(transaction: Transaction, slots: Sequence[Sequence[Any]]) -> None:
+    """Note slots, given as limit, key, task, epoch and time of the start; those that are known stay."""
+    if slots:
+        names = ("limits", "keys", "tasks", "epochs", "started_at")
+        await transaction.fetch(
+            "insert_slots", **{name: list(column) for name, column in zip(names, zip(*slots, strict=True), strict=True)}
+        )
+
+
+def _columns(asked: Iterable[Sequence[int]]) -> dict[str, list[int]]:
+    rows = list(asked)
+    return {
+        "limits": [row[0] for row in rows],
+        "keys": [row[1] for row in rows],
+        "since": [row[2] for row in rows],
+    }
