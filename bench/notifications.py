@@ -23,7 +23,7 @@ from drumline.core.ids import IdSource, SessionId
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Act
 from drumline.core.subscription import EventFilter, NewSubscription, SubscriptionId, check_filter
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.core.task import NotifyTarget, TaskRequest, accept
 from drumline.notifier.reader import EVERY, Reader
 from drumline.observe.logging import set_up_logging
@@ -33,7 +33,7 @@ from drumline.stores.postgres import PostgresStore
 TASKS = 100_000
 BATCH = 500
 NAMED = 100
-HOOK = Target(Channel.WEBHOOK, "https://hooks.example/")
+HOOK = Target(TargetKind.WEBHOOK, "https://hooks.example/")
 SESSION = SessionId(7)
 SPEC = SessionSpec(
     host="bench", pid=os.getpid(), version="0", queues=(), types=(TaskType(name="work"),), capacity=BATCH

@@ -3,7 +3,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from drumline.aio.batcher import HEAVIEST, Batcher, Weights
+from drumline.aio.batcher import HEAVIEST, Batcher, BatchWeights
 from drumline.core.errors import Overloaded, Unavailable
 
 
@@ -229,7 +229,7 @@ async def test_drained_waits_for_all_that_is_under_way() -> None:
 
 async def test_no_batch_is_heavier_than_a_backend_takes_and_a_giant_goes_alone() -> None:
     gate = Gate()
-    batcher = Batcher(gate, name="test", weights=Weights(lambda item: item * HEAVIEST // 10))
+    batcher = Batcher(gate, name="test", weights=BatchWeights(lambda item: item * HEAVIEST // 10))
 
     answers = await asyncio.gather(batcher.join_many([4, 4, 4, 30, 1]), batcher.join(9), batcher.join(1))
 
@@ -239,7 +239,7 @@ async def test_no_batch_is_heavier_than_a_backend_takes_and_a_giant_goes_alone()
 
 async def test_too_much_weight_waiting_pushes_back() -> None:
     gate = Gate(is_open=False)
-    batcher = Batcher(gate, name="test", weights=Weights(lambda item: item, 10))
+    batcher = Batcher(gate, name="test", weights=BatchWeights(lambda item: item, 10))
     flying = asyncio.create_task(batcher.join(100))
     await steps()
     waiting = asyncio.create_task(batcher.join(8))
@@ -342,7 +342,7 @@ async def test_whoever_does_not_wait_is_told_each_answer() -> None:
 
 async def test_no_batch_of_items_that_nobody_waits_for_is_larger_or_heavier_than_others() -> None:
     gate, ear = Gate(), Ear()
-    batcher = Batcher(gate, name="test", largest=3, weights=Weights(lambda item: item * (HEAVIEST // 10)))
+    batcher = Batcher(gate, name="test", largest=3, weights=BatchWeights(lambda item: item * (HEAVIEST // 10)))
     batcher.told = ear
 
     for item in (1, 1, 1, 1, 6, 6):

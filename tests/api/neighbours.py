@@ -6,14 +6,14 @@ from typing import Any
 import httpx
 
 from drumline.core.access import Role
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
 from drumline.stores.sealing import AesBox
 
 CANARY = "canary"
 """In everything that is acme's; in nothing that anybody else may see."""
-UNLIMITED = Policy(rates=dict.fromkeys(Role), anonymous_rate=None)
+UNLIMITED = KeyPolicy(rates=dict.fromkeys(Role), anonymous_rate=None)
 ELSEWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 

@@ -12,7 +12,7 @@ from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.core.errors import RateLimited
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY
@@ -22,7 +22,7 @@ THREE = Rate(3, 60.0)
 
 @pytest.fixture
 def app(engine: Engine, tmp_path: Path) -> Any:
-    engine.access.attach(policy=Policy(anonymous_rate=THREE, proxies=("10.0.0.0/8",)))
+    engine.access.attach(policy=KeyPolicy(anonymous_rate=THREE, proxies=("10.0.0.0/8",)))
     return create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
 

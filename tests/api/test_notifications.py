@@ -8,7 +8,7 @@ import pytest
 
 from drumline.core.delivery import DeliveryId, DeliveryReport, DeliveryState, NewDelivery
 from drumline.core.signing import check_secret
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.engine.engine import Engine
 from drumline.ports.notifications import WebhookClaim
 from tests.api.conftest import problem
@@ -38,7 +38,7 @@ async def try_once(engine: Engine, state: DeliveryState, **report: Any) -> None:
 @pytest.fixture
 async def delivery(engine: Engine) -> DeliveryId:
     id_ = DeliveryId(new_id())
-    target = Target(Channel.WEBHOOK, HOOK)
+    target = Target(TargetKind.WEBHOOK, HOOK)
     await engine.store.deliveries.queue_deliveries(
         [
             NewDelivery(

@@ -8,7 +8,7 @@ import pytest
 from drumline.core.codec import decode
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.core.redaction import DEFAULT_REDACTION
-from drumline.core.signing import Secret, secret_text
+from drumline.core.signing import SigningSecret, secret_text
 from drumline.engine.engine import Engine
 from drumline.stores.sealing import AesBox
 from tests.api.conftest import Ada, problem, submitted
@@ -262,7 +262,7 @@ async def test_signing_secrets_from_before_there_was_a_key_are_sealed_by_the_fir
     rotated = (await http.post("/api/v1/secret-key/rotate")).json()
 
     (kept,) = await engine.store.subscriptions.secrets(hook["id"], tenant="default") or ()
-    assert plain == Secret(hook["secret"])
+    assert plain == SigningSecret(hook["secret"])
     assert rotated["signing_secrets"] == 1
     assert kept.text.startswith("sealed:")
     assert secret_text(b"") not in kept.text

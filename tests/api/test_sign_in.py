@@ -14,7 +14,7 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.core.clock import Instant, ManualClock
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.core.seal import Seal
 from drumline.core.sign_in import SignIn, SignInPolicy
@@ -388,7 +388,7 @@ async def test_a_sign_in_by_the_first_key_ends_when_the_server_is_started_with_a
 
 @pytest.mark.parametrize("is_trusted", [True, False])
 async def test_only_a_trusted_proxy_says_where_people_are(engine: Engine, tmp_path: Path, is_trusted: bool) -> None:
-    engine.access.attach(policy=Policy(proxies=("127.0.0.1/32",) if is_trusted else ()))
+    engine.access.attach(policy=KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
     app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
     passed = {"x-forwarded-proto": "https", "x-forwarded-host": "work.example", "host": "inside:8080"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://inside:8080") as browser:
@@ -410,7 +410,7 @@ async def test_signing_out_reaches_another_server_within_two_seconds(postgres_ur
     browsers = []
     for engine in engines:
         engine.access.sign_ins.attach(SignInPolicy(), SECRET)
-        engine.access.attach(policy=Policy(first_rate=Rate(100_000, 60.0)))
+        engine.access.attach(policy=KeyPolicy(first_rate=Rate(100_000, 60.0)))
         app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
         browsers.append(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x"))
     here, there = browsers

@@ -18,7 +18,7 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.core.clock import SystemClock
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.provider import Provider, check_provider
 from drumline.core.sign_in import SignInPolicy
 from drumline.engine.engine import Engine
@@ -550,7 +550,7 @@ async def test_signing_out_leads_to_the_provider_with_what_it_wants_to_see(brows
 async def test_the_way_back_leads_to_where_trusted_proxies_say_that_people_are(
     browsers: Made, engine: Engine, issuer: Issuer, passed: dict[str, str], base: str, is_trusted: bool
 ) -> None:
-    engine.access.attach(policy=Policy(proxies=("127.0.0.1/32",) if is_trusted else ()))
+    engine.access.attach(policy=KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
     browser = browsers(issuer.provider())
 
     sent = await browser.get("/api/v1/sign-in/test", headers=passed)

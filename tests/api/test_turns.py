@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from drumline.redis import RedisLimiter
@@ -165,7 +165,7 @@ async def test_workers_are_limited_differently_and_keys_as_they_say(servers: Ser
 
 async def test_the_first_key_can_be_limited_too(postgres_url: str, redis_url: str, tmp_path: Path) -> None:
     engine = Engine(await PostgresStore.open(postgres_url), NoQueue())
-    engine.access.attach(limiter=await RedisLimiter.open(redis_url), policy=Policy(first_rate=Rate(1, 60.0)))
+    engine.access.attach(limiter=await RedisLimiter.open(redis_url), policy=KeyPolicy(first_rate=Rate(1, 60.0)))
     app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as client:

@@ -10,10 +10,10 @@ from drumline.core.codec import encode
 from drumline.core.delivery import Delivery, DeliveryId, DeliveryReport, DeliveryState, NewDelivery
 from drumline.core.event import Event, TaskChange
 from drumline.core.ids import TaskId
-from drumline.core.signing import Secret
+from drumline.core.signing import SigningSecret
 from drumline.core.state import Act, State
 from drumline.core.subscription import SubscriptionChange, SubscriptionId
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.core.task import NotifyTarget
 from drumline.ports.notifications import CursorMove, DeliveryFilter, Interest, MailClaim, Picked, Span, WebhookClaim
 from drumline.ports.store import Store
@@ -22,8 +22,8 @@ from tests.factories import claim_one, new_id, open_session, settle, submit
 
 ALL_ENDS = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.SKIPPED})
 NOBODY: frozenset[State] = frozenset()
-BOB = Target(Channel.EMAIL, "bob@example.org")
-OTHER = Target(Channel.WEBHOOK, "https://other.example/")
+BOB = Target(TargetKind.EMAIL, "bob@example.org")
+OTHER = Target(TargetKind.WEBHOOK, "https://other.example/")
 
 
 def new_delivery(event: str = "e-1-0", target: Target = HOOK, **fields: Any) -> NewDelivery:
@@ -402,4 +402,4 @@ async def test_deliveries_that_ended_long_ago_leave(store: Store, clock: ManualC
 
 
 def test_secrets_are_not_printed() -> None:
-    assert "hush" not in repr(Secret("whsec_hush"))
+    assert "hush" not in repr(SigningSecret("whsec_hush"))

@@ -12,7 +12,7 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.limits import Limits
 from drumline.core.recurring import Misfire, Overlap
-from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleView, Target, Turn
+from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleTarget, ScheduleView, Turn
 from drumline.core.state import Act, State
 from drumline.core.task import NotifyTarget, TaskRequest
 from drumline.ports.schedules import Fired, NewRun, Placing, ScheduleChange
@@ -74,8 +74,8 @@ async def test_a_stored_target_that_names_no_outcome_does_not_stop_the_firing(
     job = job_request()
     tasks = {key: replace(task, notify=silent) for key, task in job.tasks.items()}
     targets = {
-        "task": Target(task=TaskRequest(name="work", notify=silent)),
-        "job": Target(job=replace(job, notify=silent, tasks=tasks)),
+        "task": ScheduleTarget(task=TaskRequest(name="work", notify=silent)),
+        "job": ScheduleTarget(job=replace(job, notify=silent, tasks=tasks)),
     }
     await store.schedules.add_schedules([replace(new_schedule(clock.now()), target=targets[kind])])
     to_minute(clock, 1, 0.2)

@@ -5,7 +5,7 @@ import pytest
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import ScheduleId
-from drumline.core.recurring import Misfire, Overlap, Policy
+from drumline.core.recurring import FiringPolicy, Misfire, Overlap
 from drumline.core.schedule import RunKind, ScheduleState, ScheduleView, Turn
 from drumline.core.timetable import Rule
 from drumline.ports.schedules import Definition, NewRun, Placing, ScheduleChange, ScheduleFilter
@@ -124,7 +124,9 @@ async def test_a_change_needs_the_version_that_it_was_made_for(store: Store, clo
 async def test_what_is_not_changed_stays(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
 
-    edited = await change(store, view, definition=definition(view, name="other", policy=Policy(overlap=Overlap.SKIP)))
+    edited = await change(
+        store, view, definition=definition(view, name="other", policy=FiringPolicy(overlap=Overlap.SKIP))
+    )
 
     assert (edited.name, edited.policy.overlap) == ("other", Overlap.SKIP)
     assert (edited.rule, edited.state, edited.turn) == (view.rule, view.state, view.turn)

@@ -6,15 +6,15 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict, NotFound
-from drumline.core.signing import Secret
+from drumline.core.signing import SigningSecret
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionChange, SubscriptionId
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.ports.store import Store
 from tests.factories import new_id
 
-HOOK = Target(Channel.WEBHOOK, "https://hooks.example/7")
-ADA = Target(Channel.EMAIL, "ada@example.org")
-SECRETS = (Secret("whsec_bmV3"), Secret("whsec_b2xk", Instant(9)))
+HOOK = Target(TargetKind.WEBHOOK, "https://hooks.example/7")
+ADA = Target(TargetKind.EMAIL, "ada@example.org")
+SECRETS = (SigningSecret("whsec_bmV3"), SigningSecret("whsec_b2xk", Instant(9)))
 
 
 async def subscribe(store: Store, name: str = "alerts", **fields: Any) -> Subscription:

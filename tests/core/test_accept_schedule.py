@@ -11,7 +11,7 @@ from drumline.core.clock import Instant, to_datetime
 from drumline.core.errors import Invalid
 from drumline.core.ids import ScheduleId
 from drumline.core.job import JobRequest, JobTaskRequest
-from drumline.core.recurring import JobSchedule, Misfire, Overlap, Policy
+from drumline.core.recurring import FiringPolicy, JobSchedule, Misfire, Overlap
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
 from drumline.core.timetable import Rule, timetable
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_named(fields: dict[str, Any], field: str) -> None:
 
 
 def test_each_firing_has_its_own_share_of_the_jitter() -> None:
-    policy = Policy(jitter_ms=10_000)
+    policy = FiringPolicy(jitter_ms=10_000)
     times = [Instant(NOW + number * 60_000) for number in range(200)]
 
     shares = [due_at(ID, policy, time) - time for time in times]
@@ -108,7 +108,7 @@ def test_each_firing_has_its_own_share_of_the_jitter() -> None:
     assert min(shares) >= 0
     assert max(shares) <= 10_000
     assert len(set(shares)) > 150
-    assert due_at(ID, Policy(), NOW) == NOW
+    assert due_at(ID, FiringPolicy(), NOW) == NOW
 
 
 def view(**fields: Any) -> ScheduleView:

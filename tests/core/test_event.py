@@ -5,7 +5,7 @@ import pytest
 from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Invalid
-from drumline.core.event import Event, Place, TaskChange, cloud_event, parse_event_id, type_of
+from drumline.core.event import Event, EventPosition, TaskChange, cloud_event, parse_event_id, type_of
 from drumline.core.ids import TaskId
 from drumline.core.state import TRANSITIONS, Status
 
@@ -13,7 +13,7 @@ from drumline.core.state import TRANSITIONS, Status
 def event(position: int = 7, offset: int = 2) -> Event:
     return Event(
         log="5f0c9a1e",
-        place=Place(position, offset),
+        place=EventPosition(position, offset),
         type="drumline.task.submitted",
         at=Instant(1_700_000_000_042),
         subject="t",
@@ -49,7 +49,7 @@ def test_sequences_compare_as_text() -> None:
 
 
 def test_an_id_leads_back_to_its_place() -> None:
-    assert parse_event_id(event().id, field="x") == ("5f0c9a1e", Place(7, 2))
+    assert parse_event_id(event().id, field="x") == ("5f0c9a1e", EventPosition(7, 2))
 
 
 @pytest.mark.parametrize(

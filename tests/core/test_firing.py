@@ -8,7 +8,7 @@ from drumline.core.clock import Instant
 from drumline.core.firing import Absence, DueSchedule, Firing, fire
 from drumline.core.ids import ScheduleId
 from drumline.core.limits import Limits
-from drumline.core.recurring import Misfire, Overlap, Policy
+from drumline.core.recurring import FiringPolicy, Misfire, Overlap
 from drumline.core.timetable import Rule
 
 ID = ScheduleId("01890a5d-ac96-774b-bcce-b302099a8057")
@@ -22,7 +22,7 @@ def minute(number: float) -> Instant:
 def decide(
     *, now: float, absent: tuple[float, float] | None = None, limits: Limits | None = None, **fields: Any
 ) -> Firing:
-    policy = Policy(**{field: fields.pop(field) for field in Policy.__struct_fields__ if field in fields})
+    policy = FiringPolicy(**{field: fields.pop(field) for field in FiringPolicy.__struct_fields__ if field in fields})
     known: dict[str, Any] = {"rule": MINUTELY, "fire_at": minute(1), **fields}
     absence = None if absent is None else Absence(minute(absent[0]), minute(absent[1]))
     due = DueSchedule(id=ID, policy=policy, **known)

@@ -1,5 +1,5 @@
 from drumline.core.clock import ManualClock
-from drumline.core.meters import Bounded, Counter, Gauge, Histogram
+from drumline.core.meters import BoundedLabels, Counter, Gauge, Histogram
 from drumline.core.metrics import MOST_TASKS, Metrics
 from drumline.core.stats import Figure, Measure
 from drumline.core.vitals import Vitals
@@ -35,7 +35,7 @@ def test_labels_that_users_choose_do_not_grow_without_end() -> None:
 
 
 def test_a_name_that_has_a_place_keeps_it() -> None:
-    bounded = Bounded(1)
+    bounded = BoundedLabels(1)
 
     assert bounded.of("first") == ("first",)
     assert bounded.of("second") == ("other",)

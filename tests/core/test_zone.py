@@ -7,7 +7,7 @@ import pytest
 
 from drumline.core.clock import LATEST, Instant
 from drumline.core.timetable import Rule, timetable
-from drumline.core.zone import Stretch, Zone, zone_of
+from drumline.core.zone import OffsetPeriod, Zone, zone_of
 
 WINTER, SUMMER = 1_737_000_000, 1_752_000_000
 
@@ -30,7 +30,7 @@ def test_a_look_is_answered_for_its_own_second_whoever_looks_meanwhile() -> None
 
     found = zone.stretch(WINTER)
 
-    assert isinstance(found, Stretch)
+    assert isinstance(found, OffsetPeriod)
     assert found.start <= WINTER < found.end
     assert found.offset == 3600
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from drumline.core.event import Place
-from drumline.core.interest import Interest
+from drumline.core.event import EventPosition
+from drumline.core.interest import EventInterest
 from drumline.core.task import TaskRequest
 from drumline.engine import feed as feed_module
 from drumline.engine.engine import Engine
@@ -55,9 +55,9 @@ async def test_who_comes_back_is_told_of_events_that_are_dropped_while_they_catc
     feed = Feed(Pruned(engine.store.events), poll=3600)
     told: list[bytes] = []
 
-    async with feed.following(Interest(tenant=None)) as follower:
+    async with feed.following(EventInterest(tenant=None)) as follower:
         with pytest.raises(EventsDropped):
-            told += [text async for text in feed.missed(Place(1, 0), follower)]
+            told += [text async for text in feed.missed(EventPosition(1, 0), follower)]
     await feed.close()
 
 
@@ -72,7 +72,7 @@ async def test_those_who_follow_are_told_on_after_a_fault_of_the_reader(
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
     feed = Feed(Faulty(engine.store.events), poll=0.01)
 
-    async with feed.following(Interest(tenant=None)) as follower:
+    async with feed.following(EventInterest(tenant=None)) as follower:
         await submit(engine, 1)
         async with asyncio.timeout(SECONDS):
             text = await follower.take(SECONDS)
@@ -95,7 +95,7 @@ async def test_who_follows_is_cut_off_when_events_were_dropped_that_nobody_could
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
     feed = Feed(Away(engine.store.events), poll=0.01)
 
-    async with feed.following(Interest(tenant=None)) as follower:
+    async with feed.following(EventInterest(tenant=None)) as follower:
         async with asyncio.timeout(SECONDS):
             await follower.take(SECONDS)
         assert follower.is_cut

@@ -10,7 +10,7 @@ from drumline.core.delivery import Delivery
 from drumline.core.ids import IdSource, TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.retry import Backoff
-from drumline.core.signing import Secret
+from drumline.core.signing import SigningSecret
 from drumline.core.state import Act
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionId
 from drumline.core.target import target_of
@@ -21,8 +21,8 @@ from drumline.notifier.reader import Reader
 from drumline.notifier.recorder import DeliveryRecorder
 from drumline.notifier.retry_policy import RetryPolicy
 from drumline.notifier.webhooks import WebhookDispatcher, WebhookSettings
-from drumline.outbound.guard import Guard, Resolve, parse_allowed, resolve
-from drumline.outbound.smtp import SmtpSettings
+from drumline.outbound.guard import AddressGuard, Resolve, parse_allowed, resolve
+from drumline.outbound.smtp import MailServer
 from drumline.outbound.webhook import WebhookSender
 from drumline.ports.notifications import DeliveryFilter
 from drumline.ports.store import LogChunk, Settlement, Store
@@ -40,7 +40,7 @@ class Office:
         store: Store,
         clock: ManualClock,
         *,
-        smtp: SmtpSettings | None = None,
+        smtp: MailServer | None = None,
         allow: tuple[str, ...] = ("127.0.0.1",),
         resolver: Resolve = resolve,
         follow_redirects: bool = False,
@@ -51,7 +51,7 @@ class Office:
         holder = Random().getrandbits(62)
         retry = RetryPolicy(give_up_after=timedelta(hours=2), backoff=BACKOFF, random=lambda: 0.0)
         recorder = DeliveryRecorder(store.deliveries, holder=holder)
-        guard = Guard(parse_allowed(allow, field="allow"), resolve=resolver)
+        guard = AddressGuard(parse_allowed(allow, field="allow"), resolve=resolver)
         # Receivers check the time of a message by their own clock, which is the machine's.
         self.sender = WebhookSender(guard, clock=SystemClock(), timeout=timeout, follow_redirects=follow_redirects)
         self.reader = Reader(
@@ -92,7 +92,7 @@ class Office:
                 name=new_id(),
                 filter=EventFilter(**wanted),
                 target=target_of(webhook, email),
-                secrets=(Secret(SECRET),),
+                secrets=(SigningSecret(SECRET),),
             )
         )
 

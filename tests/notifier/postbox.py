@@ -10,14 +10,14 @@ from typing import cast
 from aiosmtpd.smtp import SMTP as SmtpServer  # noqa: N811 - an acronym, not a constant
 from aiosmtpd.smtp import Envelope, Session
 
-from drumline.outbound.smtp import SmtpSettings
+from drumline.outbound.smtp import MailServer
 
 
 class Postbox:
     """What came, by the order in which it came."""
 
     def __init__(self) -> None:
-        self.settings = SmtpSettings(host="127.0.0.1", port=9, tls="none")
+        self.settings = MailServer(host="127.0.0.1", port=9, tls="none")
         self.answers = ["250 OK"]
         self.messages: list[EmailMessage] = []
 
@@ -44,7 +44,7 @@ async def open_postbox() -> AsyncIterator[Postbox]:
     server = await asyncio.get_running_loop().create_server(lambda: SmtpServer(postbox), "127.0.0.1", 0)
     async with server:
         host, port = server.sockets[0].getsockname()
-        postbox.settings = SmtpSettings(
+        postbox.settings = MailServer(
             host=host, port=port, tls="none", timeout=5, sender="Drumline <drumline@example.org>"
         )
         yield postbox

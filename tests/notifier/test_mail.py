@@ -10,7 +10,7 @@ from drumline.core.delivery import ClaimedDelivery, DeliveryId, DeliveryState, N
 from drumline.core.links import event_link
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.core.task import NotifyTarget
 from drumline.notifier.mail_template import MailTemplate, compose_mail
 from drumline.outbound.smtp import compose
@@ -101,7 +101,7 @@ async def test_a_letter_that_cannot_be_written_counts_as_a_try_and_holds_up_nobo
                 event_id="1",
                 event_type="drumline.task.failed",
                 subject="x",
-                target=Target(Channel.EMAIL, "bob@example.org"),
+                target=Target(TargetKind.EMAIL, "bob@example.org"),
                 event=encode(broken),
             )
         ]
@@ -336,7 +336,7 @@ def test_no_name_breaks_the_subject_in_two() -> None:
     }
     delivery = ClaimedDelivery(
         id=DeliveryId("d"), tenant="default", event_id="e", event_type="drumline.worker.reaped",
-        target=Target(Channel.EMAIL, ADA), event=encode(event), attempt=1, now=Instant(0),
+        target=Target(TargetKind.EMAIL, ADA), event=encode(event), attempt=1, now=Instant(0),
     )  # fmt: skip
 
     letter = compose_mail([delivery], MailTemplate())

@@ -7,11 +7,11 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.delivery import NewDelivery
-from drumline.core.event import Event, Place, TaskChange
+from drumline.core.event import Event, EventPosition, TaskChange
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, Status
 from drumline.core.subscription import EventFilter, Subscription, SubscriptionId, check_filter, is_told
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.core.task import NotifyTarget
 from drumline.ports.notifications import CursorMove, Deliveries
 from drumline.ports.store import Store
@@ -133,7 +133,7 @@ async def test_a_long_log_is_read_to_its_end(office: Office, monkeypatch: pytest
 def event(**fields: Any) -> Event:
     usual: dict[str, Any] = {
         "log": "abcd0123",
-        "place": Place(1, 0),
+        "place": EventPosition(1, 0),
         "type": "drumline.task.failed",
         "at": Instant(100),
         "subject": "t",
@@ -151,7 +151,7 @@ def order(**wanted: Any) -> Subscription:
         tenant="default",
         name="s",
         filter=check_filter(EventFilter(**wanted)),
-        target=Target(Channel.WEBHOOK, HOOK),
+        target=Target(TargetKind.WEBHOOK, HOOK),
         created_at=Instant(100),
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.delivery import DeliveryState
-from drumline.core.signing import Secret
+from drumline.core.signing import SigningSecret
 from drumline.core.state import Act
 from drumline.core.task import NotifyTarget
 from drumline.ports.store import Store
@@ -164,8 +164,8 @@ async def test_a_receiver_may_ask_for_more_time(office: Office, clock: ManualClo
 
 async def test_while_a_secret_is_changed_both_sign(office: Office, receiver: Receiver, clock: ManualClock) -> None:
     order = await office.subscribe(webhook=receiver.url)
-    both = (Secret(OTHER_SECRET), Secret(SECRET, Instant(clock.now() + 60_000)))
-    await office.store.subscriptions.put_secrets(order.id, both, old=(Secret(SECRET),), tenant=None)
+    both = (SigningSecret(OTHER_SECRET), SigningSecret(SECRET, Instant(clock.now() + 60_000)))
+    await office.store.subscriptions.put_secrets(order.id, both, old=(SigningSecret(SECRET),), tenant=None)
 
     await office.run(Act.FAIL)
     await office.deliver()

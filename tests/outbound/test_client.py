@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from drumline.outbound.client import GuardedNetwork, GuardedTransport, guarded_client
-from drumline.outbound.guard import Guard, Refused, parse_allowed
+from drumline.outbound.guard import AddressGuard, AddressRefused, parse_allowed
 from tests.outbound.test_guard import PUBLIC, Resolver
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
@@ -62,7 +62,7 @@ class Network(httpcore.AsyncNetworkBackend):
 
 
 def client(network: Network, resolver: Resolver, *allow: str) -> httpx.AsyncClient:
-    guard = Guard(parse_allowed(allow, field="allow"), resolve=resolver)
+    guard = AddressGuard(parse_allowed(allow, field="allow"), resolve=resolver)
     return httpx.AsyncClient(transport=GuardedTransport(GuardedNetwork(guard, network)))
 
 
@@ -120,7 +120,7 @@ async def test_nothing_is_connected_to_before_it_is_judged() -> None:
 
     async with client(network, Resolver(**{"both.example": [[PUBLIC, "10.0.0.1"]]})) as http:
         for url in ("http://127.0.0.1/", "http://[::1]/", "http://2130706433/", "http://both.example/"):
-            with pytest.raises(Refused):
+            with pytest.raises(AddressRefused):
                 await http.get(url)
 
     assert network.called == []
@@ -128,18 +128,27 @@ async def test_nothing_is_connected_to_before_it_is_judged() -> None:
 
 @pytest.mark.parametrize("location", ["http://10.0.0.1/", "http://127.0.0.2/", "//169.254.169.254/", "http://0x7f.2/"])
 async def test_a_redirect_inside_is_refused_even_where_redirects_are_followed(location: str) -> None:
-    async with redirecting(location) as url, guarded_client(Guard(parse_allowed(["127.0.0.1"], field="a"))) as http:
+    async with (
+        redirecting(location) as url,
+        guarded_client(AddressGuard(parse_allowed(["127.0.0.1"], field="a"))) as http,
+    ):
         assert (await http.get(url)).status_code == 302
-        with pytest.raises(Refused):
+        with pytest.raises(AddressRefused):
             await http.get(url, follow_redirects=True)
 
 
 async def test_a_redirect_to_what_is_allowed_is_followed_when_asked() -> None:
-    async with redirecting("/there") as url, guarded_client(Guard(parse_allowed(["127.0.0.1"], field="a"))) as http:
+    async with (
+        redirecting("/there") as url,
+        guarded_client(AddressGuard(parse_allowed(["127.0.0.1"], field="a"))) as http,
+    ):
         assert (await http.get(url, follow_redirects=True)).text == "hi"
 
 
 async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    async with redirecting("/there") as url, guarded_client(Guard(parse_allowed(["127.0.0.1"], field="a"))) as http:
+    async with (
+        redirecting("/there") as url,
+        guarded_client(AddressGuard(parse_allowed(["127.0.0.1"], field="a"))) as http,
+    ):
         assert (await http.get(f"{url}/there")).text == "hi"

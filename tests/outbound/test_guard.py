@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from drumline.core.errors import Invalid
-from drumline.outbound.guard import Guard, Refused, parse_allowed
+from drumline.outbound.guard import AddressGuard, AddressRefused, parse_allowed
 from tests.outbound import vectors
 
 PUBLIC = "93.184.215.14"
@@ -38,7 +38,7 @@ class Names(Resolver):
         return by_table(host)
 
 
-async def reach(guard: Guard, url: str) -> tuple[str, ...]:
+async def reach(guard: AddressGuard, url: str) -> tuple[str, ...]:
     place = guard.check_url(url, field="url")
     return await guard.addresses(place.host, place.port)
 
@@ -49,41 +49,41 @@ def test_there_are_at_least_three_hundred_disguises() -> None:
 
 @pytest.mark.parametrize("url", vectors.forbidden_urls())
 def test_no_disguise_leads_inside(url: str) -> None:
-    with pytest.raises((Refused, Invalid)):
-        Guard().check_url(url, field="url")
+    with pytest.raises((AddressRefused, Invalid)):
+        AddressGuard().check_url(url, field="url")
 
 
 @pytest.mark.parametrize("name", vectors.NAMES)
 async def test_no_name_leads_inside(name: str) -> None:
-    with pytest.raises(Refused, match="resolves to"):
-        await reach(Guard(resolve=Names()), f"http://{name}/")
+    with pytest.raises(AddressRefused, match="resolves to"):
+        await reach(AddressGuard(resolve=Names()), f"http://{name}/")
 
 
 @pytest.mark.parametrize("url", vectors.OUTSIDE)
 async def test_the_public_internet_is_reached(url: str) -> None:
-    assert await reach(Guard(resolve=Names()), url)
+    assert await reach(AddressGuard(resolve=Names()), url)
 
 
 async def test_a_host_that_comes_by_another_way_is_judged_too() -> None:
     for host in ("127.0.0.1", "::1", "0x7f.1", "2130706433", "localhost", "::ffff:10.0.0.1", "evil example", ""):
-        with pytest.raises(Refused):
-            await Guard(resolve=Names()).addresses(host, 80)
+        with pytest.raises(AddressRefused):
+            await AddressGuard(resolve=Names()).addresses(host, 80)
 
 
 async def test_an_answer_that_changes_is_asked_for_once() -> None:
     resolver = Resolver(**{"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
-    guard = Guard(resolve=resolver)
+    guard = AddressGuard(resolve=resolver)
 
     assert await guard.addresses("rebind.example", 80) == (PUBLIC,), "connected to without another question"
     assert resolver.asked == ["rebind.example"]
-    with pytest.raises(Refused, match=r"127\.0\.0\.1, which is a loopback address"):
+    with pytest.raises(AddressRefused, match=r"127\.0\.0\.1, which is a loopback address"):
         await guard.addresses("rebind.example", 80)
 
 
 async def test_the_reason_names_the_address_and_what_an_operator_can_do() -> None:
-    guard = Guard(resolve=Names(), setting="notify.allow")
+    guard = AddressGuard(resolve=Names(), setting="notify.allow")
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(AddressRefused) as refused:
         await reach(guard, "https://metadata.example/latest")
 
     assert str(refused.value) == (
@@ -108,10 +108,10 @@ async def test_the_reason_names_the_address_and_what_an_operator_can_do() -> Non
     ],
 )
 async def test_what_an_operator_allowed_is_reached_at_any_port(entry: str, url: str) -> None:
-    with pytest.raises(Refused):
-        await reach(Guard(resolve=Names()), url)
+    with pytest.raises(AddressRefused):
+        await reach(AddressGuard(resolve=Names()), url)
 
-    assert await reach(Guard(parse_allowed([entry], field="allow"), resolve=Names()), url)
+    assert await reach(AddressGuard(parse_allowed([entry], field="allow"), resolve=Names()), url)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ async def test_what_an_operator_allowed_is_reached_at_any_port(entry: str, url: 
     ],
 )
 async def test_nothing_else_is_reached(entry: str, url: str) -> None:
-    with pytest.raises(Refused):
-        await reach(Guard(parse_allowed([entry], field="allow"), resolve=Names()), url)
+    with pytest.raises(AddressRefused):
+        await reach(AddressGuard(parse_allowed([entry], field="allow"), resolve=Names()), url)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_entry_that_cannot_be_read_is_named(entry: str) -> None:
 
 async def test_a_host_without_addresses_is_no_refusal_but_may_come_back() -> None:
     with pytest.raises(OSError, match="has no address"):
-        await Guard(resolve=Resolver(**{"gone.example": [[]]})).addresses("gone.example", 80)
+        await AddressGuard(resolve=Resolver(**{"gone.example": [[]]})).addresses("gone.example", 80)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,6 @@ async def test_a_host_without_addresses_is_no_refusal_but_may_come_back() -> Non
 )
 def test_a_url_that_could_be_misread_is_refused_in_words(url: str, reason: str) -> None:
     with pytest.raises(Invalid) as invalid:
-        Guard().check_url(url, field="webhook")
+        AddressGuard().check_url(url, field="webhook")
 
     assert (invalid.value.field, invalid.value.message) == ("webhook", reason)

@@ -9,15 +9,15 @@ import pytest
 from drumline.core.clock import SystemClock
 from drumline.core.state import State
 from drumline.core.task import TaskRequest
-from drumline.outbound.guard import Guard
-from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
+from drumline.outbound.guard import AddressGuard
+from drumline.outbound.webhook import WebhookFailed, WebhookMessage, WebhookSender
 from drumline.worker.executors.catalogue import BuiltIn
 from tests.factories import request
 from tests.outbound import vectors
 from tests.outbound.test_guard import Names, Resolver
 from tests.worker.house import House
 
-MESSAGE = Message(id="m", body=b"{}", secrets=())
+MESSAGE = WebhookMessage(id="m", body=b"{}", secrets=())
 
 
 class Trap:
@@ -49,7 +49,7 @@ async def test_no_http_task_gets_inside(house: House, trap: tuple[Trap, int]) ->
     urls = [url for url in disguises(trap[1]) if "\ud800" not in url]
     requests: list[TaskRequest] = [request(name="http", payload={"url": url, "timeout": 5}, retries=0) for url in urls]
 
-    async with house.worker(BuiltIn(http=True, pdf=False, guard=Guard(resolve=Names())), capacity=64):
+    async with house.worker(BuiltIn(http=True, pdf=False, guard=AddressGuard(resolve=Names())), capacity=64):
         submitted = await house.engine.submissions.submit_many(requests)
         views = [await house.ended(each.id) for each in submitted]  # type: ignore[union-attr]
 
@@ -64,7 +64,7 @@ async def test_no_http_task_gets_inside(house: House, trap: tuple[Trap, int]) ->
 
 
 async def test_no_webhook_gets_inside(trap: tuple[Trap, int]) -> None:
-    sender = WebhookSender(Guard(resolve=Names()), clock=SystemClock(), timeout=5, follow_redirects=True)
+    sender = WebhookSender(AddressGuard(resolve=Names()), clock=SystemClock(), timeout=5, follow_redirects=True)
     urls = disguises(trap[1])
 
     answers = [await refusal(sender, url) for url in urls]
@@ -85,7 +85,7 @@ async def refusal(sender: WebhookSender, url: str) -> WebhookFailed | None:
 async def test_a_name_that_changes_its_answer_does_not_get_a_task_inside(house: House, trap: tuple[Trap, int]) -> None:
     """The first answer is judged and connected to; the second one, which leads inside, is judged when it comes."""
     resolver = Flipping(rebind=[["192.0.2.1"], ["127.0.0.1"]])
-    guard = Guard(resolve=resolver)
+    guard = AddressGuard(resolve=resolver)
 
     async with house.worker(BuiltIn(http=True, pdf=False, guard=guard)):
         views = [

@@ -8,8 +8,8 @@ import pytest
 
 from drumline.core.session import TaskType
 from drumline.core.state import State
-from drumline.outbound.sms import SmsSettings
-from drumline.outbound.smtp import SmtpSettings
+from drumline.outbound.sms import SmsGateway
+from drumline.outbound.smtp import MailServer
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.options import WorkerOptions
 from drumline.worker.worker import Worker
@@ -17,7 +17,7 @@ from tests.worker.house import House, Shift, result_of
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/executors.md").read_text(encoding="utf-8")
 
-ALL = BuiltIn(shell=True, smtp=SmtpSettings(host="localhost"), sms=SmsSettings(provider="twilio"))
+ALL = BuiltIn(shell=True, smtp=MailServer(host="localhost"), sms=SmsGateway(provider="twilio"))
 TYPES = assemble(WorkerOptions(), built_in=ALL).types
 
 

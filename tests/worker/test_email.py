@@ -11,7 +11,7 @@ from aiosmtpd.smtp import SMTP as SmtpServer  # noqa: N811 - an acronym, not a c
 from aiosmtpd.smtp import Envelope, Session
 
 from drumline.core.state import State
-from drumline.outbound.smtp import SmtpSettings
+from drumline.outbound.smtp import MailServer
 from drumline.worker.executors.catalogue import BuiltIn
 from tests.worker.house import House, result_of
 
@@ -52,7 +52,7 @@ async def mail(postbox: Postbox) -> AsyncIterator[BuiltIn]:
     server = await asyncio.get_running_loop().create_server(lambda: SmtpServer(postbox), "127.0.0.1", 0)
     async with server:
         host, port = server.sockets[0].getsockname()
-        yield BuiltIn(http=False, pdf=False, smtp=SmtpSettings(host=host, port=port, tls="none", timeout=5))
+        yield BuiltIn(http=False, pdf=False, smtp=MailServer(host=host, port=port, tls="none", timeout=5))
 
 
 LETTER = {"to": "ada@example.org", "subject": "Hello", "text": "How are you?"}
@@ -122,7 +122,7 @@ async def test_recipients_that_were_refused_are_named_when_others_were_accepted(
 
 
 async def test_a_server_that_is_not_there_is_retried(house: House) -> None:
-    nowhere = BuiltIn(http=False, pdf=False, smtp=SmtpSettings(host="127.0.0.1", port=9, tls="none"))
+    nowhere = BuiltIn(http=False, pdf=False, smtp=MailServer(host="127.0.0.1", port=9, tls="none"))
 
     async with house.worker(nowhere):
         view = await house.try_once("send-email", LETTER)

@@ -13,7 +13,7 @@ import pytest
 
 from drumline.core.state import State
 from drumline.lifecycle.working import built_in_kinds
-from drumline.outbound.guard import Guard, parse_allowed
+from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.settings import Settings
 from drumline.worker.executors.catalogue import BuiltIn
 from tests.worker.house import House, result_of
@@ -211,7 +211,7 @@ async def test_a_request_is_stopped_by_the_tasks_timeout(house: House, server: S
     assert attempt.error.kind == "timeout"
 
 
-GUARDED = BuiltIn(http=True, pdf=False, guard=Guard(setting="allow_http"))
+GUARDED = BuiltIn(http=True, pdf=False, guard=AddressGuard(setting="allow_http"))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "2130706433", "0x7f.1", "user@127.0.0.1"])
@@ -229,7 +229,7 @@ async def test_a_guarded_worker_does_not_call_its_own_machine(house: House, serv
 
 async def test_a_guarded_worker_is_not_sent_inside_by_a_redirect(house: House, server: Server) -> None:
     ANSWERS["/inside"] = b"HTTP/1.1 302 Found\r\nlocation: http://10.0.0.1/\r\ncontent-length: 0\r\n\r\n"
-    guarded = BuiltIn(http=True, pdf=False, guard=Guard(parse_allowed(["127.0.0.1"], field="allow_http")))
+    guarded = BuiltIn(http=True, pdf=False, guard=AddressGuard(parse_allowed(["127.0.0.1"], field="allow_http")))
 
     async with house.worker(guarded):
         allowed = await house.run("http", {"url": f"{server.url}/ok"})
@@ -270,7 +270,10 @@ async def test_headers_meant_for_one_server_are_not_told_to_another(house: House
 async def test_no_cookie_passes_from_one_request_to_another(house: House, server: Server) -> None:
     ANSWERS["/there"] = b"HTTP/1.1 302 Found\r\nlocation: /ok\r\nset-cookie: c=d\r\ncontent-length: 0\r\n\r\n"
 
-    for kinds in (HTTP, BuiltIn(http=True, pdf=False, guard=Guard(parse_allowed(["127.0.0.1"], field="allow_http")))):
+    for kinds in (
+        HTTP,
+        BuiltIn(http=True, pdf=False, guard=AddressGuard(parse_allowed(["127.0.0.1"], field="allow_http"))),
+    ):
         async with house.worker(kinds):
             await house.run("http", {"url": f"{server.url}/ok"})
             await house.run("http", {"url": f"{server.url}/there", "follow_redirects": True})

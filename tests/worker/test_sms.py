@@ -15,14 +15,14 @@ from drumline.core.state import State
 from drumline.core.task_type import PayloadMode
 from drumline.core.tuning import Tuning
 from drumline.lifecycle.mailing import sms_gateway
-from drumline.outbound.guard import Guard, parse_allowed
-from drumline.outbound.sms import SmsSettings
+from drumline.outbound.guard import AddressGuard, parse_allowed
+from drumline.outbound.sms import SmsGateway
 from drumline.settings import Settings, load_settings
 from drumline.worker.executors.catalogue import BuiltIn, assemble
 from drumline.worker.options import WorkerOptions
 from tests.worker.house import House, result_of
 
-HERE = Guard(parse_allowed(("127.0.0.1",), field="allow"), setting="sms.allow")
+HERE = AddressGuard(parse_allowed(("127.0.0.1",), field="allow"), setting="sms.allow")
 MESSAGE = {"to": "+4915112345678", "text": "Ihr Code ist 42 \u20ac"}
 
 
@@ -67,7 +67,7 @@ async def standing_in() -> AsyncIterator[StandIn]:
 
 def built_in(gateway: StandIn, provider: Any, **settings: Any) -> BuiltIn:
     known = {"account": "AC1", "token": "t0ken", "sender": "+15550001"} | settings
-    sms = SmsSettings(provider=provider, url=gateway.url, timeout=5, **known)
+    sms = SmsGateway(provider=provider, url=gateway.url, timeout=5, **known)
     return BuiltIn(http=False, pdf=False, sms=sms, sms_guard=HERE)
 
 
@@ -148,7 +148,7 @@ async def test_a_gateway_that_is_not_there_is_tried_again(house: House, gateway:
 
 
 async def test_a_gateway_inside_has_to_be_allowed(house: House, gateway: StandIn) -> None:
-    sms = SmsSettings(provider="twilio", url=gateway.url, account="a", token="t", sender="Drums")
+    sms = SmsGateway(provider="twilio", url=gateway.url, account="a", token="t", sender="Drums")
 
     async with house.worker(BuiltIn(http=False, pdf=False, sms=sms)):
         view = await house.run("send-sms", MESSAGE)

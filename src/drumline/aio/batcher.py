@@ -26,14 +26,14 @@ TURNS_TO_TAKE_OFF: Final = 2
 """Turns of the event loop until a batch is on the wire: in one its flight begins, after the next it is written."""
 
 
-class Weights(NamedTuple, Generic[In]):
+class BatchWeights(NamedTuple, Generic[In]):
     """How items are weighed, and how many bytes of them may wait."""
 
     weigh: Callable[[In], int]
     most_waiting: int | None = None
 
 
-Told = Callable[[Sequence[In], Sequence[Out], BaseException | None], None]
+Answered = Callable[[Sequence[In], Sequence[Out], BaseException | None], None]
 """Called with items and the answers to them, or with none and what kept them from having any; must not raise."""
 
 
@@ -76,7 +76,7 @@ class _Sent(Struct, Generic[In, Out], eq=False):
 
     items: list[In]
     weight: int
-    told: Told[In, Out]
+    told: Answered[In, Out]
 
     def give(self, outs: Sequence[Out], start: int) -> None:
         """Tell the answers, which stand in a batch's from `start` on."""
@@ -111,7 +111,7 @@ class Batcher(Generic[In, Out]):
         largest: int = 1000,
         parallel: int = 1,
         most_waiting: int = 100_000,
-        weights: Weights[In] | None = None,
+        weights: BatchWeights[In] | None = None,
     ) -> None:
         self._flush = flush
         self._name = name
@@ -122,7 +122,7 @@ class Batcher(Generic[In, Out]):
         self._most_weight = weights.most_waiting if weights else None
         self.meter: Callable[[float], None] | None = None
         """Told how many items each batch has."""
-        self.told: Told[In, Out] = _nobody
+        self.told: Answered[In, Out] = _nobody
         """Told what became of items that were sent without waiting."""
         self._waiting: deque[_Waiting[In, Out]] = deque()
         self._count = 0

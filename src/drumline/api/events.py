@@ -12,9 +12,9 @@ from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
-from drumline.core.event import Place
+from drumline.core.event import EventPosition
 from drumline.core.field_schema import Schema, about, line_schema
-from drumline.core.interest import MOST_WORDS, Interest, check_types
+from drumline.core.interest import MOST_WORDS, EventInterest, check_types
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, check_name
 from drumline.core.state import Status
 from drumline.core.views import Moment
@@ -141,7 +141,7 @@ async def forget_consumer(call: Call[None, NoQuery]) -> Reply:
 
 
 async def _followed(
-    call: Call[None, EventQuery], interest: Interest, place: Place | None, *, is_resumed: bool
+    call: Call[None, EventQuery], interest: EventInterest, place: EventPosition | None, *, is_resumed: bool
 ) -> AsyncIterator[bytes]:
     feed = call.engine.feed
     async with feed.following(interest) as follower:
@@ -192,12 +192,12 @@ async def _end_with(happening: Awaitable[object], follower: Follower) -> None:
     follower.end()
 
 
-def _interest(call: Call[None, EventQuery]) -> Interest:
+def _interest(call: Call[None, EventQuery]) -> EventInterest:
     query = call.query
     for name in ("type", "name", "queue", "job", "tag", "status", "subject"):
         if len(getattr(query, name)) > MOST_WORDS:
             raise Invalid(f"may have at most {MOST_WORDS} values", field=name)
-    return Interest(
+    return EventInterest(
         tenant=call.tenant,
         types=check_types(query.type, field="type"),
         # Who has a key is for those who may see the keys.

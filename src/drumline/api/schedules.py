@@ -35,7 +35,7 @@ from drumline.core.recurring import CRON, END, FIRE_ONCE, INTERVAL, ONE_RULE, ST
 from drumline.core.redaction import REDACTED
 from drumline.core.redaction_of_targets import hidden_in, redacted_target
 from drumline.core.registration import RegisterRequest
-from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView, Target
+from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleTarget, ScheduleView
 from drumline.core.task import TaskRequest
 from drumline.engine.runs import BackfillRequest
 from drumline.engine.schedules import LONGEST_REASON, weight_of
@@ -246,7 +246,9 @@ def _schedule_of(call: Call[Any, Any]) -> ScheduleId:
 async def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: JobRequest | None) -> None:
     """Raise `Forbidden` if the caller may not submit what a schedule is to make."""
     if call.by.is_narrowed:
-        await call.engine.schedules.allow(Target(task=task, job=job), call.by.check_submission, tenant=call.home)
+        await call.engine.schedules.allow(
+            ScheduleTarget(task=task, job=job), call.by.check_submission, tenant=call.home
+        )
 
 
 async def _check_stored(call: Call[Any, Any]) -> None:
@@ -258,7 +260,7 @@ async def _check_stored(call: Call[Any, Any]) -> None:
 
 def _check_shown(call: Call[ScheduleEdit, NoQuery]) -> None:
     """Raise `Forbidden` if a caller who is meant for some tasks only asks for values that it was not shown."""
-    field = hidden_in(Target(task=call.body.task or None, job=call.body.job or None))
+    field = hidden_in(ScheduleTarget(task=call.body.task or None, job=call.body.job or None))
     if call.by.is_narrowed and field is not None:
         raise Forbidden(
             f"this key is for some tasks only, and is given nothing that it was not shown: "

@@ -115,9 +115,9 @@ async def _taken_in(call: Going) -> Reply:
 
 async def _vouched(call: Going, issuer: Any, way: Way) -> Any:
     """Return the provider's word, for the first who comes this way; whoever comes with many wrong ones has to wait."""
-    from drumline.outbound.issuer import Answer  # noqa: PLC0415 - as in app.py
+    from drumline.outbound.issuer import IssuerResponse  # noqa: PLC0415 - as in app.py
 
-    answer = Answer(call.query.given["code"], _verifier(call, way), _nonce(call, way), _redirect_uri(call))
+    answer = IssuerResponse(call.query.given["code"], _verifier(call, way), _nonce(call, way), _redirect_uri(call))
     if not await call.engine.access.sign_ins.use_state(way.state):
         raise Unauthorized("this sign-in is over already")
     try:

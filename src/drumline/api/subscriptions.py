@@ -16,7 +16,7 @@ from drumline.core.duration import parse_duration
 from drumline.core.field_schema import WAIT, about
 from drumline.core.ids import parse_task_id
 from drumline.core.subscription import Subscription, SubscriptionId
-from drumline.core.target import Channel
+from drumline.core.target import TargetKind
 from drumline.core.views import Moment, TaskIdText
 
 DEFAULT_OVERLAP = "24h"
@@ -164,8 +164,8 @@ def subscription_body(subscription: Subscription, *, secret: str | None = None) 
         queue=wanted.queue,
         job=wanted.job,
         tag=wanted.tag,
-        webhook=target.address if target.channel is Channel.WEBHOOK else None,
-        email=target.address if target.channel is Channel.EMAIL else None,
+        webhook=target.address if target.channel is TargetKind.WEBHOOK else None,
+        email=target.address if target.channel is TargetKind.EMAIL else None,
         enabled=subscription.is_enabled,
         disabled_reason=subscription.disabled_reason,
         created_at=moment_of(subscription.created_at),

@@ -16,14 +16,14 @@ from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_name
-from drumline.core.recurring import MOST_RUNS, JobSchedule, Policy
+from drumline.core.recurring import MOST_RUNS, FiringPolicy, JobSchedule
 from drumline.core.schedule import (
     NewSchedule,
     ScheduleEdit,
     ScheduleRequest,
     ScheduleState,
+    ScheduleTarget,
     ScheduleView,
-    Target,
     Turn,
 )
 from drumline.core.task import DEFAULT_TENANT, TaskRequest, accept
@@ -125,17 +125,17 @@ def rule_of(request: ScheduleRequest, *, now: Instant) -> Rule:
     )
 
 
-def policy_of(request: ScheduleRequest) -> Policy:
+def policy_of(request: ScheduleRequest) -> FiringPolicy:
     """Return how a request wants to fire, or raise `Invalid`."""
     jitter = millis(parse_duration(request.jitter, field="jitter"))
     if jitter > LONGEST_JITTER_MS:
         raise Invalid("must be at most a day", field="jitter")
     if request.max_runs is not None and not 1 <= request.max_runs <= MOST_RUNS:
         raise Invalid(f"must be from 1 to {MOST_RUNS:,}", field="max_runs")
-    return Policy(misfire=request.misfire, overlap=request.overlap, jitter_ms=jitter, max_runs=request.max_runs)
+    return FiringPolicy(misfire=request.misfire, overlap=request.overlap, jitter_ms=jitter, max_runs=request.max_runs)
 
 
-def first_turn(id: ScheduleId, rule: Rule, policy: Policy, now: Instant) -> Turn:
+def first_turn(id: ScheduleId, rule: Rule, policy: FiringPolicy, now: Instant) -> Turn:
     """Return the first firing after `now`, or raise `Invalid` naming what keeps the rule from ever firing."""
     turn = turn_after(id, rule, policy, now)
     if turn is not None:
@@ -147,13 +147,13 @@ def first_turn(id: ScheduleId, rule: Rule, policy: Policy, now: Instant) -> Turn
     raise Invalid("never fires: there is no fire time between start and end", field="end" if rule.end else "start")
 
 
-def turn_after(id: ScheduleId, rule: Rule, policy: Policy, instant: Instant) -> Turn | None:
+def turn_after(id: ScheduleId, rule: Rule, policy: FiringPolicy, instant: Instant) -> Turn | None:
     """Return the next firing after an instant; None if there is none any more."""
     fire_at = timetable(rule).next_after(instant)
     return None if fire_at is None else Turn(fire_at, due_at(id, policy, fire_at))
 
 
-def due_at(id: ScheduleId, policy: Policy, fire_at: Instant) -> Instant:
+def due_at(id: ScheduleId, policy: FiringPolicy, fire_at: Instant) -> Instant:
     """Return when the firing for a time takes place. Its share of the jitter is the same whoever asks."""
     if not policy.jitter_ms:
         return fire_at
@@ -168,16 +168,18 @@ def _interval_of(interval: float | str) -> int:
     return every
 
 
-def target_of(request: ScheduleRequest, *, tenant: str, limits: Limits) -> Target:
+def target_of(request: ScheduleRequest, *, tenant: str, limits: Limits) -> ScheduleTarget:
     """Return what a request wants to be made, or raise `Invalid`."""
     if request.task is not None and request.job is not None:
         raise Invalid("cannot be given together with task: a schedule makes one or the other", field="job")
-    target = Target(task=request.task, job=request.job)
+    target = ScheduleTarget(task=request.task, job=request.job)
     check_target(target, tenant=tenant, limits=limits)
     return target
 
 
-def check_target(target: Target, *, tenant: str, limits: Limits, rules: Mapping[str, TypeRules] = NO_RULES) -> None:
+def check_target(
+    target: ScheduleTarget, *, tenant: str, limits: Limits, rules: Mapping[str, TypeRules] = NO_RULES
+) -> None:
     """Raise `Invalid` naming what of a target could not be made, also by the `rules` of its types."""
     if target.task is not None:
         _check_task(target.task, tenant, limits, rules.get(target.task.name, UNKNOWN_TYPE))

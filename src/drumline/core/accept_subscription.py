@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import EMAIL, NULL, QUEUE, WEBHOOK, Schema, about, line
 from drumline.core.names import LONGEST_TAG, check_name
-from drumline.core.signing import Secret, check_secret
+from drumline.core.signing import SigningSecret, check_secret
 from drumline.core.subscription import (
     DEFAULT_EVENTS,
     MOST_EVENTS,
@@ -19,7 +19,7 @@ from drumline.core.subscription import (
     SubscriptionId,
     check_filter,
 )
-from drumline.core.target import Channel, check_email, check_webhook, target_of
+from drumline.core.target import TargetKind, check_email, check_webhook, target_of
 
 _TYPE: Final[Schema] = {
     "type": "string",
@@ -90,7 +90,7 @@ def accept_subscription(
 ) -> NewSubscription:
     """Return the request as a subscription that can be stored, or raise `Invalid` naming the field at fault."""
     target = target_of(request.webhook, request.email)
-    if request.secret is not None and target.channel is not Channel.WEBHOOK:
+    if request.secret is not None and target.channel is not TargetKind.WEBHOOK:
         raise Invalid("is for webhooks only", field="secret")
     secret = check_secret(request.secret, field="secret") if request.secret is not None else new_secret()
     wanted = EventFilter(
@@ -102,7 +102,7 @@ def accept_subscription(
         name=check_name(request.name),
         filter=check_filter(wanted),
         target=target,
-        secrets=(Secret(secret),) if target.channel is Channel.WEBHOOK else (),
+        secrets=(SigningSecret(secret),) if target.channel is TargetKind.WEBHOOK else (),
     )
 
 
@@ -123,7 +123,7 @@ def accept_patch(patch: SubscriptionPatch, old: Subscription) -> SubscriptionCha
 
 
 def _new_address(patch: SubscriptionPatch, old: Subscription) -> str | None:
-    is_webhook = old.target.channel is Channel.WEBHOOK
+    is_webhook = old.target.channel is TargetKind.WEBHOOK
     wrong = patch.email if is_webhook else patch.webhook
     if wrong is not UNSET:
         other = "webhook" if is_webhook else "email"

@@ -27,7 +27,7 @@ class Reason(StrEnum):
     """It never ran: its payload needs a parent's result that is not there."""
 
 
-class Cause(Struct, frozen=True):
+class FailureCause(Struct, frozen=True):
     """Why a task failed for good, as its dead letter says it. Those of one fingerprint are one group."""
 
     reason: Reason
@@ -40,8 +40,8 @@ class Cause(Struct, frozen=True):
     """The beginning of the message as it was."""
 
 
-def cause_of(error: ErrorInfo | None, reason: Reason = Reason.PERMANENT) -> Cause:
+def cause_of(error: ErrorInfo | None, reason: Reason = Reason.PERMANENT) -> FailureCause:
     """Return the cause of a failure, given why there was no further attempt."""
     error = error or UNKNOWN
     made = fingerprint(error)
-    return Cause(reason, made.text, error.kind, made.message, error.message[:LONGEST_SAID])
+    return FailureCause(reason, made.text, error.kind, made.message, error.message[:LONGEST_SAID])

@@ -68,7 +68,7 @@ class DeadLetterMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last lines that the last execution logged."""
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class FailedTask(Struct, frozen=True, kw_only=True):
     """What is known of a task that failed for good."""
 
     change: TaskChange
@@ -80,7 +80,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     """Why, as its dead letter said it, whatever became of that."""
 
 
-def dead_letter_message(failure: Failure) -> DeadLetterMessage:
+def dead_letter_message(failure: FailedTask) -> DeadLetterMessage:
     """Return what is told of a failure: what was known when it happened, and nothing that came later."""
     change = failure.change
     cause = cause_of(change.error)

@@ -105,7 +105,7 @@ class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last lines that a failed execution logged; in notifications those of every execution that ended."""
 
 
-class Place(NamedTuple):
+class EventPosition(NamedTuple):
     """Where an event stands in the log: the position of its row, and its place within the row."""
 
     position: int
@@ -117,7 +117,7 @@ class Event(Struct, frozen=True, kw_only=True):
 
     log: str
     """The name of the log that it stands in: another database has another one."""
-    place: Place
+    place: EventPosition
     type: str
     at: Instant
     subject: str
@@ -202,12 +202,12 @@ def trace_of(event: bytes) -> str | None:
     return decode(event, _Traced).traceparent
 
 
-def parse_event_id(text: str, *, field: str) -> tuple[str, Place]:
+def parse_event_id(text: str, *, field: str) -> tuple[str, EventPosition]:
     """Return the log and the place that an event's id names, or raise `Invalid`."""
     match = _ID.fullmatch(text)
     if match is None:
         raise Invalid("must be the id of an event, such as 5f0c9a1e-1042-0", field=field)
-    return match[1], Place(int(match[2]), int(match[3]))
+    return match[1], EventPosition(int(match[2]), int(match[3]))
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from drumline.core.accept_schedule import due_at
 from drumline.core.clock import Instant
 from drumline.core.ids import ScheduleId
 from drumline.core.limits import Limits
-from drumline.core.recurring import Misfire, Overlap, Policy
+from drumline.core.recurring import FiringPolicy, Misfire, Overlap
 from drumline.core.schedule import RunKind, RunState, Turn
 from drumline.core.timetable import Rule, timetable
 
@@ -22,7 +22,7 @@ BUSY: Final = "the previous run had not ended"
 FULL: Final = "too many runs were waiting"
 OVERTAKEN: Final = "a later run took its place"
 
-_PLAIN: Final = Policy()
+_PLAIN: Final = FiringPolicy()
 _FIRST_WANTED: Final = {Misfire.SKIP: sys.maxsize, Misfire.ONCE: -1, Misfire.ALL: 0}
 """From which of the missed times on there is a run for each."""
 
@@ -43,7 +43,7 @@ class DueSchedule(Struct, frozen=True, kw_only=True):
 
     id: ScheduleId
     rule: Rule
-    policy: Policy
+    policy: FiringPolicy
     fire_at: Instant
     runs: int = 0
     waiting: int = 0

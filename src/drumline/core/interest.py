@@ -15,7 +15,7 @@ MOST_WORDS: Final = 50
 _WORD: Final = re.compile(r"[a-z_]{1,40}(\.[a-z_]{1,40})?", re.ASCII)
 
 
-class Interest(Struct, frozen=True, kw_only=True):
+class EventInterest(Struct, frozen=True, kw_only=True):
     """Which events; what is empty does not narrow. Those with equal interests are served together."""
 
     tenant: str | None = None

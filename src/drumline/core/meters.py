@@ -67,7 +67,7 @@ class Gauge(Family):
         self.values = dict(values)
 
 
-class Series:
+class HistogramSeries:
     """One histogram: how many values lie up to each bound and beyond, and their sum."""
 
     __slots__ = ("counts", "sum")
@@ -85,7 +85,7 @@ class Histogram(Family):
     def __init__(self, name: str, help: str, labels: Labels = (), *, bounds: Sequence[float] = SECONDS) -> None:
         super().__init__(name, help, labels)
         self.bounds = tuple(bounds)
-        self.series: dict[Labels, Series] = {} if labels else {(): Series(len(self.bounds))}
+        self.series: dict[Labels, HistogramSeries] = {} if labels else {(): HistogramSeries(len(self.bounds))}
 
     def observe(self, value: float, labels: Labels = ()) -> None:
         """Count a value."""
@@ -110,12 +110,12 @@ class Histogram(Family):
 
         return observe
 
-    def _new(self, labels: Labels) -> Series:
-        series = self.series[labels] = Series(len(self.bounds))
+    def _new(self, labels: Labels) -> HistogramSeries:
+        series = self.series[labels] = HistogramSeries(len(self.bounds))
         return series
 
 
-class Bounded:
+class BoundedLabels:
     """Keeps labels that users choose from becoming too many: the first ones have their names, later ones are `other`.
 
     Ids never become labels, but queues and tasks may be named by the thousand.

@@ -10,7 +10,7 @@ from typing import Final
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.dead_letter import Reason
-from drumline.core.meters import ITEMS, Bounded, Counter, Family, Gauge, Histogram
+from drumline.core.meters import ITEMS, BoundedLabels, Counter, Family, Gauge, Histogram
 from drumline.core.stats import BOUNDS, Figure, Measure
 from drumline.core.vitals import Vitals
 
@@ -25,8 +25,8 @@ class Metrics:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.vitals = Vitals(clock or SystemClock())
-        self.queue_labels = Bounded(MOST_QUEUES)
-        self.task_labels = Bounded(MOST_TASKS)
+        self.queue_labels = BoundedLabels(MOST_QUEUES)
+        self.task_labels = BoundedLabels(MOST_TASKS)
         self.before_reading: list[Callable[[], None]] = []
         """Called before the figures are read, by those who would rather tell than be asked all the time."""
         self._make_tasks()

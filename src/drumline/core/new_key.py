@@ -15,7 +15,7 @@ from drumline.core.duration import LONGEST, millis, parse_duration
 from drumline.core.errors import Conflict, Forbidden, Invalid
 from drumline.core.field_schema import Schema, about, given, line, line_schema
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, check_text
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate, parse_rate
 from drumline.core.tenant import TENANT_SCHEMA, check_tenant
 
@@ -106,7 +106,7 @@ class Asked(Struct, frozen=True):
 
     by: Caller
     now: Instant
-    policy: Policy
+    policy: KeyPolicy
 
 
 def accept_key(request: KeyRequest, key: str, *, id: KeyId, asked: Asked) -> NewKey:

@@ -19,7 +19,7 @@ DEFAULT_RATES: Final[Mapping[Role, Rate | None]] = MappingProxyType(
 )
 
 
-class Policy(Struct, frozen=True, kw_only=True):
+class KeyPolicy(Struct, frozen=True, kw_only=True):
     """How keys are made, and how often they may be used."""
 
     environment: str = "live"
@@ -41,4 +41,4 @@ class Policy(Struct, frozen=True, kw_only=True):
         return None if usual is None else Rate(usual.requests * self.tenant_keys, usual.seconds)
 
 
-DEFAULT_POLICY: Final = Policy()
+DEFAULT_POLICY: Final = KeyPolicy()

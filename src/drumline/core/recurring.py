@@ -54,7 +54,7 @@ class Overlap(StrEnum):
     """It starts, and the previous run is cancelled."""
 
 
-class Policy(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FiringPolicy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a schedule fires, besides when."""
 
     misfire: Misfire = Misfire.ONCE

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 from drumline.core.accept_job import name_of
 from drumline.core.errors import Invalid
 from drumline.core.redaction import REDACTED, Redaction
-from drumline.core.schedule import Target
+from drumline.core.schedule import ScheduleTarget
 
 NOTHING = Raw(b"{}")
 
 
-def redacted_target(target: Target, redaction: Redaction) -> Target:
+def redacted_target(target: ScheduleTarget, redaction: Redaction) -> ScheduleTarget:
     """Return what a schedule makes as it is shown."""
     return _changed(target, lambda payload, _field: redaction.payload(payload))
 
 
-def restored_target(target: Target, original: Target, redaction: Redaction) -> Target:
+def restored_target(target: ScheduleTarget, original: ScheduleTarget, redaction: Redaction) -> ScheduleTarget:
     """Return what somebody has edited, with what they were not shown; `Invalid` if it was never there.
 
     It is put back for a task of the same name only: another would do something else with it.
@@ -35,13 +35,13 @@ def restored_target(target: Target, original: Target, redaction: Redaction) -> T
     return _changed(target, restore)
 
 
-def hidden_in(target: Target) -> str | None:
+def hidden_in(target: ScheduleTarget) -> str | None:
     """Return where a payload asks for what its author was not shown; None if nowhere."""
     mark = REDACTED.encode()
     return next((field for field, (_, payload) in _names(target).items() if mark in bytes(payload)), None)
 
 
-def _names(target: Target) -> dict[str, tuple[str, Raw]]:
+def _names(target: ScheduleTarget) -> dict[str, tuple[str, Raw]]:
     """Return the name and payload of each task that a target makes, by its field."""
     if target.task is not None:
         return {"task": (target.task.name, target.task.payload)}
@@ -50,7 +50,7 @@ def _names(target: Target) -> dict[str, tuple[str, Raw]]:
     return {f"job.tasks.{key}": (name_of(key, task), task.payload) for key, task in target.job.tasks.items()}
 
 
-def _changed(target: Target, change: Callable[[Raw, str], Raw]) -> Target:
+def _changed(target: ScheduleTarget, change: Callable[[Raw, str], Raw]) -> ScheduleTarget:
     if target.task is not None:
         return replace(target, task=replace(target.task, payload=change(target.task.payload, "task")))
     if target.job is None:

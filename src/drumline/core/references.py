@@ -85,7 +85,7 @@ def fill_in(payload: bytes, parents: Sequence[str], results: Mapping[str, Raw], 
     """
     # The worker has secrets to fill in yet. A result must not be able to name one, so it is marked as data; and the
     # marks stay, for the worker to take off.
-    filling = _Filling(frozenset(parents), results, room=limits.payload, is_last=SECRET_MARK not in payload)
+    filling = _ResultFilling(frozenset(parents), results, room=limits.payload, is_last=SECRET_MARK not in payload)
     filled = encode(filling.fill(decode(payload, object)))
     if len(filled) > limits.payload:
         raise _too_large(limits.payload)
@@ -113,7 +113,7 @@ def _step_into(value: Any, step: str | int) -> Any:
     raise LookupError(step)
 
 
-class _Filling:
+class _ResultFilling:
     """Puts results into one payload, as long as there is room: a small payload may ask for a large result often."""
 
     def __init__(self, parents: Container[str], results: Mapping[str, Raw], *, room: int, is_last: bool) -> None:

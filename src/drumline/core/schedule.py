@@ -30,9 +30,9 @@ from drumline.core.recurring import (
     SCHEDULE_NAME,
     START,
     TIMEZONE,
+    FiringPolicy,
     Misfire,
     Overlap,
-    Policy,
 )
 from drumline.core.task import TaskRequest
 from drumline.core.timetable import Rule
@@ -122,7 +122,7 @@ class ScheduleEdit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_runs: Annotated[int | UnsetType | None, MAX_RUNS] = UNSET
 
 
-class Target(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ScheduleTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What each firing makes: a task or a job."""
 
     task: TaskRequest | None = None
@@ -150,8 +150,8 @@ class NewSchedule(Struct, frozen=True, kw_only=True):
     tenant: str
     name: str
     rule: Rule
-    policy: Policy
-    target: Target
+    policy: FiringPolicy
+    target: ScheduleTarget
     state: ScheduleState
     turn: Turn | None = None
     origin: Origin | None = None
@@ -164,8 +164,8 @@ class ScheduleView(Struct, frozen=True, kw_only=True):
     tenant: str
     name: str
     rule: Rule
-    policy: Policy
-    target: Target
+    policy: FiringPolicy
+    target: ScheduleTarget
     state: ScheduleState
     turn: Turn | None
     version: int

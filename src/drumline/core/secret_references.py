@@ -61,7 +61,7 @@ def find_secrets(payload: Any, *, field: str = "payload") -> list[SecretReferenc
 
 def fill_in_secrets(payload: bytes, values: Mapping[str, str]) -> Raw:
     """Return a payload with the values of secrets in their places; each one it refers to must be there."""
-    return Raw(encode(_Filling(values).fill(decode(payload, object))))
+    return Raw(encode(_SecretFilling(values).fill(decode(payload, object))))
 
 
 def _found(payload: Any, field: JsonPlace) -> Iterator[tuple[JsonPlace, str]]:
@@ -97,7 +97,7 @@ def _checked(value: Mapping[str, Any], place: JsonPlace) -> str:
         raise Invalid(error.message, field=str(place / SECRET), code=error.code) from error
 
 
-class _Filling:
+class _SecretFilling:
     """Puts the values of secrets into one payload, as long as there is room."""
 
     def __init__(self, values: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ MOST_BYTES: Final = 64
 MOST_SECRETS: Final = 2
 
 
-class Secret(Struct, frozen=True, omit_defaults=True):
+class SigningSecret(Struct, frozen=True, omit_defaults=True):
     """A secret, and until when it signs; None is for good."""
 
     text: str
@@ -32,7 +32,7 @@ class Secret(Struct, frozen=True, omit_defaults=True):
         return "Secret(***)"
 
 
-Secrets = tuple[Secret, ...]
+Secrets = tuple[SigningSecret, ...]
 """The newest first."""
 
 
@@ -53,7 +53,7 @@ def check_secret(text: str, *, field: str) -> str:
 
 def rotated(secrets: Secrets, text: str, *, until: Instant) -> Secrets:
     """Return the secrets with a new one in front; the one that was newest signs until a time, any older no more."""
-    return (Secret(text), *(Secret(old.text, until) for old in secrets[: MOST_SECRETS - 1]))
+    return (SigningSecret(text), *(SigningSecret(old.text, until) for old in secrets[: MOST_SECRETS - 1]))
 
 
 def active(secrets: Secrets, now: Instant) -> tuple[str, ...]:

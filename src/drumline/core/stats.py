@@ -37,7 +37,7 @@ class Measure(IntEnum):
     """How long an execution took, by class of duration."""
 
 
-class Stretch(Struct, frozen=True, kw_only=True):
+class StatsQuery(Struct, frozen=True, kw_only=True):
     """Which figures: from one time to before another, in buckets of one width, and of which tasks.
 
     What is None does not narrow.
@@ -74,7 +74,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     total_ms: int = 0
 
 
-class Gathered(Struct, frozen=True):
+class CountedEvents(Struct, frozen=True):
     """What was counted in one go: how many rows of the log that were, and what they told."""
 
     rows: int
@@ -109,7 +109,7 @@ class Series(Struct, frozen=True, kw_only=True):
     """How many tasks were due and waited to be run, on average; nothing where no sample was taken."""
 
 
-def series(stretch: Stretch, stats: list[Stat], levels: list[Level]) -> list[Series]:
+def series(stretch: StatsQuery, stats: list[Stat], levels: list[Level]) -> list[Series]:
     """Return the figures of every bucket of a stretch of time, the empty ones included."""
     step = stretch.step
     depths = {level.at: level.total / level.samples for level in levels}

@@ -14,7 +14,7 @@ LONGEST_ADDRESS: Final = 254
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
-class Channel(IntEnum):
+class TargetKind(IntEnum):
     """How somebody is told. The numbers are stored: never reuse one."""
 
     WEBHOOK = 0
@@ -29,7 +29,7 @@ class Channel(IntEnum):
 class Target(Struct, frozen=True):
     """A channel, and the URL or address at the end of it."""
 
-    channel: Channel
+    channel: TargetKind
     address: str
 
 
@@ -39,8 +39,8 @@ def target_of(webhook: str | None, email: str | None, *, field: str = "") -> Tar
         raise Invalid("must have either webhook or email", field=field or "webhook")
     prefix = f"{field}." if field else ""
     if webhook is not None:
-        return Target(Channel.WEBHOOK, check_webhook(webhook, field=f"{prefix}webhook"))
-    return Target(Channel.EMAIL, check_email(email or "", field=f"{prefix}email"))
+        return Target(TargetKind.WEBHOOK, check_webhook(webhook, field=f"{prefix}webhook"))
+    return Target(TargetKind.EMAIL, check_email(email or "", field=f"{prefix}email"))
 
 
 def check_webhook(url: str, *, field: str) -> str:

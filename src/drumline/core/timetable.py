@@ -161,7 +161,7 @@ class OneTime:
         return int(after < self._instant <= until)
 
 
-class Bounded:
+class BoundedTimetable:
     """A timetable between a start and an end."""
 
     def __init__(self, rule: Rule) -> None:
@@ -205,9 +205,9 @@ class Bounded:
 
 
 @lru_cache(maxsize=16_384)
-def timetable(rule: Rule) -> Bounded:
+def timetable(rule: Rule) -> BoundedTimetable:
     """Return the fire times of a rule. Most rules are asked for over and over."""
-    return Bounded(rule)
+    return BoundedTimetable(rule)
 
 
 def _plain(rule: Rule) -> Timetable:

@@ -18,7 +18,7 @@ _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-class Place(Struct, frozen=True):
+class UrlParts(Struct, frozen=True):
     """Where a URL leads: the host is a lower-case name, or an address in its usual form."""
 
     scheme: str
@@ -26,7 +26,7 @@ class Place(Struct, frozen=True):
     port: int
 
 
-def parse_url(url: str, *, field: str) -> Place:
+def parse_url(url: str, *, field: str) -> UrlParts:
     """Return where a URL leads, or raise `Invalid` naming `field`.
 
     Refused is what programs read differently: user names, escapes and foreign letters in the host, addresses written
@@ -46,7 +46,7 @@ def parse_url(url: str, *, field: str) -> Place:
     port = _PORTS[scheme] if parts["port"] is None else int(parts["port"])
     if not 0 < port <= 65_535:
         raise Invalid("must have a port from 1 to 65535", field=field)
-    return Place(scheme, parse_host(parts["host"], field=field), port)
+    return UrlParts(scheme, parse_host(parts["host"], field=field), port)
 
 
 def parse_host(text: str, *, field: str) -> str:

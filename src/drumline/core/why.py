@@ -32,7 +32,7 @@ class Cause(StrEnum):
     NEXT = "next"
 
 
-class Reason(Struct, frozen=True, kw_only=True):
+class WaitReason(Struct, frozen=True, kw_only=True):
     """One reason, in words."""
 
     cause: Cause
@@ -62,69 +62,69 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     waits_for_jobs: int = 0
 
 
-def explain(task: TaskView, around: Surroundings) -> tuple[Reason, ...]:
+def explain(task: TaskView, around: Surroundings) -> tuple[WaitReason, ...]:
     """Return why a task is not running, the weightiest reason first; what is not waiting gets one that says so."""
     if task.state in TERMINAL:
-        return (Reason(cause=Cause.ENDED, text=f"it has ended: {task.state.name.lower()}"),)
+        return (WaitReason(cause=Cause.ENDED, text=f"it has ended: {task.state.name.lower()}"),)
     if task.state is State.RUNNING:
         if task.cancel_requested:
-            return (Reason(cause=Cause.STOPPING, text="it was asked to stop, and its worker has not done so yet"),)
-        return (Reason(cause=Cause.RUNNING, text="it is running"),)
+            return (WaitReason(cause=Cause.STOPPING, text="it was asked to stop, and its worker has not done so yet"),)
+        return (WaitReason(cause=Cause.RUNNING, text="it is running"),)
     if task.state is State.BLOCKED:
         return (_dependency(around),)
     reasons = [*_time(task, around), *_pause(task, around), *_limits(around), *_workers(task, around)]
     return tuple(reasons) or (_turn(around),)
 
 
-def _dependency(around: Surroundings) -> Reason:
+def _dependency(around: Surroundings) -> WaitReason:
     if around.waits_for_jobs:
         count = around.waits_for_jobs
         text = f"its job waits for {count} other job{'s' if count > 1 else ''}"
-        return Reason(cause=Cause.DEPENDENCY, text=text, count=count)
+        return WaitReason(cause=Cause.DEPENDENCY, text=text, count=count)
     names = around.waits_for
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return Reason(cause=Cause.DEPENDENCY, text=f"it waits for {shown}", count=len(names), names=names)
+    return WaitReason(cause=Cause.DEPENDENCY, text=f"it waits for {shown}", count=len(names), names=names)
 
 
-def _time(task: TaskView, around: Surroundings) -> list[Reason]:
+def _time(task: TaskView, around: Surroundings) -> list[WaitReason]:
     if task.due_at is None or task.due_at <= around.now:
         return []
     if task.failures:
         text = f"attempt {task.attempt} failed; it is tried again when its backoff is over"
-        return [Reason(cause=Cause.BACKING_OFF, text=text, until=task.due_at)]
-    return [Reason(cause=Cause.SCHEDULED, text="it is due later", until=task.due_at)]
+        return [WaitReason(cause=Cause.BACKING_OFF, text=text, until=task.due_at)]
+    return [WaitReason(cause=Cause.SCHEDULED, text="it is due later", until=task.due_at)]
 
 
-def _pause(task: TaskView, around: Surroundings) -> list[Reason]:
+def _pause(task: TaskView, around: Surroundings) -> list[WaitReason]:
     reasons = []
     if around.pause is not None:
         why = f": {around.pause}" if around.pause else ""
         queue = task.lane.queue
-        reasons.append(Reason(cause=Cause.QUEUE_PAUSED, text=f"the queue {queue} is paused{why}", names=(queue,)))
+        reasons.append(WaitReason(cause=Cause.QUEUE_PAUSED, text=f"the queue {queue} is paused{why}", names=(queue,)))
     if around.is_name_paused:
         text = f"the configuration pauses tasks named {task.lane.name} (pauses.names)"
-        reasons.append(Reason(cause=Cause.NAME_PAUSED, text=text, names=(task.lane.name,)))
+        reasons.append(WaitReason(cause=Cause.NAME_PAUSED, text=text, names=(task.lane.name,)))
     return reasons
 
 
-def _limits(around: Surroundings) -> list[Reason]:
+def _limits(around: Surroundings) -> list[WaitReason]:
     """Return the limits in which there is no room for it now."""
     return [_limited(each) for each in around.limits if room_in(each.limit, each.use) == 0]
 
 
-def _limited(under: LimitUse) -> Reason:
+def _limited(under: LimitUse) -> WaitReason:
     limit, use = under.limit, under.use
     of = f" for the key {under.key}" if under.key else " for tasks without a key" if under.key == "" else ""
     if limit.max_concurrent is not None and use.running >= limit.max_concurrent:
         text = f"the limit {limit.name} lets {limit.max_concurrent:,} run at once{of}, and {use.running:,} do"
     else:
         text = f"the limit {limit.name} lets {limit.rate_text} start{of}, and {use.started:,} have"
-    return Reason(
+    return WaitReason(
         cause=Cause.LIMITED, text=text, until=free_at(limit, use), count=use.running or use.started, names=(limit.name,)
     )
 
 
-def _workers(task: TaskView, around: Surroundings) -> list[Reason]:
+def _workers(task: TaskView, around: Surroundings) -> list[WaitReason]:
     """Return what is wrong with the workers: none lives, none has the type, none serves the queue, all are leaving."""
     lane = task.lane
     mine = [view for view in around.sessions if view.spec.tenant in {None, lane.tenant}]
@@ -146,26 +146,26 @@ def _workers(task: TaskView, around: Surroundings) -> list[Reason]:
     return [] if around.is_name_paused else [_paused_by_workers(lane.name, len(staying))]
 
 
-def _paused_by_workers(name: str, count: int) -> Reason:
+def _paused_by_workers(name: str, count: int) -> WaitReason:
     whose = "the worker that can run it" if count == 1 else f"all {count} workers that can run it"
     text = f"the configuration of {whose} pauses tasks named {name} (pauses.names)"
-    return Reason(cause=Cause.NAME_PAUSED, text=text, count=count, names=(name,))
+    return WaitReason(cause=Cause.NAME_PAUSED, text=text, count=count, names=(name,))
 
 
-def _none(text: str) -> list[Reason]:
-    return [Reason(cause=Cause.NO_WORKER, text=text, count=0)]
+def _none(text: str) -> list[WaitReason]:
+    return [WaitReason(cause=Cause.NO_WORKER, text=text, count=0)]
 
 
-def _busy(able: list[SessionView]) -> list[Reason]:
+def _busy(able: list[SessionView]) -> list[WaitReason]:
     if any(view.held < view.spec.capacity for view in able):
         return []
     words = "the worker that can run it is" if len(able) == 1 else f"all {len(able)} workers that can run it are"
-    return [Reason(cause=Cause.WORKERS_BUSY, text=f"{words} busy", count=len(able))]
+    return [WaitReason(cause=Cause.WORKERS_BUSY, text=f"{words} busy", count=len(able))]
 
 
-def _turn(around: Surroundings) -> Reason:
+def _turn(around: Surroundings) -> WaitReason:
     if around.ahead:
         shown = f"{MOST_AHEAD:,} or more" if around.ahead >= MOST_AHEAD else f"{around.ahead:,}"
         text = f"{shown} task{'s' if around.ahead > 1 else ''} of its queue come first"
-        return Reason(cause=Cause.BEHIND, text=text, count=around.ahead)
-    return Reason(cause=Cause.NEXT, text="it is next, and starts at any moment")
+        return WaitReason(cause=Cause.BEHIND, text=text, count=around.ahead)
+    return WaitReason(cause=Cause.NEXT, text="it is next, and starts at any moment")

@@ -25,7 +25,7 @@ LAST_SECOND: Final = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) 
 """The calendar ends here: from every second before it there is room to look a day ahead in any zone."""
 
 
-class Stretch(NamedTuple):
+class OffsetPeriod(NamedTuple):
     """A span of time, from `start` up to `end` in seconds since 1970, in which clocks differ from UTC by `offset`."""
 
     start: int
@@ -39,8 +39,8 @@ class Zone:
     def __init__(self, name: str, info: tzinfo) -> None:
         self.name = name
         self.info = info
-        self._years: dict[int, tuple[Stretch, ...]] = {}
-        self._last = Stretch(0, 0, 0)
+        self._years: dict[int, tuple[OffsetPeriod, ...]] = {}
+        self._last = OffsetPeriod(0, 0, 0)
 
     def shown(self, instant: Instant) -> datetime:
         """Return an instant by the zone's clock; in UTC at the very end of the calendar, which some clocks are past."""
@@ -49,7 +49,7 @@ class Zone:
         except (OverflowError, ValueError):
             return datetime.fromtimestamp(instant // 1000, UTC)
 
-    def stretch(self, second: int) -> Stretch:
+    def stretch(self, second: int) -> OffsetPeriod:
         """Return the stretch that a second lies in."""
         last = self._last
         if last.start <= second < last.end:
@@ -59,29 +59,29 @@ class Zone:
         found = self._last = year[bisect_right(year, second, key=lambda one: one.start) - 1]
         return found
 
-    def stretches(self, second: int) -> Iterator[Stretch]:
+    def stretches(self, second: int) -> Iterator[OffsetPeriod]:
         """Yield the stretch that a second lies in and all that follow, as far as the calendar goes."""
         stretch = self.stretch(second)
         yield stretch
         for year in range(datetime.fromtimestamp(second, UTC).year, LAST_YEAR + 1):
             yield from (one for one in self._year(year) if one.start >= stretch.end)
 
-    def _year(self, year: int) -> tuple[Stretch, ...]:
+    def _year(self, year: int) -> tuple[OffsetPeriod, ...]:
         known = self._years.get(year)
         if known is None:
             known = self._years[year] = tuple(self._stretches_of(year))
         return known
 
-    def _stretches_of(self, year: int) -> Iterator[Stretch]:
+    def _stretches_of(self, year: int) -> Iterator[OffsetPeriod]:
         start, end = (int(datetime(one, 1, 1, tzinfo=UTC).timestamp()) for one in (year, year + 1))
         offset = self._offset(start)
         for look in range(start, end, LOOK_EVERY):
             until = min(look + LOOK_EVERY, end)
             if self._offset(until - 1) != offset:
                 change = self._change(look - 1, until - 1, offset)
-                yield Stretch(start, change, offset)
+                yield OffsetPeriod(start, change, offset)
                 start, offset = change, self._offset(change)
-        yield Stretch(start, end, offset)
+        yield OffsetPeriod(start, end, offset)
 
     def _change(self, before: int, after: int, offset: int) -> int:
         """Return the first second in which the offset is not the given one any more."""

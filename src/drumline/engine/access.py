@@ -4,7 +4,7 @@ from random import Random, SystemRandom
 
 from drumline.core.clock import Clock
 from drumline.core.ids import IdSource
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.engine.audit import AuditService
 from drumline.engine.identities import Identities
 from drumline.engine.keys import KeyService
@@ -30,11 +30,11 @@ class Access:
         self.limiter: Limiter = LocalLimiter(clock)
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> KeyPolicy:
         """How keys are made, and how often they may be used."""
         return self.identities.policy
 
-    def attach(self, *, policy: Policy | None = None, limiter: Limiter | None = None) -> None:
+    def attach(self, *, policy: KeyPolicy | None = None, limiter: Limiter | None = None) -> None:
         """Go by a policy, and limit together with other servers. To be called before use."""
         self.identities.policy = policy or self.identities.policy
         self.limiter = limiter or self.limiter

@@ -14,8 +14,8 @@ import structlog
 
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError
-from drumline.core.event import DEFAULT_SOURCE, END, Event, Place, cloud_event, parse_event_id
-from drumline.core.interest import Interest
+from drumline.core.event import DEFAULT_SOURCE, END, Event, EventPosition, cloud_event, parse_event_id
+from drumline.core.interest import EventInterest
 from drumline.ports.outbox import EventLog, LogSpan
 
 POLL: Final = 0.25
@@ -28,7 +28,7 @@ REMEMBERED: Final = 2000
 """Events that are kept for those who come back after a moment."""
 STORE_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 1.0
-FAR: Final = Place(1 << 62, 0)
+FAR: Final = EventPosition(1 << 62, 0)
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -58,7 +58,7 @@ class Entry:
 class Follower:
     """Somebody who follows: what waits for them, and whether they have been cut off."""
 
-    def __init__(self, interest: Interest) -> None:
+    def __init__(self, interest: EventInterest) -> None:
         self.interest = interest
         self.after = FAR
         """What lies before has been sent."""
@@ -117,7 +117,7 @@ class Feed:
         self.source = source
         self._store = store
         self._poll = poll
-        self._followers: dict[Interest, set[Follower]] = {}
+        self._followers: dict[EventInterest, set[Follower]] = {}
         self._recent: deque[Entry] = deque(maxlen=REMEMBERED)
         self._name = ""
         self._position: int | None = None
@@ -130,7 +130,7 @@ class Feed:
         return sum(map(len, self._followers.values()))
 
     @asynccontextmanager
-    async def following(self, interest: Interest) -> AsyncIterator[Follower]:
+    async def following(self, interest: EventInterest) -> AsyncIterator[Follower]:
         """Give a follower that hears of everything from now on."""
         follower = Follower(interest)
         try:
@@ -139,7 +139,7 @@ class Feed:
         finally:
             self._leave(follower)
 
-    async def place_of(self, last_id: str) -> Place | None:
+    async def place_of(self, last_id: str) -> EventPosition | None:
         """Return the place of the event that somebody heard last, or raise `Invalid` if that is no event.
 
         None if one cannot go on from it: it is of another log, or it was dropped.
@@ -154,7 +154,7 @@ class Feed:
         """Return the id that stands for everything that was read so far, so that one can go on from there."""
         return f"{self._name}-{self._position or 0}-{END}".encode()
 
-    async def missed(self, place: Place, follower: Follower) -> AsyncIterator[bytes]:
+    async def missed(self, place: EventPosition, follower: Follower) -> AsyncIterator[bytes]:
         """Yield what came after a place, up to where a follower began to hear.
 
         Raises `EventsDropped` if some of it was dropped in the meantime.
@@ -192,7 +192,7 @@ class Feed:
                 span = await self._span()
                 self._name, self._position = span.name, span.last
                 self._reading = asyncio.create_task(self._read(), name="feed")
-            follower.after = Place((self._position or 0) + 1, 0)
+            follower.after = EventPosition((self._position or 0) + 1, 0)
             self._followers.setdefault(follower.interest, set()).add(follower)
 
     def _leave(self, follower: Follower) -> None:

@@ -27,7 +27,7 @@ from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_text
 from drumline.core.preview import FireTime, upcoming
-from drumline.core.recurring import Policy
+from drumline.core.recurring import FiringPolicy
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.redaction_of_targets import restored_target
 from drumline.core.schedule import (
@@ -35,8 +35,8 @@ from drumline.core.schedule import (
     ScheduleEdit,
     ScheduleRequest,
     ScheduleState,
+    ScheduleTarget,
     ScheduleView,
-    Target,
     Turn,
 )
 from drumline.core.secret_references import has_secrets
@@ -125,7 +125,7 @@ class ScheduleService:
         """Return a schedule that can be stored, or raise `Invalid`."""
         return accept_schedule(request, id=ScheduleId(self._new_id()), now=now, tenant=tenant, limits=self._limits)
 
-    async def check_payloads(self, target: Target, *, tenant: str, field: str = "") -> None:
+    async def check_payloads(self, target: ScheduleTarget, *, tenant: str, field: str = "") -> None:
         """Raise `Invalid` naming a payload that is larger than its tenant may have, or refers to a missing secret."""
         wanted = []
         if target.task is not None:
@@ -137,7 +137,7 @@ class ScheduleService:
         if any(has_secrets(each.payload) for each in wanted):
             await self.secrets.check(wanted, tenant=tenant)
 
-    async def _check_types(self, target: Target, *, tenant: str) -> None:
+    async def _check_types(self, target: ScheduleTarget, *, tenant: str) -> None:
         """Raise `Invalid` naming what of a payload does not fit the type of its task.
 
         Not for those that an app registers: they may be ahead of the types that its own worker is about to publish.
@@ -146,7 +146,7 @@ class ScheduleService:
         check = partial(check_target, target, tenant=tenant, limits=self._limits, rules=rules)
         await off_loop(weight_of(target.task, target.job), check)
 
-    async def allow(self, target: Target, allow: AllowTask, *, tenant: str) -> None:
+    async def allow(self, target: ScheduleTarget, allow: AllowTask, *, tenant: str) -> None:
         """Ask whether a caller may submit what a schedule is to make, into the queues that it will be in as of now."""
         rules = await self._types.rules_of(_names_in(target), tenant=tenant)
         if target.task is not None:
@@ -258,13 +258,13 @@ class ScheduleService:
         raise Conflict("the schedule is being changed by others; try again", field="id")
 
 
-def _names_in(target: Target) -> set[str]:
+def _names_in(target: ScheduleTarget) -> set[str]:
     if target.task is not None:
         return {target.task.name}
     return set() if target.job is None else job_names(target.job)
 
 
-def _placing(view: ScheduleView, rule: Rule, policy: Policy, now: Instant) -> Placing | None:
+def _placing(view: ScheduleView, rule: Rule, policy: FiringPolicy, now: Instant) -> Placing | None:
     """Return where an edited schedule stands; None if it stays where it is. Raises `Invalid` if it can never fire."""
     fires_otherwise = rule != view.rule or policy.jitter_ms != view.policy.jitter_ms
     is_revived = view.state is ScheduleState.FINISHED and policy.max_runs != view.policy.max_runs
@@ -282,7 +282,7 @@ def _placing(view: ScheduleView, rule: Rule, policy: Policy, now: Instant) -> Pl
     return Placing(state=ScheduleState.ACTIVE, turn=turn) if fires_otherwise or is_revived else None
 
 
-def is_used_up(view: ScheduleView, policy: Policy) -> bool:
+def is_used_up(view: ScheduleView, policy: FiringPolicy) -> bool:
     """Tell whether a schedule has had all the runs that a policy gives it."""
     return policy.max_runs is not None and view.runs >= policy.max_runs
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
 from drumline.core.ends import keep_ends
@@ -57,7 +57,7 @@ class Settlements:
             name="settlements",
             largest=500,
             parallel=parallel,
-            weights=Weights(weight_of),
+            weights=BatchWeights(weight_of),
         )
         self.measure(Metrics())
 

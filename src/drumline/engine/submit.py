@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import LARGE, in_thread, off_loop
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused, Unavailable
 from drumline.core.ids import IdSource, TaskId
@@ -69,7 +69,7 @@ class Submissions:
             name="submissions",
             largest=DEFAULT_TUNING.submit_batch,
             parallel=parallel,
-            weights=Weights(lambda task: len(task.payload), MOST_BYTES_WAITING),
+            weights=BatchWeights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
 
     def measure(self, metrics: Metrics) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import off_loop
 from drumline.core.accept_job import JobDefaults, accept_job, name_of
 from drumline.core.errors import DrumlineError, Invalid, KeyReused
@@ -65,7 +65,7 @@ class JobSubmissions:
         self._quotas = quotas
         self._retry = DEFAULT_RETRY
         self._batcher: Batcher[NewJob, SubmittedJob | KeyReused | Invalid] = Batcher(
-            self._flush, name="jobs", largest=100, weights=Weights(_weight_of, MOST_BYTES_WAITING)
+            self._flush, name="jobs", largest=100, weights=BatchWeights(_weight_of, MOST_BYTES_WAITING)
         )
 
     def tune(self, tuning: Tuning) -> None:

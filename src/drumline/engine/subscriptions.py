@@ -22,7 +22,7 @@ from drumline.core.errors import Conflict, Invalid, NotFound
 from drumline.core.event import DEFAULT_SOURCE, CloudEvent
 from drumline.core.signing import rotated, secret_text
 from drumline.core.subscription import TEST_EVENT, Subscription, SubscriptionId
-from drumline.core.target import Channel
+from drumline.core.target import TargetKind
 from drumline.core.task import DEFAULT_TENANT
 from drumline.engine.signing import resealed, seal_signing, signing_purpose
 from drumline.ports.sealing import Box, NoBox
@@ -96,7 +96,7 @@ class SubscriptionService:
         if id is not None:
             subscription = await self.get(id, tenant=tenant)
             whose = subscription.tenant
-            if subscription.target.channel is not Channel.WEBHOOK:
+            if subscription.target.channel is not TargetKind.WEBHOOK:
                 raise Conflict("a subscription by mail has no secret", field="id")
         until = Instant(await self._store.now() + millis(overlap))
         secret = _new_secret()

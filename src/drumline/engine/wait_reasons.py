@@ -5,7 +5,7 @@ from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView
-from drumline.core.why import MOST_AHEAD, Reason, Surroundings, explain
+from drumline.core.why import MOST_AHEAD, Surroundings, WaitReason, explain
 from drumline.ports.store import Store
 
 
@@ -17,7 +17,7 @@ class WaitReasons:
         self.paused_names: frozenset[str] = frozenset()
         """Task names that the configuration pauses."""
 
-    async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[Reason, ...]:
+    async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[WaitReason, ...]:
         """Return why a task is not running, the weightiest reason first, or raise `NotFound`."""
         (view,) = await self._store.get([task], tenant=tenant, payload=False)
         if view is None:

@@ -23,7 +23,7 @@ from drumline.settings import Loaded, Settings, Sources
 from drumline.settings.leaves import LEAVES, built, plain_value, read_value, value_at
 from drumline.settings.parameters import SCHEME
 from drumline.settings.policy import policy_of
-from drumline.settings.sources import Source, from_runtime
+from drumline.settings.sources import SettingsSource, from_runtime
 from drumline.settings.tuning import tuning_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class RemoteRuntime:
 class Readable(Protocol):
     """What settings are read from; `settings.Sources` is one."""
 
-    outside: tuple[Source, ...]
+    outside: tuple[SettingsSource, ...]
 
     def load(self, runtime: Mapping[str, object] | None = None) -> Loaded:
         """Return the settings, or raise `Invalid`."""
@@ -80,7 +80,7 @@ class Readable(Protocol):
 class Fixed:
     """Settings that somebody gave as they are: only the runtime configuration can change them."""
 
-    outside: tuple[Source, ...] = ()
+    outside: tuple[SettingsSource, ...] = ()
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

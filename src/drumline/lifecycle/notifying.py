@@ -22,7 +22,7 @@ from drumline.notifier.reader import Reader
 from drumline.notifier.recorder import DeliveryRecorder
 from drumline.notifier.retry_policy import RetryPolicy
 from drumline.notifier.webhooks import WebhookDispatcher, WebhookSettings
-from drumline.outbound.guard import Guard, parse_allowed
+from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.outbound.webhook import WebhookSender
 from drumline.scheduler.duty import Rounds
 from drumline.settings import Settings, Sources
@@ -52,7 +52,7 @@ def notifier_services(engine: Engine, settings: Settings, *, is_embedded: bool) 
     retry = RetryPolicy(give_up_after=notify.give_up_after)
     recorder = DeliveryRecorder(store.deliveries, holder=holder, metrics=metrics)
     sender = WebhookSender(
-        Guard(parse_allowed(notify.allow, field="notify.allow"), setting="notify.allow"),
+        AddressGuard(parse_allowed(notify.allow, field="notify.allow"), setting="notify.allow"),
         clock=clock,
         timeout=notify.timeout.total_seconds(),
         follow_redirects=notify.follow_redirects,

@@ -26,7 +26,7 @@ LONGEST_LINE = 8192
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Watch(NamedTuple):
+class WatchedProcess(NamedTuple):
     """A process that is watched: the services for it, its figures, where the package for them is there, and traces."""
 
     services: Mapping[str, Service]
@@ -35,17 +35,21 @@ class Watch(NamedTuple):
 
 
 @asynccontextmanager
-async def watched(metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str) -> AsyncIterator[Watch]:
+async def watched(
+    metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str
+) -> AsyncIterator[WatchedProcess]:
     """Let a process be watched; its monitor port, if it has one, is open from here to the very end."""
     exposition = exposition_of(metrics, role=role)
     async with traced(settings.trace, role=role) as tracer:
-        watch = Watch({"watch the event loop": partial(watch_loop, metrics)}, exposition, tracer)
+        watch = WatchedProcess({"watch the event loop": partial(watch_loop, metrics)}, exposition, tracer)
         async with _monitored(watch, metrics, settings, stopping):
             yield watch
 
 
 @asynccontextmanager
-async def _monitored(watch: Watch, metrics: Metrics, settings: Settings, stopping: Stopping) -> AsyncIterator[None]:
+async def _monitored(
+    watch: WatchedProcess, metrics: Metrics, settings: Settings, stopping: Stopping
+) -> AsyncIterator[None]:
     exposition = watch.exposition
     if settings.monitor.port is None:
         yield

@@ -8,7 +8,7 @@ from drumline.core.errors import Invalid
 from drumline.core.metrics import Metrics
 from drumline.lifecycle.apps import App
 from drumline.lifecycle.mailing import mail_server, sms_gateway
-from drumline.outbound.guard import Guard, parse_allowed
+from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import Tracer
 from drumline.settings import Settings
@@ -79,7 +79,7 @@ def built_in_kinds(settings: Settings, *, is_embedded: bool) -> BuiltIn:
         guard=_http_guard(settings, is_embedded=is_embedded),
         smtp=mail_server(settings, is_embedded=is_embedded),
         sms=sms_gateway(settings),
-        sms_guard=Guard(parse_allowed(settings.sms.allow, field="sms.allow"), setting="sms.allow"),
+        sms_guard=AddressGuard(parse_allowed(settings.sms.allow, field="sms.allow"), setting="sms.allow"),
         pdf_limits=PdfLimits(max(round(settings.pdf.cpu.total_seconds()), 1), settings.pdf.memory),
     )
 
@@ -97,8 +97,8 @@ def _walls(shell: ShellSettings) -> Confinement:
     )
 
 
-def _http_guard(settings: Settings, *, is_embedded: bool) -> Guard | None:
+def _http_guard(settings: Settings, *, is_embedded: bool) -> AddressGuard | None:
     """Return who judges where `http` tasks go: nobody on one machine, whose tasks are their owner's."""
     if settings.allow_http is None and is_embedded:
         return None
-    return Guard(parse_allowed(settings.allow_http or (), field="allow_http"), setting="allow_http")
+    return AddressGuard(parse_allowed(settings.allow_http or (), field="allow_http"), setting="allow_http")

@@ -16,7 +16,7 @@ from drumline.core.errors import Invalid
 from drumline.notifier.mail_template import MailTemplate, compose_mail
 from drumline.notifier.recorder import DeliveryRecorder
 from drumline.notifier.retry_policy import RetryPolicy
-from drumline.outbound.smtp import MailFailed, SmtpSettings, send
+from drumline.outbound.smtp import MailFailed, MailServer, send
 from drumline.ports.notifications import Deliveries, MailClaim
 
 AT_ONCE: Final = 8
@@ -39,7 +39,7 @@ class MailRate(Struct, frozen=True, kw_only=True):
 class MailSettings(Struct, frozen=True, kw_only=True):
     """How mail is sent: the server (None if there is none), the rate per address and the template."""
 
-    smtp: SmtpSettings | None
+    smtp: MailServer | None
     rate: MailRate = MailRate()
     template: MailTemplate = MailTemplate()
 

@@ -3,7 +3,7 @@
 import secrets
 from typing import Final
 
-from drumline.core.signing import Secret, secret_text
+from drumline.core.signing import SigningSecret, secret_text
 from drumline.engine.signing import seal_signing, signing_purpose
 from drumline.ports.notifications import Subscriptions
 from drumline.ports.sealing import Box, NoBox
@@ -25,6 +25,6 @@ class SigningSecrets:
             return
         if await self._store.secrets(None, tenant=tenant) is None:
             text = secret_text(secrets.token_bytes(KEY_BYTES))
-            made = Secret(seal_signing(self._box, text, signing_purpose(tenant, None)))
+            made = SigningSecret(seal_signing(self._box, text, signing_purpose(tenant, None)))
             await self._store.put_secrets(None, (made,), old=None, tenant=tenant)
         self._known.add(tenant)

@@ -16,7 +16,7 @@ from drumline.core.signing import active
 from drumline.engine.signing import open_signing, signing_purpose
 from drumline.notifier.recorder import DeliveryRecorder
 from drumline.notifier.retry_policy import RetryPolicy
-from drumline.outbound.webhook import Message, WebhookFailed, WebhookSender
+from drumline.outbound.webhook import WebhookFailed, WebhookMessage, WebhookSender
 from drumline.ports.notifications import Deliveries, WebhookClaim
 from drumline.ports.sealing import Box, NoBox
 from drumline.ports.tracing import NO_TRACER, Kind, Tracer
@@ -117,7 +117,7 @@ class WebhookDispatcher:
     async def _tried(self, delivery: ClaimedDelivery, trace: str | None) -> DeliveryReport:
         began = self._clock.monotonic()
         try:
-            message = Message(id=delivery.id, body=delivery.event, secrets=self._secrets(delivery), trace=trace)
+            message = WebhookMessage(id=delivery.id, body=delivery.event, secrets=self._secrets(delivery), trace=trace)
             answer = await self._sender.send(delivery.target.address, message)
         except WebhookFailed as error:
             report = self._failed(delivery, error, self._since(began))

@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from drumline._version import __version__
-from drumline.core.meters import Counter, Family, Gauge, Histogram, Series
+from drumline.core.meters import Counter, Family, Gauge, Histogram, HistogramSeries
 from drumline.core.metrics import Metrics
 
 
@@ -60,7 +60,7 @@ def _metric(family: Family) -> Metric | None:
             return None
 
 
-def _buckets(family: Histogram, series: Series) -> list[tuple[str, float]]:
+def _buckets(family: Histogram, series: HistogramSeries) -> list[tuple[str, float]]:
     total = 0
     buckets: list[tuple[str, float]] = []
     for bound, count in zip((*family.bounds, inf), list(series.counts), strict=True):

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpcore
 import httpx
 
-from drumline.outbound.guard import Guard
+from drumline.outbound.guard import AddressGuard
 from drumline.outbound.no_cookies import no_cookies
 
 CONNECT_SECONDS: Final = 10.0
@@ -24,7 +24,7 @@ KEPT_SECONDS: Final = 30.0
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
     """Makes connections to addresses that the guard has judged, and to no others."""
 
-    def __init__(self, guard: Guard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
+    def __init__(self, guard: AddressGuard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
         self._inner = inner or httpcore.AnyIOBackend()
 
@@ -114,7 +114,7 @@ def _translated() -> Iterator[None]:
         raise httpx.UnsupportedProtocol(str(error)) from error
 
 
-def guarded_client(guard: Guard) -> httpx.AsyncClient:
+def guarded_client(guard: AddressGuard) -> httpx.AsyncClient:
     """Return a client behind a guard: no proxies, no cookies, no redirects unless asked for, time limits of its user.
 
     Making one reads certificates from the disk: do it in a thread.

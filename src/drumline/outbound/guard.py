@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 
 from drumline.core.errors import Invalid
-from drumline.core.url import Place, parse_host, parse_url
+from drumline.core.url import UrlParts, parse_host, parse_url
 from drumline.outbound.addresses import Address, kind_of
 
 RESOLVE_SECONDS: Final = 5.0
@@ -34,7 +34,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, best first, or raises `OSError`."""
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """A place that may not be reached, and why; trying again does not help."""
 
 
@@ -91,7 +91,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     return [str(address[0]) for *_, address in found]
 
 
-class Guard:
+class AddressGuard:
     """Judges where requests may go."""
 
     def __init__(
@@ -102,8 +102,8 @@ class Guard:
         self._setting = setting
         """What an operator has to change, for those who wonder."""
 
-    def check_url(self, url: str, *, field: str) -> Place:
-        """Return where a URL leads; `Invalid` or `Refused` as far as that can be told without asking anybody."""
+    def check_url(self, url: str, *, field: str) -> UrlParts:
+        """Return where a URL leads; `Invalid` or `AddressRefused` as far as that can be told without asking anybody."""
         place = parse_url(url, field=field)
         address = _address_of(place.host)
         if address is not None:
@@ -111,14 +111,14 @@ class Guard:
         return place
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the addresses to connect to, best first, or raise `Refused`; `OSError` if the host is not known.
+        """Return the addresses to connect to, best first, or raise `AddressRefused`, or `OSError` if it is unknown.
 
         One forbidden address among several is enough to refuse: no public service has one.
         """
         try:
             name = parse_host(f"[{host}]" if ":" in host else host, field="host")
         except Invalid as error:
-            raise Refused(str(error)) from error
+            raise AddressRefused(str(error)) from error
         address = _address_of(name)
         addresses = [address] if address is not None else await self._look_up(name, port)
         self._judge(name, addresses, port)
@@ -132,9 +132,9 @@ class Guard:
             kind = kind_of(address)
             if kind is not None:
                 subject = f"{host} is" if host == str(address) else f"{host} resolves to {address}, which is"
-                raise Refused(f"{subject} {kind}; an operator can allow it with {self._setting}")
+                raise AddressRefused(f"{subject} {kind}; an operator can allow it with {self._setting}")
         if port < FIRST_FREE_PORT and port not in USUAL_PORTS:
-            raise Refused(
+            raise AddressRefused(
                 f"{host} may be reached at ports 80, 443 and from {FIRST_FREE_PORT} on, not at {port}; "
                 f"an operator can allow it with {self._setting}"
             )

@@ -64,7 +64,7 @@ class Tokens(Struct, frozen=True):
     access_token: str | None = None
 
 
-class Answer(Struct, frozen=True):
+class IssuerResponse(Struct, frozen=True):
     """What came back with somebody from their issuer."""
 
     code: str
@@ -100,7 +100,7 @@ class Issuer:
                 self._described = now, self._checked(found)
             return self._described[1]
 
-    async def vouch(self, answer: Answer) -> Vouched:
+    async def vouch(self, answer: IssuerResponse) -> Vouched:
         """Exchange a code for the word of the issuer; raises `Unauthorized` for one that is not to be believed."""
         described = await self.describe()
         tokens = await self._exchange(described, answer)
@@ -114,7 +114,7 @@ class Issuer:
                 raise Unauthorized("the ID token is signed by a key that its issuer does not have") from None
         return Vouched(await self._completed(described, claims, tokens), tokens.id_token)
 
-    async def _exchange(self, described: Description, answer: Answer) -> Tokens:
+    async def _exchange(self, described: Description, answer: IssuerResponse) -> Tokens:
         form = {
             "grant_type": "authorization_code",
             "code": answer.code,

@@ -28,7 +28,7 @@ THROTTLED: Final = frozenset(("1", "5"))
 """Statuses of a message for which Vonage asks to come again: too many at once, or a fault of its own."""
 
 
-class SmsSettings(Struct, frozen=True, kw_only=True):
+class SmsGateway(Struct, frozen=True, kw_only=True):
     """The gateway, and as whom messages are sent."""
 
     provider: Provider
@@ -68,13 +68,13 @@ class SmsFailed(Exception):
         self.permanent = permanent
 
 
-def request_of(sms: Sms, settings: SmsSettings) -> SmsRequest:
+def request_of(sms: Sms, settings: SmsGateway) -> SmsRequest:
     """Return what asks the provider for a message."""
     base = (settings.url or URLS[settings.provider]).rstrip("/")
     return _REQUESTS[settings.provider](sms, base)
 
 
-def message_id_of(settings: SmsSettings, status: int, text: str) -> str:
+def message_id_of(settings: SmsGateway, status: int, text: str) -> str:
     """Return the id under which the provider has accepted a message, or raise `SmsFailed`."""
     if not 200 <= status < 300:
         permanent = status < 500 and status not in RETRYABLE

@@ -22,7 +22,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _ADDRESS: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[^\s@<>,;:\"()\\]+")
 
 
-class SmtpSettings(Struct, frozen=True, kw_only=True):
+class MailServer(Struct, frozen=True, kw_only=True):
     """Where mail is handed over, and as whom."""
 
     host: str
@@ -101,7 +101,7 @@ def compose(mail: Mail, *, sender: str) -> EmailMessage:
     return message
 
 
-async def send(mail: Mail, settings: SmtpSettings) -> dict[str, str]:
+async def send(mail: Mail, settings: MailServer) -> dict[str, str]:
     """Hand the mail over and return the recipients that were refused, with the reasons.
 
     Raises `Invalid` for a mail that makes no sense, and `MailFailed` if nobody was accepted.
@@ -116,7 +116,7 @@ async def send(mail: Mail, settings: SmtpSettings) -> dict[str, str]:
         raise MailFailed(f"{settings.host} did not answer in {settings.timeout:g} s", permanent=False) from error
 
 
-async def _converse(message: EmailMessage, recipients: list[str], settings: SmtpSettings) -> dict[str, str]:
+async def _converse(message: EmailMessage, recipients: list[str], settings: MailServer) -> dict[str, str]:
     import aiosmtplib  # noqa: PLC0415
 
     client = aiosmtplib.SMTP(

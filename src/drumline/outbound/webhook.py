@@ -14,7 +14,7 @@ from drumline._version import __version__
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid
 from drumline.core.signing import signature
-from drumline.outbound.guard import Guard, Refused
+from drumline.outbound.guard import AddressGuard, AddressRefused
 from drumline.outbound.late_client import LateClient
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LONGEST_RETRY_AFTER: Final = 6 * 3600.0
 LONGEST_LOCATION: Final = 200
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class WebhookMessage(Struct, frozen=True, kw_only=True):
     """What is sent; id and body are the same at every try."""
 
     id: str
@@ -40,7 +40,7 @@ class Message(Struct, frozen=True, kw_only=True):
     """The span that this try is, as a W3C `traceparent`."""
 
 
-class Answer(Struct, frozen=True):
+class WebhookResponse(Struct, frozen=True):
     """What a receiver said to a message that it accepted."""
 
     status: int
@@ -74,7 +74,7 @@ class WebhookFailed(Exception):
 class WebhookSender:
     """Calls receivers. Redirects are not followed unless an operator wants it, and then the guard judges each one."""
 
-    def __init__(self, guard: Guard, *, clock: Clock, timeout: float, follow_redirects: bool = False) -> None:
+    def __init__(self, guard: AddressGuard, *, clock: Clock, timeout: float, follow_redirects: bool = False) -> None:
         self._guard = guard
         self._clock = clock
         self.timeout = timeout
@@ -82,7 +82,7 @@ class WebhookSender:
         self._redirects = MOST_REDIRECTS if follow_redirects else 0
         self._client = LateClient(partial(_new_client, guard))
 
-    async def send(self, url: str, message: Message) -> Answer:
+    async def send(self, url: str, message: WebhookMessage) -> WebhookResponse:
         """Send a message and return the answer of a receiver that accepted it, or raise `WebhookFailed`."""
         client = await self._client.open()
         import httpx  # noqa: PLC0415 - imported with the client
@@ -93,7 +93,7 @@ class WebhookSender:
                 return await self._post(client, url, message)
         except TimeoutError as error:
             raise WebhookFailed(f"did not answer in {self.timeout:g} s") from error
-        except (Refused, Invalid) as error:
+        except (AddressRefused, Invalid) as error:
             raise WebhookFailed(f"refused: {error}", permanent=True) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise WebhookFailed(f"{type(error).__name__}: {error}") from error
@@ -102,7 +102,7 @@ class WebhookSender:
         """Let go of every connection."""
         await self._client.close()
 
-    async def _post(self, client: "httpx.AsyncClient", url: str, message: Message) -> Answer:
+    async def _post(self, client: "httpx.AsyncClient", url: str, message: WebhookMessage) -> WebhookResponse:
         hops = 0
         while True:
             async with client.stream("POST", url, content=message.body, headers=self._headers(message)) as reply:
@@ -113,7 +113,7 @@ class WebhookSender:
             self._guard.check_url(location, field="location")
             url, hops = location, hops + 1
 
-    def _headers(self, message: Message) -> dict[str, str]:
+    def _headers(self, message: WebhookMessage) -> dict[str, str]:
         seconds = self._clock.now() // 1000
         return {
             "content-type": "application/json",
@@ -126,7 +126,7 @@ class WebhookSender:
         }
 
 
-def _new_client(guard: Guard) -> "httpx.AsyncClient":
+def _new_client(guard: AddressGuard) -> "httpx.AsyncClient":
     client: Any = import_module("drumline.outbound.client")
     made: httpx.AsyncClient = client.guarded_client(guard)
     return made
@@ -142,10 +142,10 @@ async def _excerpt(reply: "httpx.Response") -> str:
     return bytes(kept[:KEPT_RESPONSE]).decode("utf-8", "replace")
 
 
-def _judged(reply: "httpx.Response", response: str, location: str) -> Answer:
+def _judged(reply: "httpx.Response", response: str, location: str) -> WebhookResponse:
     status = reply.status_code
     if 200 <= status < 300:
-        return Answer(status, response)
+        return WebhookResponse(status, response)
     words = f"answered {status} {reply.reason_phrase}".strip()
     if reply.is_redirect:
         words += f" and sends on to {location[:LONGEST_LOCATION]}, which is not followed"

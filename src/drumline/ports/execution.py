@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Raw, Struct
 
 from drumline.core.clock import Instant
-from drumline.core.dead_letter import Cause
+from drumline.core.dead_letter import FailureCause
 from drumline.core.errors import Fenced
 from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.lease import Lease
@@ -70,7 +70,7 @@ class Settlement(Struct, frozen=True, kw_only=True, gc=False):
     error: ErrorInfo | None = None
     job: JobId | None = None
     """The job that the task belongs to, if whoever settles it knows: then it need not be looked for."""
-    cause: Cause | None = None
+    cause: FailureCause | None = None
     """For `fail`: what the dead letter says; made from the error if nobody has decided it."""
 
 

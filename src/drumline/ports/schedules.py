@@ -15,9 +15,18 @@ from drumline.core.firing import Absence
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.recurring import Policy
+from drumline.core.recurring import FiringPolicy
 from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
-from drumline.core.schedule import NewSchedule, Origin, RunKind, RunView, ScheduleState, ScheduleView, Target, Turn
+from drumline.core.schedule import (
+    NewSchedule,
+    Origin,
+    RunKind,
+    RunView,
+    ScheduleState,
+    ScheduleTarget,
+    ScheduleView,
+    Turn,
+)
 from drumline.core.task import NewTask
 from drumline.core.timetable import Rule
 from drumline.ports.hint import NO_EFFECTS, Effects
@@ -37,8 +46,8 @@ class Definition(Struct, frozen=True, kw_only=True):
 
     name: str
     rule: Rule
-    policy: Policy
-    target: Target
+    policy: FiringPolicy
+    target: ScheduleTarget
     origin: Origin | None = None
 
 

@@ -6,13 +6,13 @@ Only how many tasks wait is looked at now and then: see `sample_depth`.
 from typing import Protocol
 
 from drumline.core.clock import Instant
-from drumline.core.stats import Figure, Gathered, Level, Stat, Stretch
+from drumline.core.stats import CountedEvents, Figure, Level, Stat, StatsQuery
 
 
 class Stats(Protocol):
     """Counting, and looking at what was counted."""
 
-    async def gather_stats(self, *, limit: int) -> Gathered:
+    async def gather_stats(self, *, limit: int) -> CountedEvents:
         """Count what the next rows of the log say, up to `limit` rows, and return what that was.
 
         The counts and the place in the log are one transaction: nothing is counted twice or left out, whoever dies
@@ -20,7 +20,7 @@ class Stats(Protocol):
         """
         ...
 
-    async def read_stats(self, stretch: Stretch) -> list[Stat]:
+    async def read_stats(self, stretch: StatsQuery) -> list[Stat]:
         """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
         ...
 
@@ -37,7 +37,7 @@ class Stats(Protocol):
         """
         ...
 
-    async def read_depth(self, stretch: Stretch) -> list[Level]:
+    async def read_depth(self, stretch: StatsQuery) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
         ...
 

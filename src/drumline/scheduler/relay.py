@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.codec import encode
-from drumline.core.dead_letter_message import DeadLetterMessage, Failure, dead_letter_event, dead_letter_message
+from drumline.core.dead_letter_message import DeadLetterMessage, FailedTask, dead_letter_event, dead_letter_message
 from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
 from drumline.core.metrics import Metrics
@@ -233,7 +233,7 @@ class Relay:
                 # It was retried since, perhaps with another payload.
                 edits = [edit for edit in await self._store.payload_edits(change.id) if edit.at >= event.at]
                 payload = edits[0].payload if edits else payload
-            failure = Failure(
+            failure = FailedTask(
                 change=change,
                 at=event.at,
                 payload=None if payload is None else self.redaction.payload(payload),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, ref
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
@@ -114,7 +114,7 @@ class Client:
             name="asubmit",
             largest=LARGEST_JOIN,
             parallel=PARALLEL_JOINS,
-            weights=Weights(lambda request: len(request.payload)),
+            weights=BatchWeights(lambda request: len(request.payload)),
         )
 
     async def _flush(self, requests: list[TaskRequest]) -> Sequence[TaskId | DrumlineError]:

@@ -9,7 +9,7 @@ from contextvars import Context, copy_context
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
@@ -42,7 +42,7 @@ class TracedSubmissions:
         """Submit a request in the current context; the future gives the task's id, or the reason why not."""
         batcher = self._batchers.get(loop)
         if batcher is None:
-            weights = Weights[TracedRequest](lambda each: len(each.request.payload))
+            weights = BatchWeights[TracedRequest](lambda each: len(each.request.payload))
             batcher = self._batchers[loop] = Batcher(self._flush, name="traced asubmit", parallel=8, weights=weights)
         return batcher.joined(TracedRequest(request, tuple(headers.items()), copy_context()))
 

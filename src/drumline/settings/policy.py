@@ -5,16 +5,16 @@ import re
 from drumline.core.access import Role
 from drumline.core.api_key import ENVIRONMENT_PATTERN
 from drumline.core.errors import Invalid
-from drumline.core.policy import Policy
+from drumline.core.policy import KeyPolicy
 from drumline.core.rate import parse_rate
 from drumline.settings.fields import AccessSettings
 
 
-def policy_of(access: AccessSettings) -> Policy:
+def policy_of(access: AccessSettings) -> KeyPolicy:
     """Return the policy, or raise `Invalid` naming the setting that cannot be meant."""
     if re.fullmatch(ENVIRONMENT_PATTERN, access.environment) is None:
         raise Invalid("must be 1 to 16 lower-case letters and digits", field="access.environment")
-    return Policy(
+    return KeyPolicy(
         environment=access.environment,
         rates={role: parse_rate(getattr(access, f"{role}_rate"), field=f"access.{role}_rate") for role in Role},
         first_rate=parse_rate(access.first_key_rate, field="access.first_key_rate"),

@@ -30,7 +30,7 @@ _FLAGS: Final = {
 """What the command line calls a setting, where it calls it otherwise."""
 
 
-class Source(Protocol):
+class SettingsSource(Protocol):
     """Something outside the process that sets something, and may change."""
 
     name: str
@@ -133,14 +133,14 @@ def _label(given: Mapping[str, Given]) -> str:
     return "" if found is None else str(found.value)
 
 
-def _named_sources(environ: Mapping[str, str], config: str | None) -> tuple[Source, ...]:
+def _named_sources(environ: Mapping[str, str], config: str | None) -> tuple[SettingsSource, ...]:
     named = config or environ.get(CONFIG_VARIABLE)
     if not named:
         return (YamlFile(CONFIG_FILE),) if CONFIG_FILE.is_file() else ()
     return tuple(_source(name.strip()) for name in named.split(",") if name.strip())
 
 
-def _source(name: str) -> Source:
+def _source(name: str) -> SettingsSource:
     if name.startswith(SCHEME):
         return parameter_path(name)
     if not Path(name).exists() or Path(name).is_dir():  # /dev/null is one, to read none

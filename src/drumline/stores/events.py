@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode
 from drumline.core.ends import keep_ends
-from drumline.core.event import Event, Fact, Place, TaskChange, type_of, worker_text
+from drumline.core.event import Event, EventPosition, Fact, TaskChange, type_of, worker_text
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State, Status, status_of
@@ -55,7 +55,7 @@ _PUT_OFF: Final = frozenset({Act.BACK_OFF, Act.SNOOZE})
 class Told(NamedTuple):
     """An act on a task, as the outbox keeps it."""
 
-    place: Place
+    place: EventPosition
     at: Instant
     task: TaskId
     act: Act | None
@@ -169,7 +169,7 @@ def fact_events(log: str, position: int, at: Instant, facts: str) -> list[Event]
     return [
         Event(
             log=log,
-            place=Place(position, offset),
+            place=EventPosition(position, offset),
             type=fact.type,
             at=at,
             subject=fact.subject,

@@ -8,10 +8,10 @@ from drumline.core.codec import decode, encode
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryState, NewDelivery
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
-from drumline.core.signing import Secret, Secrets
+from drumline.core.signing import Secrets, SigningSecret
 from drumline.core.state import State
 from drumline.core.subscription import EventFilter, NewSubscription, Subscription, SubscriptionChange, SubscriptionId
-from drumline.core.target import Channel, Target
+from drumline.core.target import Target, TargetKind
 from drumline.ports.notifications import EndedTask, Interest
 
 MOST_NARROW = 20
@@ -53,7 +53,7 @@ def subscription_of(row: Iterable[Any]) -> Subscription:
         tenant=tenant,
         name=name,
         filter=decode(wanted, EventFilter),
-        target=Target(Channel(channel), address),
+        target=Target(TargetKind(channel), address),
         created_at=Instant(created_at),
         is_enabled=bool(is_enabled),
         disabled_reason=reason,
@@ -67,7 +67,7 @@ def secrets_text(secrets: Secrets) -> str:
 
 def secrets_of(text: str | None) -> Secrets:
     """Return stored secrets."""
-    return () if text is None else decode(text, tuple[Secret, ...])
+    return () if text is None else decode(text, tuple[SigningSecret, ...])
 
 
 def broad_and_narrow(interests: Sequence[Interest]) -> tuple[frozenset[State], list[Interest]]:
@@ -109,7 +109,7 @@ def claimed_of(row: Iterable[Any]) -> ClaimedDelivery:
         tenant=tenant,
         event_id=event_id,
         event_type=event_type,
-        target=Target(Channel(channel), address),
+        target=Target(TargetKind(channel), address),
         event=event.encode(),
         attempt=attempt,
         now=Instant(now),
@@ -131,7 +131,7 @@ def delivery_of(row: Iterable[Any]) -> Delivery:
         event_id=event_id,
         event_type=event_type,
         subject=subject,
-        target=Target(Channel(channel), address),
+        target=Target(TargetKind(channel), address),
         state=DeliveryState(state),
         attempts=attempts,
         next_at=next_at,

@@ -18,9 +18,9 @@ from drumline.core.firing import DueSchedule, Firing
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest, JobTaskRequest, NewJob
 from drumline.core.limits import Limits
-from drumline.core.recurring import Policy
+from drumline.core.recurring import FiringPolicy
 from drumline.core.retry import RetryDefaults
-from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleView, Target, Turn
+from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleTarget, ScheduleView, Turn
 from drumline.core.task import NewTask, TaskRequest, accept
 from drumline.core.task_type import UNKNOWN_TYPE, StoredType, TypeDefaults, TypeRules, rules_of
 from drumline.core.timetable import Rule
@@ -163,7 +163,7 @@ def _pattern(target: str, tenant: str, retry: RetryDefaults, declared: TypeDefau
 
     Its size was checked when it was stored: a limit that was lowered since does not stop what was accepted.
     """
-    wanted = decode(target, Target)
+    wanted = decode(target, ScheduleTarget)
     if wanted.task is None:
         return None if wanted.job is None else _audible_job(wanted.job)
     rules = TypeRules(defaults=declared)  # its payload was checked when it was stored
@@ -196,7 +196,7 @@ def names_in(target: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _names_in(target: str) -> tuple[str, ...]:
-    wanted = decode(target, Target)
+    wanted = decode(target, ScheduleTarget)
     if wanted.task is not None:
         return (wanted.task.name,)
     tasks = wanted.job.tasks if wanted.job is not None else {}
@@ -220,12 +220,12 @@ def rule_of(text: str) -> Rule:
 
 
 @lru_cache(maxsize=1024)
-def policy_of(text: str) -> Policy:
+def policy_of(text: str) -> FiringPolicy:
     """Return a stored policy."""
-    return decode(text, Policy)
+    return decode(text, FiringPolicy)
 
 
-def text_of(value: Rule | Policy | Target) -> str:
+def text_of(value: Rule | FiringPolicy | ScheduleTarget) -> str:
     """Return a part of a schedule as it is stored. An empty object stands for all defaults."""
     return encode(value).decode()
 
@@ -239,7 +239,7 @@ def schedule_view(values: Iterable[Any]) -> ScheduleView:
         name=row.name,
         rule=rule_of(row.rule),
         policy=policy_of(row.policy),
-        target=decode(row.target, Target),
+        target=decode(row.target, ScheduleTarget),
         state=STATES[row.state],
         turn=None if row.fire_at is None or row.due_at is None else Turn(Instant(row.fire_at), Instant(row.due_at)),
         version=row.version,

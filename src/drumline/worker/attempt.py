@@ -19,7 +19,7 @@ from drumline.core.task_log import COMPLETED, TASK_LOG
 from drumline.ports.tracing import Kind, Tracer, messaging
 from drumline.sdk.arguments import encode_result
 from drumline.worker.attempt_lines import facts_of, log_processing
-from drumline.worker.executors.executor import Call
+from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.executors.registry import Executors, RegisteredExecutor
 from drumline.worker.failures import failure, outcome_of_error, refusal
 from drumline.worker.secrets import fill_in_call, masked_outcome
@@ -51,7 +51,7 @@ def _received(task: ClaimedTask, tracer: Tracer) -> str | None:
         return span.traceparent
 
 
-class Attempt(Call, eq=False, kw_only=True):
+class Attempt(ExecutorCall, eq=False, kw_only=True):
     """One execution of a task, from the claim's answer until its report is acknowledged."""
 
     session: SessionId

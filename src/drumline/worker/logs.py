@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.lease import Lease
 from drumline.core.masking import MASK, Mask
 from drumline.ports.gateway import Gateway
@@ -127,7 +127,11 @@ class AttemptLogs:
         self._loop: asyncio.AbstractEventLoop | None = None
         # One flight at a time: when a batch is acknowledged, so is every one that joined before it.
         self._batcher: Batcher[LogChunk, None] = Batcher(
-            self._send, name="logs", largest=200, most_waiting=1_000_000, weights=Weights(lambda chunk: len(chunk.text))
+            self._send,
+            name="logs",
+            largest=200,
+            most_waiting=1_000_000,
+            weights=BatchWeights(lambda chunk: len(chunk.text)),
         )
 
     def open(self, lease: Lease) -> AttemptLog:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from drumline.aio.batcher import Batcher, Weights
+from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.errors import DrumlineError, Fenced, Invalid, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.metrics import Metrics
@@ -36,7 +36,7 @@ class Reporter:
             name="reports",
             largest=largest,
             most_waiting=1_000_000,
-            weights=Weights(weight_of),
+            weights=BatchWeights(weight_of),
         )
         self._batcher.meter = metrics.batch.of("reports")
         self._batcher.told = self._acknowledged

@@ -10,14 +10,14 @@ from drumline.core.masking import CURRENT_MASK, Mask
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from drumline.core.secret_references import fill_in_secrets
 from drumline.ports.gateway import Gateway
-from drumline.worker.executors.executor import Call
+from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.failures import ExecutorFailure, failure
 from drumline.worker.gateway_retry import GatewayRetry
 
 REVEAL_SECONDS: Final = 30.0
 
 
-async def fill_in_call(call: Call, gateway: Gateway, retry: GatewayRetry) -> None:
+async def fill_in_call(call: ExecutorCall, gateway: Gateway, retry: GatewayRetry) -> None:
     """Put the secrets that a task refers to into its payload; raises `ExecutorFailure` if one cannot be had.
 
     From here on everything that this attempt writes, says or gives back is looked through.

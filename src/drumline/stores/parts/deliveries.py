@@ -6,7 +6,7 @@ from typing import Any
 from drumline.core.clock import Instant
 from drumline.core.delivery import ClaimedDelivery, Delivery, DeliveryId, DeliveryReport, NewDelivery
 from drumline.core.ids import id_above
-from drumline.core.target import Channel
+from drumline.core.target import TargetKind
 from drumline.ports.notifications import CursorMove, DeliveryFilter, Listening, MailClaim, WebhookClaim
 from drumline.stores.driver import Line, Part, Transaction, storable
 from drumline.stores.notification_rows import (
@@ -58,7 +58,7 @@ class Deliveries(Part):
 
     async def claim_webhooks(self, claim: WebhookClaim) -> list[ClaimedDelivery]:
         """Take webhooks that are due, those waiting longest first, but no target before its turn."""
-        if not await self._is_due(Channel.WEBHOOK):
+        if not await self._is_due(TargetKind.WEBHOOK):
             return []
         rows = await self._database.fetch(
             Line.EVENTS,
@@ -74,7 +74,7 @@ class Deliveries(Part):
 
     async def claim_mail(self, claim: MailClaim) -> list[ClaimedDelivery]:
         """Take mail that is due for people whose turn it is."""
-        if not await self._is_due(Channel.EMAIL):
+        if not await self._is_due(TargetKind.EMAIL):
             return []
         boxes = await self._database.fetch(
             Line.EVENTS, "due_mailboxes", repeat=True, limit=claim.mailboxes, now=self._now()
@@ -145,7 +145,7 @@ class Deliveries(Part):
         )
         return await self.delivery(id, tenant=tenant) if found else None
 
-    async def _is_due(self, channel: Channel) -> bool:
+    async def _is_due(self, channel: TargetKind) -> bool:
         """Tell whether there is anything to claim, without a transaction that writes."""
         return bool(
             await self._database.fetch(

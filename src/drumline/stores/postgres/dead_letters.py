@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Raw
 
 from drumline.core.clock import LATEST, Instant
-from drumline.core.dead_letter import Cause, Reason
+from drumline.core.dead_letter import FailureCause, Reason
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import JobId, TaskId
 from drumline.core.state import State
@@ -41,7 +41,7 @@ class Death(NamedTuple):
 
     task: TaskId
     epoch: int
-    cause: Cause
+    cause: FailureCause
 
 
 class DeadLetters(Access):

@@ -8,7 +8,7 @@ from msgspec import Raw
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
 from drumline.core.codec import encode
-from drumline.core.dead_letter import Cause, Reason, cause_of
+from drumline.core.dead_letter import FailureCause, Reason, cause_of
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
@@ -57,7 +57,7 @@ class Ending(NamedTuple):
     counted: int = 0
     failures: int = 0
     crashes: int = 0
-    cause: Cause | None = None
+    cause: FailureCause | None = None
 
 
 def end(

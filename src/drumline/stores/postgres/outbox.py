@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from drumline.core.clock import Clock, Instant
-from drumline.core.event import Event, Place
+from drumline.core.event import Event, EventPosition
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import Lane
@@ -112,7 +112,7 @@ class Outbox(Consumers):
 
 def _told(row: Record) -> Told:
     position, place, at, task, act, state, epoch = row[:FIRST_KNOWN]
-    return Told(Place(position, place), at, task, ACT_OF[act], STATES[state], epoch)
+    return Told(EventPosition(position, place), at, task, ACT_OF[act], STATES[state], epoch)
 
 
 def _known(row: Record, lane: Lane) -> Known:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, TOTAL, Gathered, Measure
+from drumline.core.stats import BOUNDS, STEPS, TOTAL, CountedEvents, Measure
 from drumline.stores.driver import Line, Transaction
 from drumline.stores.parts.stats import StatsTables, figure
 from drumline.stores.postgres.acts import NUMBER_OF, SUBMIT
@@ -24,15 +24,15 @@ COUNTED: Final = {
 class Stats(StatsTables):
     """`ports.stats.Stats` on PostgreSQL."""
 
-    async def gather_stats(self, *, limit: int) -> Gathered:
+    async def gather_stats(self, *, limit: int) -> CountedEvents:
         """Count what the next rows of the log say, up to `limit` rows, and return what that was."""
 
-        async def count(transaction: Transaction) -> Gathered:
+        async def count(transaction: Transaction) -> CountedEvents:
             # Taking the cursor locks its row: whoever counts meanwhile waits here, and goes on from where we end.
             ((after,),) = await transaction.fetch("take_cursor", consumer=CONSUMER, holder=0, ms=0, now=self._now())
             ((until, found),) = await transaction.fetch("stats_span", after=after, limit=limit)
             if not found:
-                return Gathered(0)
+                return CountedEvents(0)
             rows = await transaction.fetch(
                 "gather_stats",
                 after=after,
@@ -46,6 +46,6 @@ class Stats(StatsTables):
                 steps=[*STEPS, TOTAL],
             )
             await transaction.fetch("stats_until", consumer=CONSUMER, until=until, now=self._now())
-            return Gathered(int(found), tuple(figure(row) for row in rows))
+            return CountedEvents(int(found), tuple(figure(row) for row in rows))
 
         return await self._database.transact(Line.EVENTS, count, repeat=True)

@@ -9,7 +9,7 @@ from msgspec import Raw
 from msgspec.json import decode
 
 from drumline.core.clock import LATEST, Instant
-from drumline.core.dead_letter import Cause, Reason
+from drumline.core.dead_letter import FailureCause, Reason
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import State
@@ -40,7 +40,7 @@ class Death(NamedTuple):
     epoch: int
     attempts: int
     lane: int
-    cause: Cause
+    cause: FailureCause
 
 
 class DeadLetters(Access):

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from drumline.core.clock import Instant
-from drumline.core.event import Event, Place
+from drumline.core.event import Event, EventPosition
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import Lane
@@ -74,7 +74,7 @@ def told_in(row: Row, *, states: frozenset[State] = EVERY_STATE) -> list[Told]:
     acts: list[tuple[str, str, int, int]] = msgspec.json.decode(row.acts)
     return [
         Told(
-            place=Place(row.position, place),
+            place=EventPosition(row.position, place),
             at=row.at,
             task=TaskId(task),
             act=None if act == SUBMITTED else Act(act),

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from drumline.core.state import Act
-from drumline.core.stats import BOUNDS, STEPS, TOTAL, Figure, Gathered, Measure
+from drumline.core.stats import BOUNDS, STEPS, TOTAL, CountedEvents, Figure, Measure
 from drumline.stores.parts.stats import StatsTables
 from drumline.stores.sqlite.access import batch_of, rows_of
 from drumline.stores.sqlite.database import Database
@@ -42,7 +42,7 @@ class Stats(StatsTables):
     _database: Database
     _lanes: Lanes
 
-    async def gather_stats(self, *, limit: int) -> Gathered:
+    async def gather_stats(self, *, limit: int) -> CountedEvents:
         """Count what the next rows of the log say, up to `limit` rows, and return what that was."""
         wish = {"consumer": CONSUMER, "holder": 0, "ms": 0, "now": self._now()}
         (after,) = await self._database.write(
@@ -50,8 +50,8 @@ class Stats(StatsTables):
         )
         until, found, counts = await self._database.read(lambda connection: _counted(connection, after, limit))
         if not found:
-            return Gathered(0)
-        return Gathered(
+            return CountedEvents(0)
+        return CountedEvents(
             found, await self._database.write(lambda connection: self._add(connection, after, until, counts))
         )
 

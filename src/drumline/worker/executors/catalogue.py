@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from drumline.outbound.guard import Guard
-from drumline.outbound.sms import SmsSettings
-from drumline.outbound.smtp import SmtpSettings
+from drumline.outbound.guard import AddressGuard
+from drumline.outbound.sms import SmsGateway
+from drumline.outbound.smtp import MailServer
 from drumline.sdk.definition import Mode, TaskDefinition
 from drumline.sdk.registry import Registry
 from drumline.worker.executors.confinement import NO_WALLS, Confinement
@@ -51,13 +51,13 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     walls: Confinement = NO_WALLS
     """Which programs those are, as whom they run and how much they get."""
     http: bool = True
-    guard: Guard | None = None
+    guard: AddressGuard | None = None
     """Where `http` tasks may go; without it, wherever the worker's machine reaches."""
-    smtp: SmtpSettings | None = None
+    smtp: MailServer | None = None
     """Without it, the worker does not offer `send-email`."""
-    sms: SmsSettings | None = None
+    sms: SmsGateway | None = None
     """Without it, the worker does not offer `send-sms`."""
-    sms_guard: Guard = Guard(setting="sms.allow")
+    sms_guard: AddressGuard = AddressGuard(setting="sms.allow")
     """Where the gateway for text messages may be."""
     pdf: bool = True
     """Only with the extra `pdf`; without it, the worker does not offer `generate-pdf`."""

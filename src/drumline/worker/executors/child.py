@@ -45,7 +45,7 @@ TELL_SECONDS: Final = 0.05
 """How often a function's word on how far it is is passed on, at most."""
 
 
-class Child:
+class FunctionServer:
     """Calls one function at a time."""
 
     def __init__(self, line: socket.socket) -> None:
@@ -172,7 +172,7 @@ def main() -> None:
     line = socket.socket(fileno=int(sys.argv[1]))
     if header := _receive(line, HEADER):
         os.environ.update(decode_hidden(_receive(line, int.from_bytes(header, "big"))).variables)
-        Child(line).run()
+        FunctionServer(line).run()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from msgspec import Struct, field
 
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
-from drumline.outbound.smtp import Mail, MailFailed, SmtpSettings, send
-from drumline.worker.executors.executor import Call, published
+from drumline.outbound.smtp import Mail, MailFailed, MailServer, send
+from drumline.worker.executors.executor import ExecutorCall, published
 from drumline.worker.failures import failure, refusal
 
 NAME: Final = "send-email"
@@ -33,11 +33,11 @@ class EmailPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class EmailExecutor:
     """Hands mail to an SMTP server."""
 
-    def __init__(self, settings: SmtpSettings) -> None:
+    def __init__(self, settings: MailServer) -> None:
         self._settings = settings
         self.type: TaskType = published(NAME, EmailPayload, doc=DOC)
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Send the mail; every attempt of a task sends it under the same message id."""
         payload = call.payload_as(EmailPayload)
         mail = Mail(

@@ -28,12 +28,12 @@ _SEPARATOR: Final = re.compile(r"[/\\]")
 class ContextFactory(Protocol):
     """Makes contexts: an executor whose code may ask what it is part of."""
 
-    def context_of(self, call: "Call") -> Context[Any]:
+    def context_of(self, call: "ExecutorCall") -> Context[Any]:
         """Return what the code may know of its attempt."""
         ...
 
 
-class Call(msgspec.Struct, eq=False):
+class ExecutorCall(msgspec.Struct, eq=False):
     """One attempt, as its executor sees it."""
 
     task: ClaimedTask
@@ -116,7 +116,7 @@ class Executor(Protocol):
         """The task's name, what it does, and the JSON Schema of its payload, as published by workers."""
         ...
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Do the work and return the result, anything that can be written as JSON.
 
         An error raised is a failure: `Permanent` is not retried, everything else is. When the attempt is to stop,

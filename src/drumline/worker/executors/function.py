@@ -13,7 +13,7 @@ from drumline.core.session import TaskType
 from drumline.sdk.context import Context
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Signal
-from drumline.worker.executors.executor import Call
+from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.executors.processes import Processes
 from drumline.worker.executors.threads import Ran, Threads
 from drumline.worker.failures import ExecutorFailure, describe, refusal
@@ -34,7 +34,7 @@ class AsyncFunction:
         """The function as a task."""
         return self._definition.published()
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Await the function."""
         definition = self._definition
         bound = _bind(definition, call)
@@ -55,7 +55,7 @@ class AsyncFunction:
                 raise  # not `from` itself, which would take the place of its own cause
             raise judged from error
 
-    def context_of(self, call: Call) -> Context[Any]:
+    def context_of(self, call: ExecutorCall) -> Context[Any]:
         """Return what the function may know of its attempt."""
         return context_of(call, self._get_state())
 
@@ -73,7 +73,7 @@ class ThreadFunction:
         """The function as a task."""
         return self._definition.published()
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Call the function and wait for it.
 
         A thread cannot be stopped from outside. A function that is to stop is told through its context; if it has not
@@ -97,11 +97,11 @@ class ThreadFunction:
             raise ran.error
         return ran.value
 
-    def context_of(self, call: Call) -> Context[Any]:
+    def context_of(self, call: ExecutorCall) -> Context[Any]:
         """Return what the function may know of its attempt."""
         return context_of(call, self._get_state())
 
-    async def _let_end(self, running: "asyncio.Future[Ran]", call: Call) -> None:
+    async def _let_end(self, running: "asyncio.Future[Ran]", call: ExecutorCall) -> None:
         try:
             await asyncio.wait((running,), timeout=call.grace)
         finally:
@@ -121,13 +121,13 @@ class ProcessFunction:
         """The function as a task."""
         return self._definition.published()
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Have a child process call the function and wait for its answer."""
         _bind(self._definition, call)  # a payload that does not fit need not travel
         return await self._processes.call(self._definition, call)
 
 
-def context_of(call: Call, state: Any) -> Context[Any]:
+def context_of(call: ExecutorCall, state: Any) -> Context[Any]:
     """Return what the function may know of its attempt."""
     task = call.task
     return Context(
@@ -151,7 +151,7 @@ def judge(error: Exception, definition: TaskDefinition) -> Exception:
     return ExecutorFailure(Failed(describe(error), permanent=True))
 
 
-def _bind(definition: TaskDefinition, call: Call) -> dict[str, Any]:
+def _bind(definition: TaskDefinition, call: ExecutorCall) -> dict[str, Any]:
     try:
         return definition.arguments.bind(call.task.payload)
     except Invalid as error:

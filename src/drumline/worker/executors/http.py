@@ -14,9 +14,9 @@ from drumline.core.errors import Invalid
 from drumline.core.http_headers import check_header, signs_in_connection
 from drumline.core.session import TaskType
 from drumline.outbound.bodies import Body, read_body
-from drumline.outbound.guard import Guard, Refused
+from drumline.outbound.guard import AddressGuard, AddressRefused
 from drumline.outbound.late_client import LateClient
-from drumline.worker.executors.executor import Call, published
+from drumline.worker.executors.executor import ExecutorCall, published
 from drumline.worker.failures import ExecutorFailure, failure, refusal
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ class HttpExecutor:
     With a guard it reaches the public Internet and what an operator allowed; without one, whatever the machine reaches.
     """
 
-    def __init__(self, guard: Guard | None = None) -> None:
+    def __init__(self, guard: AddressGuard | None = None) -> None:
         self._guard = guard
         self._client = LateClient(partial(_new_client, guard))
         self.type: TaskType = published(NAME, _HttpSchema, doc=DOC)
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Make the request and judge the answer."""
         payload = call.payload_as(HttpPayload)
         client = await self._client.open()
@@ -92,7 +92,7 @@ class HttpExecutor:
             raise failure("timeout", f"{payload.url} did not answer in {payload.timeout:g} s") from error
         except httpx.LocalProtocolError as error:
             raise refusal(Invalid(str(error), field="payload.headers")) from error
-        except (httpx.UnsupportedProtocol, httpx.TooManyRedirects, Refused) as error:
+        except (httpx.UnsupportedProtocol, httpx.TooManyRedirects, AddressRefused) as error:
             raise refusal(Invalid(str(error), field="payload.url")) from error
         except httpx.HTTPError as error:
             raise failure(type(error).__name__, f"{payload.url}: {error}") from error
@@ -116,7 +116,7 @@ class _HttpSchema(HttpPayload, frozen=True, kw_only=True, forbid_unknown_fields=
     json: Any = None
 
 
-def _new_client(guard: Guard | None) -> "httpx.AsyncClient":
+def _new_client(guard: AddressGuard | None) -> "httpx.AsyncClient":
     import httpx  # noqa: PLC0415
 
     if guard is not None:

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
 from drumline.core.wording import suggestion
-from drumline.worker.executors.executor import Call, check_artifact_name, published
+from drumline.worker.executors.executor import ExecutorCall, check_artifact_name, published
 from drumline.worker.executors.programs import (
     Output,
     Program,
@@ -82,7 +82,7 @@ class PdfExecutor:
         self._at_once = asyncio.Semaphore(max(os.cpu_count() or 1, 2))
         self.type: TaskType = published(NAME, _PdfSchema, doc=DOC)
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Set the document and keep it; a template that does not compile is a permanent failure."""
         payload = call.payload_as(PdfPayload)
         try:
@@ -102,7 +102,7 @@ class PdfExecutor:
             raise refusal(error) from error
         return {"artifact": filename, "size": len(document), "content_type": "application/pdf"}
 
-    async def _typeset(self, folder: Path, call: Call) -> None:
+    async def _typeset(self, folder: Path, call: ExecutorCall) -> None:
         errors = Tail(KEPT_ERROR)
         bounds = (self._limits.cpu, self._limits.memory, LARGEST_DOCUMENT)
         program = Program(

@@ -17,7 +17,7 @@ from drumline.core.errors import Invalid
 from drumline.core.outcome import Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.sdk.definition import TaskDefinition
 from drumline.sdk.signals import Snooze
-from drumline.worker.executors.executor import Call
+from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.executors.frames import HEADER, Ended, Hidden, Order, ProgressFrame, decode_reply, frame
 from drumline.worker.executors.programs import KILL_SECONDS, describe_exit, end_group
 from drumline.worker.failures import ExecutorFailure, failure, refusal
@@ -33,9 +33,9 @@ class Processes:
 
     def __init__(self, watchdog: Watchdog) -> None:
         self._watchdog = watchdog
-        self._idle: list[Child] = []
+        self._idle: list[ChildProcess] = []
 
-    async def call(self, definition: TaskDefinition, call: Call) -> Any:
+    async def call(self, definition: TaskDefinition, call: ExecutorCall) -> Any:
         """Call a function in a child process.
 
         A child that dies is a failure like any other, worth a retry; one whose attempt is stopped is killed.
@@ -62,16 +62,16 @@ class Processes:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(child.end(KILL_SECONDS) for child in idle))
 
-    async def _take(self) -> "Child":
+    async def _take(self) -> "ChildProcess":
         while self._idle:
             child = self._idle.pop()
             if child.is_alive:
                 return child
             await child.end(0)
-        return await Child.start(self._watchdog)
+        return await ChildProcess.start(self._watchdog)
 
 
-class Child:
+class ChildProcess:
     """One child process, and the lines to it: a socket for orders and answers, a pipe for its output."""
 
     def __init__(self, process: Process, watchdog: Watchdog, output: int) -> None:
@@ -84,7 +84,7 @@ class Child:
         self._writer: asyncio.StreamWriter | None = None
 
     @classmethod
-    async def start(cls, watchdog: Watchdog) -> "Child":
+    async def start(cls, watchdog: Watchdog) -> "ChildProcess":
         """Start a child process."""
         shown, hidden = split_environment(os.environ)
         ours, theirs = socket.socketpair()
@@ -119,7 +119,7 @@ class Child:
         """Whether the process can take an order."""
         return self._process.returncode is None and self._reader is not None and not self._reader.at_eof()
 
-    async def call(self, order: Order, call: Call) -> Outcome:
+    async def call(self, order: Order, call: ExecutorCall) -> Outcome:
         """Give an order and return how it ended; its output goes to the attempt's log as it comes."""
         if self._reader is None or self._writer is None:
             raise ConnectionResetError
@@ -176,7 +176,7 @@ class Child:
             os.close(self._output)
 
 
-def _order(definition: TaskDefinition, call: Call) -> Order:
+def _order(definition: TaskDefinition, call: ExecutorCall) -> Order:
     task = call.task
     return Order(
         module=definition.module,

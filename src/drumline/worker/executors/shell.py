@@ -10,7 +10,7 @@ from drumline.core.clock import moment_of
 from drumline.core.errors import Invalid
 from drumline.core.session import TaskType
 from drumline.worker.executors.confinement import NO_WALLS, Confinement
-from drumline.worker.executors.executor import Call, published
+from drumline.worker.executors.executor import ExecutorCall, published
 from drumline.worker.executors.programs import (
     Output,
     Program,
@@ -53,7 +53,7 @@ class ShellExecutor:
         self._walls = walls
         self.type: TaskType = published(NAME, ShellPayload, doc=DOC)
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Run the command; without a folder of its own choice, in an empty one that is removed afterwards."""
         payload = call.payload_as(ShellPayload)
         try:
@@ -72,7 +72,7 @@ class ShellExecutor:
             own = {**self._walls.own_environment(fresh), **payload.env}
             return await self._run(Program(argv=argv, cwd=fresh, env={**env, **own}, stdin=stdin), call)
 
-    async def _run(self, program: Program, call: Call) -> Any:
+    async def _run(self, program: Program, call: ExecutorCall) -> Any:
         out, both = Tail(KEPT_OUTPUT), Tail(KEPT_OUTPUT)
         try:
             code = await run_program(
@@ -114,7 +114,7 @@ def environment_of(payload: ShellPayload) -> dict[str, str]:
     return {**inherited_environment(), **payload.env}
 
 
-def _fire_time_of(call: Call) -> dict[str, str]:
+def _fire_time_of(call: ExecutorCall) -> dict[str, str]:
     """Return the variable that tells a command which fire time it is for, if a schedule made the task."""
     fire_time = call.task.options.fire_time
     return {} if fire_time is None else {"DRUMLINE_FIRE_TIME": moment_of(fire_time)}

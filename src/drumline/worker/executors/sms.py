@@ -11,10 +11,10 @@ from drumline.core.errors import Invalid
 from drumline.core.phone import PHONE, SENDER
 from drumline.core.session import TaskType
 from drumline.outbound.bodies import read_body
-from drumline.outbound.guard import Guard, Refused
+from drumline.outbound.guard import AddressGuard, AddressRefused
 from drumline.outbound.late_client import LateClient
-from drumline.outbound.sms import Sms, SmsFailed, SmsRequest, SmsSettings, message_id_of, request_of
-from drumline.worker.executors.executor import Call, published
+from drumline.outbound.sms import Sms, SmsFailed, SmsGateway, SmsRequest, message_id_of, request_of
+from drumline.worker.executors.executor import ExecutorCall, published
 from drumline.worker.failures import failure, refusal
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ class SmsPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class SmsExecutor:
     """Posts messages to a gateway. It reaches the public Internet, and what the operator allowed besides."""
 
-    def __init__(self, settings: SmsSettings, guard: Guard) -> None:
+    def __init__(self, settings: SmsGateway, guard: AddressGuard) -> None:
         self._settings = settings
         self._guard = guard
         self._client = LateClient(partial(_new_client, guard))
         self.type: TaskType = published(NAME, SmsPayload, doc=DOC)
 
-    async def execute(self, call: Call) -> Any:
+    async def execute(self, call: ExecutorCall) -> Any:
         """Send the message."""
         sms = self._sms(call)
         request = request_of(sms, self._settings)
@@ -62,7 +62,7 @@ class SmsExecutor:
             return {"message_id": message_id_of(self._settings, status, text), "provider": self._settings.provider}
         except SmsFailed as error:
             raise failure(error.kind, str(error), permanent=error.permanent) from error
-        except (Invalid, Refused) as error:
+        except (Invalid, AddressRefused) as error:
             raise failure("Invalid", f"sms.url: {error}", permanent=True) from error
         except TimeoutError as error:
             raise failure("timeout", f"the gateway did not answer in {self._settings.timeout:g} s") from error
@@ -73,7 +73,7 @@ class SmsExecutor:
     async def __aexit__(self, *error: object) -> None:
         await self._client.close()
 
-    def _sms(self, call: Call) -> Sms:
+    def _sms(self, call: ExecutorCall) -> Sms:
         payload, settings = call.payload_as(SmsPayload), self._settings
         if (payload.account is None) != (payload.token is None):
             raise refusal(Invalid("must be given together with account", field="payload.token"))
@@ -105,7 +105,7 @@ class SmsExecutor:
         return reply.status_code, text_of(body.data, reply.headers.get("content-type", ""))
 
 
-def _new_client(guard: Guard) -> "httpx.AsyncClient":
+def _new_client(guard: AddressGuard) -> "httpx.AsyncClient":
     from drumline.outbound.client import guarded_client  # noqa: PLC0415
 
     return guarded_client(guard)
