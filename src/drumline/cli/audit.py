@@ -17,7 +17,7 @@ from drumline.cli.times import Toward, optional_moment
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Who did what, when and why.")
+app = group("List, export and verify the audit log.")
 
 COLUMNS = (
     Column("AT", lambda row: row["at"], rank=9, is_time=True),
@@ -67,7 +67,7 @@ def export(
         Path | None, typer.Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Write out the whole log, one row a line, with all that verifying it needs."""
+    """Export the whole log, one row per line, with all that its verification needs."""
     pieces = client.stream("/audit/export")
     if file is None:
         for piece in pieces:
@@ -93,7 +93,7 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find out whether a row of the log was changed, put in or taken out. The hashes are computed here."""
+    """Verify the log by its hash chain, computed here: finds rows that were changed, inserted or removed."""
     if file is None:
         lines = _lines(client.stream("/audit/export"))
         chains = _verified(lines, expect or [])

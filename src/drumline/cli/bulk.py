@@ -19,16 +19,16 @@ from drumline.core.errors import Overloaded, Unavailable
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 SHOWN_ITEMS = 20
 
-app = group("Look at and abort acts on many tasks.")
+app = group("List and abort bulk operations.")
 
 BulkId = Annotated[str, typer.Argument(help="The operation's id.", metavar="ID", show_default=False)]
 
 
 def which(bulk: dict[str, Any]) -> str:
-    """Return in words which tasks an operation is about."""
+    """Return the filter of a bulk operation as text."""
     if bulk["filter"] is None:
         return "named one by one"
     words = [f"{name}:{_word(value)}" for name, value in bulk["filter"].items()]
@@ -58,7 +58,7 @@ ITEMS = (
 )
 
 Show = Callable[[dict[str, Any]], None]
-"""Shows an operation as it stands now."""
+"""Shows an operation as it is now."""
 
 
 @app.command("list")
@@ -98,7 +98,7 @@ def _describe(client: "Client", bulk: dict[str, Any]) -> None:
 @app.command()
 @server_command(describe=_describe, fields=True)
 def get(client: "Client", id: BulkId) -> Any:
-    """Show one operation, and the tasks that it passed over."""
+    """Show a bulk operation, and the tasks that it skipped."""
     return client.get(f"/bulk/{id}")
 
 
@@ -111,7 +111,7 @@ def watch(
     as_json: Json = False,
     as_jsonl: Jsonl = False,
 ) -> None:
-    """Watch an operation until it ends."""
+    """Watch a bulk operation until it ends."""
     bulk = follow(client, client.get(f"/bulk/{id}"), timeout=timeout, as_json=as_json, as_jsonl=as_jsonl)
     finish(bulk, as_json=as_json, as_jsonl=as_jsonl)
 
@@ -119,7 +119,7 @@ def watch(
 @app.command()
 @server_command(show=lambda bulk: typer.echo(summary(bulk)))
 def abort(client: "Client", id: BulkId, yes: Yes = False) -> Any:
-    """Deal with no more tasks of an operation; what was done stays done."""
+    """Abort a bulk operation; what was done stays done."""
     bulk = client.get(f"/bulk/{id}")
     confirm(f"Abort this {bulk['act']}, with {_left(bulk):,} of {bulk['total']:,} tasks left?", yes=yes)
     return client.post(f"/bulk/{id}/abort")
@@ -134,16 +134,16 @@ def follow(
     as_jsonl: bool = False,
 ) -> dict[str, Any]:
     """Show how an operation goes, and return it once it has ended or the time is up."""
-    from drumline.cli.client import patient
+    from drumline.cli.client import retrying
 
     deadline = None if timeout is None else time.monotonic() + timeout
-    client = patient(client, deadline=deadline)
+    client = retrying(client, deadline=deadline)
     with _display(bulk, as_json=as_json, as_jsonl=as_jsonl) as show:
         while True:
             show(bulk)
             if bulk["state"] != "running" or (deadline is not None and time.monotonic() >= deadline):
                 return bulk
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             try:
                 bulk = client.get(f"/bulk/{bulk['id']}")
             except (Unavailable, Overloaded):

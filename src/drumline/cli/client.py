@@ -37,12 +37,12 @@ API = "/api/v1"
 _KEY_HINT = "Set DRUMLINE_API_KEY; on the server's own machine, DRUMLINE_DATA to its data folder is enough."
 
 
-class Silent(Unavailable):
-    """The server takes the connection and says nothing."""
+class NoAnswer(Unavailable):
+    """The server accepts the connection and does not answer."""
 
 
 class Answer(dict[str, Any]):
-    """An object of the server's; one that lacks what every Drumline server tells comes from something else."""
+    """A JSON object of the server; a missing field raises `Unavailable`, since every Drumline server sends it."""
 
     def __missing__(self, name: str) -> Any:
         raise Unavailable(f"the server's answer has no field {name!r}: it is not a Drumline server, or an older one")
@@ -88,11 +88,11 @@ class Client:
         self._pool = urllib3.PoolManager(retries=False)
 
     def get(self, path: str, **query: object) -> Any:
-        """Return what stands at a path; repeated when the connection breaks, for looking changes nothing."""
+        """Return the resource at a path; a GET is repeated when the connection breaks."""
         for pause in PAUSES:
             try:
                 return self._ask("GET", path, query=query)
-            except Silent:
+            except NoAnswer:
                 raise  # it had its time
             except (Unavailable, Overloaded):
                 time.sleep(pause)
@@ -130,7 +130,7 @@ class Client:
                 return
 
     def stream(self, path: str, **query: object) -> Iterator[str]:
-        """Yield text as it comes, until the server has said all; `Silent` if nothing came for long."""
+        """Yield text as it comes, until the server has said all; `NoAnswer` if nothing came for long."""
         timeout = urllib3.Timeout(connect=self._timeouts.connect, read=QUIET_SECONDS)
         reply = self._request("GET", path, query, None, timeout, preload=False)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -139,7 +139,7 @@ class Client:
             while chunk := reply.read1(65_536):
                 yield decoder.decode(chunk)
         except urllib3.exceptions.ReadTimeoutError as error:
-            raise Silent(f"{self.url} has said nothing for {QUIET_SECONDS:g} s") from error
+            raise NoAnswer(f"{self.url} has said nothing for {QUIET_SECONDS:g} s") from error
         except urllib3.exceptions.HTTPError as error:
             raise self._broken(error) from error
         finally:
@@ -181,7 +181,7 @@ class Client:
                 "Start one with `drumline dev`, or name yours with --url or DRUMLINE_URL."
             ) from error
         except urllib3.exceptions.ReadTimeoutError as error:
-            raise Silent(self._silence(method, timeout)) from error
+            raise NoAnswer(self._silence(method, timeout)) from error
         except urllib3.exceptions.HTTPError as error:
             raise self._broken(error) from error
         if reply.status >= 400:
@@ -226,14 +226,14 @@ def _is_problem(body: bytes) -> bool:
     return isinstance(problem, dict) and isinstance(problem.get("code"), str)
 
 
-class PatientClient(Client):
-    """A client for what takes long: a server that goes away is waited for, and asked again when it is back."""
+class RetryingClient(Client):
+    """A client that waits for a server which cannot be reached, and repeats the request when it is back."""
 
     deadline: float | None = None
     """When to give up, by the monotonic clock."""
 
     def get(self, path: str, **query: object) -> Any:
-        """Return what stands at a path, however long the server is away."""
+        """Return the resource at a path, however long the server cannot be reached."""
         with_news = False
         pauses = iter(AWAY_PAUSES)
         while True:
@@ -253,9 +253,9 @@ class PatientClient(Client):
                 return answer
 
 
-def patient(client: Client, *, deadline: float | None = None) -> PatientClient:
+def retrying(client: Client, *, deadline: float | None = None) -> RetryingClient:
     """Return a client for the same server that waits for it; to be used once it has answered."""
-    made = PatientClient.__new__(PatientClient)
+    made = RetryingClient.__new__(RetryingClient)
     made.__dict__.update(client.__dict__)
     made.deadline = deadline
     return made

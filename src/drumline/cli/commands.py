@@ -48,7 +48,7 @@ def group(help: str) -> typer.Typer:
 
 
 class Flags:
-    """Flags that several commands share: a parameter of a subclass stands for one flag per field."""
+    """Flags that several commands share: a parameter of a subclass becomes one flag per field."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -114,14 +114,18 @@ def _bound(
         expanded = [flag for parameter in own for flag in _expanded(parameter)]
         names = {parameter.name for parameter in expanded}
         shared = [_flag(name, kind) for name, kind in {**added, **_SERVER}.items() if name not in names]
-        is_patient = "timeout" in names  # it has another meaning there
+        has_own_timeout = "timeout" in names  # how long to watch, for example
 
         @wraps(function)
         def command(**given: Any) -> None:
             from drumline.cli.client import connect
 
-            reason, timeout = given["reason"] if "reason" in added else None, None if is_patient else given["timeout"]
-            client = connect(given["url"], given["api_key"], reason=reason, timeout=timeout)
+            client = connect(
+                given["url"],
+                given["api_key"],
+                reason=given["reason"] if "reason" in added else None,
+                timeout=None if has_own_timeout else given["timeout"],
+            )
             finish(client, function(client, **{parameter.name: _value(parameter, given) for parameter in own}), given)
 
         del command.__wrapped__  # Typer would read its signature
@@ -157,7 +161,7 @@ def _value(parameter: inspect.Parameter, given: Mapping[str, Any]) -> Any:
 def do_each(
     ids: list[str], act: Callable[[str], dict[str, Any]], show: Callable[[list[dict[str, Any]]], None], *, as_json: bool
 ) -> None:
-    """Do something to each of several things; one that refuses is named, and does not hold up the others."""
+    """Call `act` for each id; an id that is refused is reported, and the others go on."""
     done, code = [], ExitCode.OK
     for one in ids:
         try:

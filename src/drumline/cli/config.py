@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from drumline.cli.client import Client
     from drumline.settings import Sources
 
-app = group("Look at, check and change the configuration.")
+app = group("Show, check and change the configuration.")
 
 Version = Annotated[
     int | None, typer.Option("--version", help="Only if this is the newest version.", metavar="N", min=0)
@@ -145,7 +145,7 @@ def set_values(
     reason: Reason = None,
     version: Version = None,
 ) -> Any:
-    """Set something for the whole fleet, while it runs; it wins over what the processes were given.
+    """Change settings of the whole fleet while it runs; they override what the processes were given.
 
     KEY@LABEL sets it for workers with that label only.
     """
@@ -168,14 +168,14 @@ def unset_values(
     reason: Reason = None,
     version: Version = None,
 ) -> Any:
-    """Take back what was set for the whole fleet; what the processes were given holds again."""
+    """Remove settings of the whole fleet; what the processes were given holds again."""
     return client.patch("/config", {"unset": keys, "version": version, "reason": reason})
 
 
 @app.command()
 @server_command(show=_print_fleet)
 def get(client: "Client") -> Any:
-    """Show what is set for the whole fleet."""
+    """Show the settings of the whole fleet."""
     return client.get("/config")
 
 
@@ -185,7 +185,7 @@ def history(
     client: "Client",
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions.", min=1)] = 20,
 ) -> Any:
-    """List the versions of what was set for the whole fleet: when, by whom, why."""
+    """List the versions of the fleet's settings: when, by whom, why."""
     return client.pages("/config/history", limit=limit)
 
 

@@ -1,4 +1,4 @@
-"""`drumline demo`: a lively workload to look at, on a server that is running or on one of its own."""
+"""`drumline demo`: a demonstration workload, on a server that is running or on one of its own."""
 
 import os
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""One task on a page: how it stands, what it was given, how each attempt ended."""
+"""Print a task: its status, its payload, and how each attempt ended."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted, safe
 
 LABEL = 10
 SHORT_JSON = 100
-"""JSON of up to so many characters stands on one line, if there is room."""
+"""JSON of up to so many characters is printed on one line, if there is room."""
 
 BAR = 20
 """How long a bar is."""
@@ -57,13 +57,13 @@ def print_task(task: dict[str, Any], attempts: list[dict[str, Any]], artifacts: 
 
 
 def attempt_text(task: dict[str, Any]) -> str:
-    """Return the number of a task's attempt, and of how many; somebody who retries it gives it all of them anew."""
+    """Return the number of a task's attempt, and of how many; a retry by hand starts the count again."""
     most = task["retries"] + 1
     return f"{task['attempt']} of {most}" if task["attempt"] <= most else str(task["attempt"])
 
 
 def progress_text(task: dict[str, Any]) -> str | None:
-    """Return how far a running task is, if it has said so: a bar where the end is known, and its own words."""
+    """Return the progress that a running task reported: a bar where the total is known, and its message."""
     progress = task.get("progress")
     if progress is None:
         return None

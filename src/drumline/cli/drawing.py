@@ -56,7 +56,7 @@ class _Spot:
 
 
 def draw(boxes: Sequence[Box], *, width: int) -> list[list[Span]] | None:
-    """Return the picture line by line, or None if it does not fit or its lines cannot be told apart."""
+    """Return the picture line by line, or None if it does not fit or lines would overlap."""
     layers = _layers(boxes)
     if any(len(layer) > WIDEST_LAYER for layer in layers):
         return None

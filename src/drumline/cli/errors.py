@@ -61,12 +61,12 @@ _ENDINGS = {
 
 
 def exit_code_of(error: DrumlineError) -> ExitCode:
-    """Return the status that tells of `error`."""
+    """Return the exit status for an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
 
 
 def exit_code_for(status: str) -> ExitCode:
-    """Return the status that tells how an awaited task or job ended; one that has not was not waited for enough."""
+    """Return the exit status for the end of an awaited task or job; TIMED_OUT if it has not ended."""
     return _ENDINGS.get(status, ExitCode.TIMED_OUT)
 
 
@@ -93,7 +93,7 @@ _WORD: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
 def message_of(error: DrumlineError, given: Sequence[str]) -> str:
-    """Return what an error says to somebody who has given these words."""
+    """Return the message of an error, with fields replaced by the flags that were given."""
     message = _WORD.sub(lambda found: flag_of(found[0], given) or found[0], error.message)
     if not error.field:
         return message
@@ -104,7 +104,7 @@ def message_of(error: DrumlineError, given: Sequence[str]) -> str:
 
 
 def flag_of(field: str, given: Sequence[str]) -> str | None:
-    """Return the flag among the given words that a field of the API is about."""
+    """Return the given flag that sets a field of the API."""
     flags = {word.partition("=")[0] for word in given if word.startswith("-")}
     for part in reversed([part for part in _PARTS.split(field) if part]):
         names = _FLAGS.get(part, (f"--{part.replace('_', '-')}", f"--{part.replace('_', '-').removesuffix('s')}"))

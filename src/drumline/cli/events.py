@@ -21,7 +21,7 @@ PAUSES = (0.5, 1.0, 2.0, 5.0)
 """Seconds before a stream that broke is opened again, the last of them again and again."""
 TYPE_WIDTH = 20
 
-app = group("See who passes events on, and how far behind.")
+app = group("List consumers of the event log, and their lag.")
 
 COLUMNS = (
     Column("NAME", lambda consumer: consumer["name"], rank=9),
@@ -48,7 +48,7 @@ def events(
     job: Annotated[Several, typer.Option("--job", help="Of this job and its tasks.", metavar="ID")] = None,
     tag: Annotated[Several, typer.Option("--tag", help="Of what has this tag.", metavar="TAG")] = None,
     status: Annotated[
-        Several, typer.Option("--status", help="Of tasks that stand so after the change.", metavar="STATUS")
+        Several, typer.Option("--status", help="Of tasks with this status after the change.", metavar="STATUS")
     ] = None,
     subject: Annotated[Several, typer.Option("--subject", help="Of this task, job, worker …", metavar="ID")] = None,
     after: Annotated[
@@ -58,7 +58,7 @@ def events(
     as_json: Annotated[bool, typer.Option("--json", help="Print each event as a JSON document.")] = False,
     as_jsonl: Jsonl = False,
 ) -> None:
-    """Follow everything that changes: each flag narrows, a flag given twice widens.
+    """Follow events as they happen; all flags must match, and one of the values of a repeated flag.
 
     A connection that breaks is opened again where it was, so nothing is missed.
     """
@@ -75,7 +75,7 @@ def events(
 @app.command("list")
 @list_command(COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")
 def list_consumers(client: "Client") -> Any:
-    """List who passes events on, such as the relay to Kafka, and how far each has come."""
+    """List consumers of the event log, such as the relay to Kafka, and the position of each."""
     return client.get("/events/consumers")["items"]
 
 
@@ -86,7 +86,7 @@ def forget(
     name: Annotated[str, typer.Argument(help="The consumer's name.", metavar="NAME", show_default=False)],
     yes: Yes = False,
 ) -> None:
-    """Keep no more events for a consumer that will not come back. Should it come back, it begins anew."""
+    """Delete a consumer that will not come back: no events are kept for it. Should it come back, it starts anew."""
     confirm(f"Forget {name}? Events that it has not passed on may be dropped.", yes=yes)
     client.delete(f"/events/consumers/{segment(name)}")
     say(f"{name} is forgotten.")
@@ -94,7 +94,7 @@ def forget(
 
 def _followed(client: "Client", wanted: dict[str, Several], after: str | None) -> Iterator[dict[str, Any]]:
     """Yield events, opening the stream again whenever it breaks or ends."""
-    from drumline.cli.client import Silent
+    from drumline.cli.client import NoAnswer
 
     pauses = iter(PAUSES)
     client.get("/me")  # whoever cannot be reached now is not waited for
@@ -108,7 +108,7 @@ def _followed(client: "Client", wanted: dict[str, Several], after: str | None) -
                     yield json.loads(message["data"])
                 elif kind == "resync":
                     say("Some events were missed: they are not kept any more.")
-        except Silent:
+        except NoAnswer:
             continue
         except (Unavailable, Overloaded) as error:
             say(f"{error.message.splitlines()[0]}; trying again")

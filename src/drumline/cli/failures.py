@@ -1,4 +1,4 @@
-"""Commands about tasks that failed for good: look at them, retry, discard and purge them."""
+"""Commands about tasks that failed for good: list, retry, discard and purge them."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,7 @@ from drumline.core.errors import Invalid
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Look at, retry and discard failed tasks.")
+app = group("List, retry and discard failed tasks.")
 
 
 def _error(failure: dict[str, Any]) -> str:
@@ -98,12 +98,10 @@ class Filter(Flags):
 
 
 @flags
-class Manner(Flags):
+class BulkOptions(Flags):
     """How something is done to many failures."""
 
-    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.", metavar="TEXT")] = (
-        None
-    )
+    reason: Annotated[str | None, typer.Option("--reason", help="The reason, stored with it.", metavar="TEXT")] = None
     yes: Yes = False
     dry_run: DryRun = False
     no_wait: Annotated[
@@ -155,7 +153,7 @@ def _describe(client: "Client", file: dict[str, Any]) -> None:
 @app.command()
 @server_command(describe=_describe)
 def show(client: "Client", id: TaskId) -> Any:
-    """Show one failure: why it was given up, its payload, and how each attempt ended."""
+    """Show a failure: its reason, its payload, and how each attempt ended."""
     return client.get(f"/failures/{id}")
 
 
@@ -171,30 +169,32 @@ def retry(
     payload: Annotated[
         str | None, typer.Option("--payload", help="For one task: what to give it instead, as JSON.", metavar="JSON")
     ] = None,
-    manner: Manner,
+    options: BulkOptions,
 ) -> None:
-    """Run failed tasks again: one, some that a filter finds, or all; those that fail later are not touched."""
+    """Retry failed tasks: by id, by filter, or all; tasks that fail later are not included."""
     from drumline.cli.client import read_json
 
     selection = filter.selection(ids, everything=everything)
     filter.check_group(client)
     if payload is not None and (not ids or len(ids) != 1):
         raise Invalid("--payload is for one task: give its id")
-    if ids and len(ids) == 1 and not manner.dry_run:
+    if ids and len(ids) == 1 and not options.dry_run:
         body = {} if payload is None else {"payload": read_json(payload, field="--payload")}
         task = client.post(f"/failures/{ids[0]}/retry", body)
-        print_json(task) if manner.as_json else typer.echo(f"{task['id']}  {task['status']}")
+        print_json(task) if options.as_json else typer.echo(f"{task['id']}  {task['status']}")
         return
-    _do_many(client, "retry", {**selection, "rate": rate}, manner)
+    _do_many(client, "retry", {**selection, "rate": rate}, options)
 
 
 @app.command()
 @server_command()
-def discard(client: "Client", ids: Ids = None, *, filter: Filter, everything: All = False, manner: Manner) -> None:
-    """Take failures off the list: one, some that a filter finds, or all; their tasks stay failed."""
+def discard(
+    client: "Client", ids: Ids = None, *, filter: Filter, everything: All = False, options: BulkOptions
+) -> None:
+    """Discard failures: by id, by filter, or all; their tasks stay failed."""
     selection = filter.selection(ids, everything=everything)
     filter.check_group(client)
-    _do_many(client, "discard", selection, manner)
+    _do_many(client, "discard", selection, options)
 
 
 @app.command()
@@ -205,28 +205,28 @@ def purge(
         str,
         typer.Option("--older-than", help="How old they must be: 30d, 2026-10-01.", metavar="TIME", show_default=False),
     ],
-    manner: Manner,
+    options: BulkOptions,
 ) -> None:
-    """Take old failures off the list; their tasks stay failed until they are pruned."""
+    """Discard old failures; their tasks stay failed until they are pruned."""
     age = span_of(older_than, flag="--older-than", toward=Toward.PAST)
-    _do_many(client, "purge", {"older_than": age}, manner)
+    _do_many(client, "purge", {"older_than": age}, options)
 
 
-def _do_many(client: "Client", act: str, selection: dict[str, Any], manner: Manner) -> None:
-    """Tell how many failures are meant, ask, start the operation, and watch it to its end."""
-    asked = {name: value for name, value in (selection | {"reason": manner.reason}).items() if value is not None}
+def _do_many(client: "Client", act: str, selection: dict[str, Any], options: BulkOptions) -> None:
+    """Count the failures, ask for confirmation, start the bulk operation, and watch it to its end."""
+    asked = {name: value for name, value in (selection | {"reason": options.reason}).items() if value is not None}
     found = client.post(f"/failures/{act}", {**asked, "dry_run": True})
-    if manner.dry_run or not found["total"]:
+    if options.dry_run or not found["total"]:
         text = f"{_count(found)} would be dealt with; nothing was changed."
-        print_json(found) if manner.as_json else typer.echo(text if found["total"] else "No failure is like that.")
+        print_json(found) if options.as_json else typer.echo(text if found["total"] else "No failure is like that.")
         return
-    confirm(f"{act.capitalize()} {_count(found)}{_pace(found)}?", yes=manner.yes)
+    confirm(f"{act.capitalize()} {_count(found)}{_pace(found)}?", yes=options.yes)
     bulk = client.post(f"/failures/{act}", _as_seen(asked, found))
-    if manner.no_wait:
-        print_json(bulk) if manner.as_json else typer.echo(bulk["id"])
+    if options.no_wait:
+        print_json(bulk) if options.as_json else typer.echo(bulk["id"])
         return
     say(f"To stop it: drumline bulk abort {bulk['id']}; Ctrl-C only stops the watching.")
-    finish(follow(client, bulk, as_json=manner.as_json), as_json=manner.as_json)
+    finish(follow(client, bulk, as_json=options.as_json), as_json=options.as_json)
 
 
 def _as_seen(asked: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

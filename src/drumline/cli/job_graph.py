@@ -14,7 +14,7 @@ from drumline.core.errors import Invalid
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 
 @server_command()
@@ -26,7 +26,7 @@ def graph(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Draw it anew until the job has ended.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Draw a job's tasks and what needs what.
+    """Draw a job's tasks and their dependencies.
 
     Alike tasks are drawn as one; what is too large to draw is listed by layers.
     """
@@ -48,12 +48,12 @@ def graph(
 
 def _follow(client: "Client", id: str, *, is_full: bool) -> Any:
     """Show the graph on a terminal as it changes, and return it once the job has ended."""
-    from drumline.cli.job_watching import ENDED
+    from drumline.cli.watching import ENDED
 
     found = client.get(f"/jobs/{id}/graph")
     if not is_terminal():
         while found["status"] not in ENDED:
-            client.get(f"/jobs/{id}", wait=LOOK_SECONDS * 10)
+            client.get(f"/jobs/{id}", wait=POLL_SECONDS * 10)
             found = client.get(f"/jobs/{id}/graph")
         return found
     from rich.console import Console
@@ -72,7 +72,7 @@ def _follow(client: "Client", id: str, *, is_full: bool) -> Any:
     console = Console(file=bare_output())
     with Live(drawn(), console=console, transient=True, auto_refresh=False, vertical_overflow="crop") as live:
         while found["status"] not in ENDED:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             found = client.get(f"/jobs/{id}/graph")
             live.update(drawn(), refresh=True)
     return found

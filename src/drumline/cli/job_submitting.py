@@ -15,7 +15,7 @@ from drumline.cli.commands import server_command
 from drumline.cli.options import DryRun, Json
 from drumline.cli.output import print_json, say
 from drumline.cli.streams import read_stdin
-from drumline.cli.submitting import tell_warnings
+from drumline.cli.submitting import print_warnings
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def submit(
         typer.Option("--after", help="A job that must have completed first; may be repeated.", metavar="ID"),
     ] = None,
     wait: Annotated[
-        bool, typer.Option("--wait", "-w", help="Wait for its end, and print what its last tasks gave back.")
+        bool, typer.Option("--wait", "-w", help="Wait for its end, and print the results of its last tasks.")
     ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -55,16 +55,16 @@ def submit(
         return
     with naming(file):
         answer = client.post("/jobs", job)
-    tell_warnings(client, answer.get("warnings", ()), names=_names(job))
+    print_warnings(client, answer.get("warnings", ()), names=_names(job))
     if answer["id"] is None:
         _print_scheduled(answer, as_json=as_json)
         return
     if wait:
-        from drumline.cli.job_watching import wait_for_end
+        from drumline.cli.job_watching import wait_for_results
 
         if sys.stderr.isatty():
             say(f"Submitted {answer['id']}")
-        wait_for_end(client, answer["id"], as_json=as_json)
+        wait_for_results(client, answer["id"], as_json=as_json)
     elif as_json:
         print_json(answer)
     else:
@@ -151,7 +151,7 @@ def read_job(file: str) -> dict[str, Any]:
 
 @contextmanager
 def naming(file: str) -> Iterator[None]:
-    """Let what is wrong with a job inside the block be told with its file and task."""
+    """Add the file and the task to errors of a job inside the block."""
     try:
         yield
     except Invalid as error:

@@ -1,7 +1,6 @@
 """Watching a job to its end: how many tasks have ended, which run, and what came out."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -13,23 +12,20 @@ from drumline.cli.errors import ExitCode, exit_code_for
 from drumline.cli.options import GiveUp, JobId, Json, Jsonl
 from drumline.cli.output import print_json, print_json_line, say
 from drumline.cli.tables import tidy
-from drumline.cli.watching import NEEDED
-from drumline.core.errors import Overloaded, Unavailable
+from drumline.cli.watching import NEEDED, wait_for_end
 
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
-LOOK_SECONDS: Final = 1.0
-WONDER_SECONDS: Final = 5.0
-"""How long a job may stand still before somebody asks why."""
+WARN_SECONDS: Final = 5.0
+"""How long a job may wait before the missing worker is reported."""
 MOST_SHOWN: Final = 8
 """Running tasks that are named, and last tasks whose results are printed."""
 MOST_FAILURES: Final = 5
 
 Job = dict[str, Any]
 Show = Callable[[Job], None]
-"""Shows a job as it stands now."""
+"""Shows a job as it is now."""
 
 
 @server_command()
@@ -45,14 +41,14 @@ def watch(
 ) -> None:
     """Watch a job until it ends.
 
-    On a terminal what its last tasks gave back is printed too.
+    On a terminal the results of its last tasks are printed, too.
     """
-    from drumline.cli.client import patient
+    from drumline.cli.client import retrying
 
     client.get(f"/jobs/{id}")  # whoever cannot be reached now is not waited for
-    client = patient(client)
+    client = retrying(client)
     with _display(client, as_json=as_json, as_jsonl=as_jsonl) as show:
-        job = _see_to_its_end(client, id, timeout=timeout, show=show)
+        job = _wait_for_job(client, id, timeout=timeout, show=show)
     if as_json:
         print_json(job)
     elif not as_jsonl:
@@ -62,13 +58,13 @@ def watch(
         raise typer.Exit(code)
 
 
-def wait_for_end(client: "Client", id: str, *, as_json: bool) -> None:
-    """Wait for a job's end, print what its last tasks gave back, and exit as it ended."""
-    from drumline.cli.client import patient
+def wait_for_results(client: "Client", id: str, *, as_json: bool) -> None:
+    """Wait for a job's end, print the results of its last tasks, and exit with its status."""
+    from drumline.cli.client import retrying
 
-    client = patient(client)
+    client = retrying(client)
     with _display(client, as_json=as_json, as_jsonl=False) as show:
-        job = _see_to_its_end(client, id, timeout=None, show=show)
+        job = _wait_for_job(client, id, timeout=None, show=show)
     if as_json:
         print_json(job)
     elif job["status"] == "COMPLETED":
@@ -94,7 +90,7 @@ def last_results(client: "Client", id: str) -> dict[str, Any]:
 
 
 def progress_of(job: Job) -> str:
-    """Return in a few words how far a job is."""
+    """Return the progress of a job as text."""
     counts = job["counts"]
     ended = counts["completed"] + counts["failed"] + counts["cancelled"] + counts["skipped"]
     words = [f"{ended:,}/{counts['total']:,} tasks"]
@@ -104,34 +100,19 @@ def progress_of(job: Job) -> str:
     return ", ".join(words)
 
 
-def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: Show) -> Job:
-    """Show a job each time it has changed, and return it once it has ended or the time is up."""
-    from drumline.cli.client import patient
-
-    deadline = None if timeout is None else time.monotonic() + timeout
-    last: Job | None = None
-    is_silent, since = True, time.monotonic()
-    while True:
-        left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
-        try:
-            job: Job = client.get(f"/jobs/{id}", wait=left if last else None)
-        except (Unavailable, Overloaded):
-            if last is None:
-                raise
-            return last  # the time is up, and the server is away
-        client = patient(client, deadline=deadline)
-        if job != last:
-            show(job)
-            since = time.monotonic()
-        last = job
-        if is_silent and not job["counts"]["running"] and time.monotonic() - since > WONDER_SECONDS:
-            is_silent = False
-            _tell_if_nobody_can(client, job)
-        if job["status"] in ENDED or (deadline is not None and time.monotonic() >= deadline):
-            return job
+def _wait_for_job(client: "Client", id: str, *, timeout: float | None, show: Show) -> Job:
+    return wait_for_end(
+        client,
+        f"/jobs/{id}",
+        timeout=timeout,
+        show=show,
+        warn=_warn_if_no_worker,
+        warn_after=WARN_SECONDS,
+        is_waiting=lambda job: not job["counts"]["running"],
+    )
 
 
-def _tell_if_nobody_can(client: "Client", job: Job) -> None:
+def _warn_if_no_worker(client: "Client", job: Job) -> None:
     if job["waits_for"]:
         say(f"It waits for other jobs: {', '.join(job['depends_on'])}")
         return

@@ -19,7 +19,7 @@ from drumline.cli.terminal import STATUS_COLOURS, painted
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Submit, look at and steer jobs: graphs of tasks.")
+app = group("Submit, list and control jobs: graphs of tasks.")
 app.command("submit")(submit)
 app.command("graph")(graph)
 app.command("watch")(watch)
@@ -88,7 +88,7 @@ def get(
     as_json: Json = False,
     fields: Fields = None,
 ) -> None:
-    """Show one job: how it stands, what failed and what runs."""
+    """Show a job: its status, what failed, and what is running."""
     job = client.get(f"/jobs/{id}")
     ran = client.get(f"/jobs/{id}/attempts", limit=MOST_ATTEMPTS) if attempts else None
     if as_json or fields:
@@ -129,9 +129,9 @@ def cancel(
 @app.command()
 @server_command()
 def resume(client: "Client", ids: JobIds, dry_run: DryRun = False, as_json: Json = False) -> None:
-    """Run what failed, and what hung on it, again.
+    """Run failed tasks again, and those that depend on them.
 
-    Cancelled tasks run again as well; what completed keeps its results.
+    Cancelled tasks run again, too; completed tasks keep their results.
     """
     if dry_run:
         _print_dry_run(client, ids, "would run again from where they stopped", as_json=as_json)

@@ -13,7 +13,7 @@ from drumline.cli.times import Toward, span_of
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Make, look at, and take back API keys.")
+app = group("Create, list, rotate and revoke API keys.")
 sign_ins = group("Sign people out of the web interface.")
 
 
@@ -39,7 +39,7 @@ Id = Annotated[str, typer.Argument(help="The key's id.", metavar="ID", show_defa
 User = Annotated[
     str,
     typer.Argument(
-        help="Who: key:ID, PROVIDER:SUBJECT as the audit log has it, or * for everybody.",
+        help="Who: key:ID, PROVIDER:SUBJECT as in the audit log, or * for everybody.",
         metavar="USER",
         show_default=False,
     ),
@@ -86,7 +86,7 @@ def create(
         str | None, typer.Option("--expires-in", help="When it ends: 90d, 2027-01-01.", metavar="TIME")
     ] = None,
 ) -> Any:
-    """Make a key. It is printed once, and nobody can tell it again."""
+    """Create an API key. It is printed once and cannot be shown again."""
     body = {
         "name": name,
         "role": role,
@@ -105,35 +105,35 @@ def create(
 def list_keys(
     client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100
 ) -> Any:
-    """List keys, newest first, also those that open nothing any more."""
+    """List keys, newest first, disabled and revoked ones included."""
     return client.pages("/keys", limit=limit)
 
 
 @app.command()
 @server_command(show=_print_key)
 def get(client: "Client", id: Id) -> Any:
-    """Look at a key."""
+    """Show a key."""
     return client.get(f"/keys/{id}")
 
 
 @app.command()
 @server_command(show=_print_key, reason=True)
 def disable(client: "Client", id: Id) -> Any:
-    """Let a key open nothing until it is enabled again."""
+    """Disable a key until it is enabled again."""
     return client.post(f"/keys/{id}/disable")
 
 
 @app.command()
 @server_command(show=_print_key, reason=True)
 def enable(client: "Client", id: Id) -> Any:
-    """Let a disabled key open again."""
+    """Enable a disabled key."""
     return client.post(f"/keys/{id}/enable")
 
 
 @app.command()
 @server_command(show=_print_key, reason=True)
 def revoke(client: "Client", id: Id, yes: Yes = False) -> Any:
-    """Let a key open nothing any more, for good. Every server refuses it within two seconds."""
+    """Revoke a key for good. Every server refuses it within two seconds."""
     confirm(f"Revoke key {id} for good?", yes=yes)
     return client.post(f"/keys/{id}/revoke")
 
@@ -143,16 +143,16 @@ def revoke(client: "Client", id: Id, yes: Yes = False) -> Any:
 def rotate(
     client: "Client",
     id: Id,
-    overlap: Annotated[str, typer.Option("--overlap", help="How long the old key opens beside the new one.")] = "1h",
+    overlap: Annotated[str, typer.Option("--overlap", help="How long the old key stays valid.")] = "1h",
 ) -> Any:
-    """Make a key in the place of another; both open until the overlap is over."""
+    """Replace a key by a new one; both are valid until the overlap ends."""
     return client.post(f"/keys/{id}/rotate", {"overlap": overlap})
 
 
 @app.command()
 @server_command(show=_print_caller)
 def whoami(client: "Client") -> Any:
-    """Tell whose key it is that commands use, and what it may do."""
+    """Show the key that commands use, and its permissions."""
     return client.get("/me")
 
 
@@ -164,7 +164,7 @@ def _sign_ins() -> None:
 @sign_ins.command("revoke")
 @server_command(reason=True)
 def sign_out(client: "Client", user: User, yes: Yes = False) -> None:
-    """Sign somebody out at every browser. They can sign in again, unless their key or account is gone, too."""
+    """End the sessions of a person in every browser. They can sign in again unless their key or account was removed."""
     confirm(f"Sign {'everybody' if user == '*' else user} out at every browser?", yes=yes)
     client.post("/sign-ins/revoke", {"user": user})
     say("signed out; every server goes by it within two seconds")

@@ -68,13 +68,13 @@ def set_limit(
 @app.command()
 @server_command(show=_print_limit)
 def get(client: "Client", name: Name) -> Any:
-    """Look at a limit."""
+    """Show a limit."""
     return client.get(f"/limits/{segment(name)}")
 
 
 @app.command()
 @server_command(show=lambda limit: typer.echo(f"{limit['name']} is deleted."), reason=True)
 def delete(client: "Client", name: Name) -> Any:
-    """Delete a limit; its tasks are handed out like all others."""
+    """Delete a limit; its tasks run without it."""
     client.delete(f"/limits/{segment(name)}")
     return {"name": name, "deleted": True}

@@ -49,7 +49,7 @@ app = typer.Typer(
     help="Run tasks in the background, durably.",
     no_args_is_help=True,
     rich_markup_mode=None,
-    # Typer knows the shells only if it may also add two flags for them: when a shell asks, nobody sees those.
+    # Typer knows the shells only if it may also add two flags for them: they are added only when a shell asks.
     add_completion="_DRUMLINE_COMPLETE" in os.environ,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

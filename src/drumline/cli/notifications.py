@@ -16,8 +16,8 @@ from drumline.core.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-subscriptions = group("Say who is told of what, by webhook or by mail.")
-deliveries = group("Look at what was told to whom, and send it again.")
+subscriptions = group("Subscribe webhooks and mail addresses to events.")
+deliveries = group("List deliveries of notifications, and send them again.")
 
 PREFIX = "drumline."
 TEST_SECONDS = 20
@@ -69,7 +69,7 @@ DeliveryId = Annotated[str, typer.Argument(help="The delivery's id.", metavar="I
 
 @flags
 class Subscribed(Flags):
-    """Who is told, and of what."""
+    """The target of a subscription, and its events and filters."""
 
     webhook: Annotated[str | None, typer.Option("--webhook", help="The URL to call.", metavar="URL")] = None
     email: Annotated[str | None, typer.Option("--email", help="The address to write to.", metavar="ADDRESS")] = None
@@ -143,7 +143,7 @@ def list_subscriptions(client: "Client") -> Any:
 @subscriptions.command("get")
 @server_command(show=_print_subscription)
 def get_subscription(client: "Client", id: Name) -> Any:
-    """Look at a subscription."""
+    """Show a subscription."""
     return client.get(f"/subscriptions/{_id_of(client, id)}")
 
 
@@ -173,7 +173,7 @@ def change(
     *,
     given: Subscribed,
 ) -> Any:
-    """Change a subscription; what is not given stays, and an empty text takes a narrowing away."""
+    """Change a subscription; what is not given stays, and an empty text removes a filter."""
     body = {field: value for field, value in {"name": name, **vars(given)}.items() if value is not None}
     for field in ("task", "queue", "job", "tag"):
         if field in body:
@@ -186,21 +186,21 @@ def change(
 @subscriptions.command()
 @server_command(show=_print_subscription, reason=True)
 def enable(client: "Client", id: Name) -> Any:
-    """Tell a disabled subscription's target again, of what happens from now on."""
+    """Enable a disabled subscription; it gets events from now on."""
     return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": True})
 
 
 @subscriptions.command()
 @server_command(show=_print_subscription, reason=True)
 def disable(client: "Client", id: Name, reason: Reason = None) -> Any:
-    """Tell a subscription's target nothing more; what waits to be delivered for it fails."""
+    """Disable a subscription; deliveries that wait for it fail."""
     return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": False, "reason": reason})
 
 
 @subscriptions.command("test")
 @server_command()
 def send_test(client: "Client", id: Name, as_json: Json = False) -> None:
-    """Send a test to a subscription's target, and say how it went."""
+    """Send a test to the target of a subscription, and print the result."""
     sent = client.post(f"/subscriptions/{_id_of(client, id)}/test?wait={TEST_SECONDS}")
     if as_json:
         print_json(sent)
@@ -228,7 +228,7 @@ def rotate(
     ] = "24h",
     as_json: Json = False,
 ) -> None:
-    """Make a new secret, which is printed once; for a while the old one signs too."""
+    """Create a new signing secret, which is printed once; the old one signs too until the overlap ends."""
     if (id is None) != for_tasks:
         raise Invalid("name a subscription, or say --for-tasks", field="ID")
     path = "/notify/rotate" if id is None else f"/subscriptions/{_id_of(client, id)}/rotate"
@@ -243,7 +243,7 @@ def rotate(
 @subscriptions.command("rm")
 @server_command(reason=True)
 def remove(client: "Client", id: Name, yes: Yes = False) -> None:
-    """Forget a subscription; what waits to be delivered for it fails."""
+    """Delete a subscription; deliveries that wait for it fail."""
     found = _id_of(client, id)
     confirm(f"Forget the subscription {id}?", yes=yes)
     client.delete(f"/subscriptions/{found}")
@@ -285,7 +285,7 @@ def list_deliveries(
 @deliveries.command("get")
 @server_command(show=_print_delivery)
 def get_delivery(client: "Client", id: DeliveryId) -> Any:
-    """Look at a delivery, with what it sends and what was answered."""
+    """Show a delivery: what it sends, and what the receiver answered."""
     return client.get(f"/deliveries/{id}")
 
 
@@ -295,5 +295,5 @@ def resend(
     client: "Client",
     ids: Annotated[list[str], typer.Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],
 ) -> Any:
-    """Send deliveries again, now, however they ended: the same words under the same id."""
+    """Send deliveries again now, whatever their state, with the same content and id."""
     return [client.post(f"/deliveries/{one}/resend") for one in ids]

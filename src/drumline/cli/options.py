@@ -62,4 +62,4 @@ Statuses = Annotated[
 GiveUp = Annotated[
     float | None, typer.Option("--timeout", help="Give up after so many seconds, with status 7.", metavar="SECONDS")
 ]
-Why = Annotated[str | None, typer.Option("--reason", help="Why, for those who will wonder.")]
+Why = Annotated[str | None, typer.Option("--reason", help="The reason, stored with it.")]

@@ -19,7 +19,7 @@ from drumline.core.errors import Invalid
 
 
 class Form(NamedTuple):
-    """The form in which a list was asked for."""
+    """The output format of a list."""
 
     as_json: bool = False
     as_jsonl: bool = False
@@ -29,12 +29,12 @@ class Form(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields that were asked for; none means all."""
+        """The fields to print; none means all."""
         return tuple(name.strip() for name in (self.fields or "").split(",") if name.strip())
 
 
 def say(text: str) -> None:
-    """Tell the person something that is not data."""
+    """Print a message to standard error."""
     typer.echo(safe(text), err=True)
 
 
@@ -49,13 +49,13 @@ def print_json_line(value: object) -> None:
 
 
 def print_object(value: Any, fields: str | None) -> None:
-    """Print an object as JSON, only with the fields that were asked for, if any were."""
+    """Print an object as JSON, with all fields or only those of `--fields`."""
     names = Form(fields=fields).names
     print_json(next(picked([value], names)) if names else value)
 
 
 def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form: Form, *, nothing: str) -> int:
-    """Print items in the form that was asked for, and return how many; `nothing` is told if there are none."""
+    """Print items in a format, and return how many; `nothing` is the message if there are none."""
     if form.names:
         items = picked(items, form.names)
         columns = [_field_column(name) for name in form.names]

@@ -13,7 +13,7 @@ from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 from drumline.core.fold import Fold, Vertex, fold, unfolded
 
 PIPE_WIDTH: Final = 120
-"""How wide a picture may be where nobody knows how wide it will be looked at."""
+"""How wide a picture may be when it is not printed to a terminal."""
 LONGEST_LABEL: Final = 32
 MOST_BOXES: Final = 40
 MOST_ROWS: Final = 100
@@ -42,7 +42,7 @@ ROWS = (
 
 
 def print_graph(graph: Graph, *, is_full: bool = False) -> None:
-    """Print a job's graph as it stands."""
+    """Print a job's graph."""
     width = terminal_width() if is_terminal() else PIPE_WIDTH
     lines = picture_of(graph, width=width, is_full=is_full)
     if lines is None:

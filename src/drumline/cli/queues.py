@@ -12,7 +12,7 @@ from drumline.core.errors import Forbidden, NotFound
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Look at, pause and resume queues.")
+app = group("List, pause and resume queues.")
 
 COLUMNS = (
     Column("NAME", lambda queue: queue["name"], rank=9, least=12),
@@ -42,12 +42,10 @@ def list_queues(client: "Client") -> Any:
 def pause(
     client: "Client",
     name: Name,
-    create: Annotated[
-        bool, typer.Option("--create", help="Also a queue that has never had a task: those to come will wait.")
-    ] = False,
+    create: Annotated[bool, typer.Option("--create", help="Pause a queue that has never had a task.")] = False,
     reason: Why = None,
 ) -> Any:
-    """Hand out no more tasks of a queue; running ones go on."""
+    """Pause a queue: none of its tasks is started; running ones go on."""
     if not create:
         _check_known(client, name, "pause it before its first task with --create")
     return client.post(f"/queues/{segment(name)}/pause", {"reason": reason})
@@ -56,7 +54,7 @@ def pause(
 @app.command()
 @server_command(show=_print_queue, reason=True)
 def resume(client: "Client", name: Name) -> Any:
-    """Hand out a paused queue's tasks again."""
+    """Resume a paused queue."""
     _check_known(client, name, "it is not paused")
     return client.post(f"/queues/{segment(name)}/resume")
 

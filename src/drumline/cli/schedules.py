@@ -19,7 +19,7 @@ from drumline.core.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Create, look at and steer schedules: rules that make tasks or jobs at times.")
+app = group("Create, list and control schedules, which create tasks or jobs at set times.")
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _STATES = ("active", "paused", "finished")
@@ -152,7 +152,7 @@ def create(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Create a schedule that makes a task or a job at times, and print its id."""
+    """Create a schedule for a task or a job, and print its id."""
     request = {"name": name, **rule.body(paused=paused)}
     if dry_run:
         print_json(request)
@@ -173,7 +173,7 @@ def edit(
     *,
     rule: Rule,
 ) -> Any:
-    """Change a schedule; its next fire time is found anew if its rule changes."""
+    """Change a schedule; its next fire time is computed again if its rule changes."""
     changes = rule.body() if name is None else {"name": name, **rule.body()}
     if not changes:
         raise Invalid("say what to change: drumline schedules edit -h")
@@ -236,7 +236,7 @@ def list_schedules(
 @app.command()
 @server_command(show=_print_schedule, fields=True)
 def get(client: "Client", which: Which) -> Any:
-    """Show one schedule: when it fires, what it makes, how its last run fared."""
+    """Show a schedule: when it fires, what it creates, and its last run."""
     return found(client, which)
 
 
@@ -281,14 +281,14 @@ def pause(
     which: Which,
     reason: Why = None,
 ) -> Any:
-    """Let a schedule not fire any more; what has started goes on."""
+    """Pause a schedule; runs that have started go on."""
     return client.post(f"/schedules/{_id_of(client, which)}/pause", {"reason": reason})
 
 
 @app.command()
 @server_command(show=_print_state)
 def resume(client: "Client", which: Which) -> Any:
-    """Let a paused schedule fire again; what it missed meanwhile does not fire."""
+    """Resume a paused schedule; fire times that it missed do not fire."""
     return client.post(f"/schedules/{_id_of(client, which)}/resume")
 
 
@@ -307,12 +307,12 @@ def backfill(
     start: Annotated[str, typer.Option("--from", help="The first fire time.", metavar="TIME", show_default=False)] = "",
     end: Annotated[str, typer.Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
     rate: Annotated[float, typer.Option("--rate", help="Runs that start in a second.", metavar="N")] = 10.0,
-    abort: Annotated[bool, typer.Option("--abort", help="Give up what has not started.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Drop the runs that have not started.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Make runs for fire times of the past that have none; those that have one get no second."""
+    """Create runs for past fire times that have none."""
     path = f"/schedules/{_id_of(client, which)}/backfill"
     if abort:
         answer = client.delete(path)
@@ -348,7 +348,7 @@ def runs(
 @app.command()
 @server_command()
 def delete(client: "Client", which: Which, yes: Yes = False) -> None:
-    """Delete a schedule and the notes of its runs; its tasks and jobs stay."""
+    """Delete a schedule and the history of its runs; its tasks and jobs stay."""
     schedule = found(client, which)
     confirm(f"Delete the schedule {schedule['name']}, with the notes of its {schedule['runs']:,} runs?", yes=yes)
     client.delete(f"/schedules/{schedule['id']}")

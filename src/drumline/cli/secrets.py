@@ -1,4 +1,4 @@
-"""Commands about secrets. A value never stands on the command line, where others see it, and is never printed."""
+"""Commands about secrets. A value is never given on the command line, where other users see it, and never printed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ from drumline.core.errors import Invalid
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Keep what tasks need and nobody should see: passwords, tokens, keys.")
+app = group("Store secrets for tasks: passwords, tokens, keys.")
 
 COLUMNS = (
     Column("NAME", lambda secret: secret["name"], rank=9, least=10),
@@ -40,7 +40,7 @@ def set_secret(
         typer.Option("--file", help="Read the value from a file, as it is; - is standard input.", metavar="FILE"),
     ] = None,
 ) -> Any:
-    """Set a secret: asked for at the terminal, or read from standard input or a file.
+    """Set a secret: its value is typed at the terminal, or read from standard input or a file.
 
     One line break at the end of standard input is not part of the value.
     """
@@ -53,7 +53,7 @@ def list_secrets(
     client: "Client",
     limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000,
 ) -> Any:
-    """List secrets by name; their values are shown to nobody."""
+    """List secrets by name; values are never shown."""
     return client.pages("/secrets", limit=limit)
 
 
@@ -69,7 +69,7 @@ def delete(client: "Client", name: Name, yes: Yes = False) -> None:
 @app.command()
 @server_command(reason=True)
 def rotate(client: "Client", as_json: Json = False) -> None:
-    """Seal everything with the first of the server's two keys.
+    """Encrypt all secrets again with the first of the server's two keys.
 
     Make a key with `new-key`, give every server both, the new one first, and start them again; then rotate, and take
     the old key away.
@@ -82,7 +82,7 @@ def rotate(client: "Client", as_json: Json = False) -> None:
 
 @app.command("new-key")
 def new_key() -> None:
-    """Print a new key for DRUMLINE_SECRET_KEY; it is kept nowhere."""
+    """Print a new key for DRUMLINE_SECRET_KEY; it is not stored."""
     from drumline.stores.sealing import new_key_text
 
     typer.echo(new_key_text())

@@ -113,7 +113,7 @@ def _load(
     queues: list[str] | None = None,
     log_level: str | None = None,
 ) -> "tuple[Settings, Sources]":
-    """Return the settings, and where they come from, to look there again."""
+    """Return the settings and their sources, from which they are loaded again when they change."""
     from drumline.settings import Sources
 
     end_by_sigterm()

@@ -144,7 +144,7 @@ def bare_output() -> TextIO:
 
 
 def read_stdin(what: str) -> str:
-    """Return what stands on standard input; `what` says in an error what it should have been."""
+    """Return the text of standard input; `what` names it in errors."""
     try:
         return _stdin(what).read()
     except UnicodeDecodeError as error:
@@ -184,7 +184,7 @@ def _told() -> Iterator[None]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise OutputFailed(f"cannot write to standard output: {reason}") from error
-    except ValueError as error:  # closed by somebody
+    except ValueError as error:  # already closed
         raise OutputFailed(f"cannot write to standard output: {error}") from error
 
 

@@ -108,7 +108,7 @@ def submit(
         say("This would be sent to POST /api/v1/tasks; nothing was submitted.")
         return
     answer = client.post("/tasks", task)
-    tell_warnings(client, answer.get("warnings", ()), names=[name])
+    print_warnings(client, answer.get("warnings", ()), names=[name])
     if not wait:
         _print_submitted(answer, as_json=as_json or as_jsonl)
         return
@@ -128,7 +128,7 @@ def _print_submitted(answer: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _target(text: str) -> dict[str, str]:
-    """Return whom to tell: a URL is a webhook, anything else an address."""
+    """Return a notification target: a URL is a webhook, anything else a mail address."""
     return {"webhook": text} if text.startswith(("http://", "https://")) else {"email": text}
 
 
@@ -183,7 +183,7 @@ def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool,
             _print_answers(reply, as_jsonl=as_jsonl)
         answers += reply
         names |= {str(task.get("name")) for _, task in batch if isinstance(task, dict)}
-    tell_warnings(client, warnings, names=sorted(names))
+    print_warnings(client, warnings, names=sorted(names))
     if as_json:
         print_json(answers)
     refused = sum(1 for answer in answers if "error" in answer)
@@ -241,10 +241,10 @@ def _with_progress(batches: Iterator[list[tuple[int, Any]]], total: int) -> Iter
             progress.advance(bar, len(batch))
 
 
-def tell_warnings(
+def print_warnings(
     client: "Client", warnings: Iterable[dict[str, Any]], *, names: Iterable[str], where: str = ""
 ) -> None:
-    """Tell the server's warnings; a task's name that nobody knows with the nearest one that somebody does."""
+    """Print the server's warnings; for an unknown task name also the nearest known one."""
     warnings = list(warnings)
     for warning in warnings[:MOST_WARNINGS]:
         say(f"Warning: {where}{tidy(_words(warning))}")
@@ -279,7 +279,7 @@ def _suggest(client: "Client", names: Iterable[str], known: list[str] | None = N
 
 
 def _known(client: "Client") -> list[str]:
-    """Return the names that live workers have; none if the key may not look."""
+    """Return the task names of live workers; none if the key may not list them."""
     try:
         return [type_["name"] for type_ in client.get("/types")["items"]]
     except DrumlineError:

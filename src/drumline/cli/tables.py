@@ -34,7 +34,7 @@ class Column(NamedTuple):
 def print_table(
     items: Iterable[dict[str, Any]], columns: Sequence[Column], *, width: int | None, is_relative: bool
 ) -> None:
-    """Print a table, fitted to `width` if there is one; times as seen from now if asked for."""
+    """Print a table, fitted to `width` if there is one; times relative to now with `is_relative`."""
     rows = [[_cell(column, item, is_relative=is_relative) for column in columns] for item in items]
     widths = [max(map(width_of, cells)) for cells in zip([column.title for column in columns], *rows, strict=True)]
     if width is not None:

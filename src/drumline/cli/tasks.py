@@ -21,7 +21,7 @@ from drumline.core.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Submit, look at and steer tasks.")
+app = group("Submit, list and control tasks.")
 app.command("submit")(submit)
 app.command("watch")(watch)
 app.command("logs")(logs)
@@ -116,7 +116,7 @@ def download(
 @app.command()
 @server_command(show=_print_reasons)
 def why(client: "Client", id: TaskId) -> Any:
-    """Tell why a task is not running."""
+    """Show why a task is not running."""
     return client.get(f"/tasks/{id}/why")
 
 
@@ -150,7 +150,7 @@ def list_tasks(
 @app.command()
 @server_command(show=_print_counts)
 def counts(client: "Client", queue: Queue = None, name: Name = None, tag: Tag = None) -> Any:
-    """Count tasks by status; a number with a + is the least that there are."""
+    """Count tasks by status; a number with a + is a lower bound."""
     return client.get("/tasks/counts", queue=queue, name=name, tag=tag)
 
 
@@ -161,7 +161,7 @@ def get(
     id: TaskId,
     attempts: Annotated[bool, typer.Option("--attempts", help="With --json: every execution too.")] = False,
 ) -> Any:
-    """Show one task: how it stands, what it was given, and how each attempt ended."""
+    """Show a task: its status, its payload, and how each attempt ended."""
     task = client.get(f"/tasks/{id}")
     if attempts:
         task["attempts"] = client.get(f"/tasks/{id}/attempts")["items"]

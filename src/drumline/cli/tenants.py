@@ -11,7 +11,7 @@ from drumline.core.errors import Invalid
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Make tenants, and set how much they may have.")
+app = group("Create tenants and set their quotas.")
 
 COLUMNS = (
     Column("NAME", lambda tenant: tenant["name"], rank=9, least=10),
@@ -61,7 +61,7 @@ def _print_tenant(tenant: dict[str, Any]) -> None:
 @app.command()
 @server_command(show=_print_tenant, reason=True)
 def create(client: "Client", name: Name, quotas: Quotas) -> Any:
-    """Make a tenant; make keys for it with `drumline keys create --tenant`."""
+    """Create a tenant; create keys for it with `drumline keys create --tenant`."""
     return client.post("/tenants", {"name": name, "quotas": quotas.body()})
 
 
@@ -77,12 +77,12 @@ def list_tenants(
 @app.command()
 @server_command(show=_print_tenant)
 def get(client: "Client", name: Name) -> Any:
-    """Look at a tenant."""
+    """Show a tenant."""
     return client.get(f"/tenants/{segment(name)}")
 
 
 @app.command()
 @server_command(show=_print_tenant, reason=True)
 def change(client: "Client", name: Name, quotas: Quotas) -> Any:
-    """Change how much a tenant may have; what is not named stays."""
+    """Change the quotas of a tenant; those that are not given stay."""
     return client.patch(f"/tenants/{segment(name)}", quotas.body())

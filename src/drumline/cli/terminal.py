@@ -36,7 +36,7 @@ def is_terminal() -> bool:
 
 
 def painted(text: str, colour: str | None = None, *, bold: bool = False) -> str:
-    """Return a text in colour where standard output can show it and nobody has said no."""
+    """Return a text in colour, unless standard output is no terminal or NO_COLOR is set."""
     if not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not (colour or bold):
         return text
     return typer.style(text, fg=colour, bold=bold)

@@ -47,7 +47,7 @@ def optional_moment(text: str | None, *, flag: str, toward: Toward, zone: str | 
 
 
 def span_of(text: str, *, flag: str, toward: Toward) -> str:
-    """Return how long it is from now to a time, or since; as the API takes it. A duration stands for itself."""
+    """Return the duration between now and a time, in the form of the API; a duration is returned as given."""
     try:
         parse_duration(text, field=flag)
     except Invalid:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from drumline.cli.client import Client
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 AGAIN_SECONDS = 0.2
 """How soon a stream that has ended too early is opened again."""
-WONDER_SECONDS = 3.0
-"""How long a due task may wait before somebody asks why."""
+WARN_SECONDS = 3.0
+"""How long a due task may wait before the missing worker is reported."""
 
 NEEDED = {
     "shell": "DRUMLINE_ALLOW_SHELL=1 drumline worker",
@@ -35,7 +35,7 @@ NEEDED = {
 """How to start a worker for a built-in task that has to be allowed first."""
 
 Show = Callable[[dict[str, Any]], None]
-"""Shows a task as it stands now."""
+"""Shows a task as it is now."""
 
 
 @server_command()
@@ -51,7 +51,7 @@ def watch(
 ) -> None:
     """Watch a task until it ends."""
     with _display(as_json=as_json, as_jsonl=as_jsonl) as show:
-        task = _see_to_its_end(client, id, timeout=timeout, show=show)
+        task = _wait_for_task(client, id, timeout=timeout, show=show)
     if as_json:
         print_json(task)
     elif not as_jsonl:
@@ -70,7 +70,7 @@ def logs(
     raw: Annotated[bool, typer.Option("--raw", help="As it was written, control characters included.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print what a task has logged. What could command the terminal is taken out; colours stay on a terminal."""
+    """Print the log of a task. Control sequences are removed; colours stay on a terminal."""
     if follow and as_json:
         raise Invalid("--json is one document, and --follow has no end to wait for: give one of them")
     if raw and is_terminal():
@@ -95,7 +95,7 @@ def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
 
     A server that stops ends its streams in order, too: whether the log is whole is told by the task.
     """
-    from drumline.cli.client import Silent, patient
+    from drumline.cli.client import NoAnswer, retrying
 
     has_ended = client.get(f"/tasks/{id}")["status"] in ENDED
     told = 0
@@ -108,14 +108,14 @@ def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
                 seen += len(piece)
                 told += len(new)
                 yield new
-        except Silent:
+        except NoAnswer:
             is_last = False  # a quiet task, or a connection that died without a word
         except (Unavailable, Overloaded) as error:
             is_last = False
             say(f"{error.message.splitlines()[0]}; following again from where it was")
         if is_last:
             return
-        has_ended = patient(client).get(f"/tasks/{id}")["status"] in ENDED
+        has_ended = retrying(client).get(f"/tasks/{id}")["status"] in ENDED
         if not has_ended:
             time.sleep(AGAIN_SECONDS)
 
@@ -123,7 +123,7 @@ def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
 def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
     """Wait for a task's end, print its result, and exit as it ended."""
     with _display(as_json=as_json, as_jsonl=False) as show:
-        task = _see_to_its_end(client, id, timeout=None, show=show)
+        task = _wait_for_task(client, id, timeout=None, show=show)
     if as_json:
         print_json(task)
     elif task["status"] == "COMPLETED":
@@ -133,34 +133,58 @@ def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
     raise typer.Exit(exit_code_for(task["status"]))
 
 
-def _see_to_its_end(client: "Client", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
-    """Show a task each time it has changed, and return it once it has ended or the time is up."""
-    from drumline.cli.client import patient
+def wait_for_end(
+    client: "Client",
+    path: str,
+    *,
+    timeout: float | None,
+    show: Show,
+    warn: "Callable[[Client, dict[str, Any]], None]",
+    warn_after: float,
+    is_waiting: Callable[[dict[str, Any]], bool],
+) -> dict[str, Any]:
+    """Show a task or job each time it has changed, and return it once it has ended or the time is up.
+
+    `warn` is called once when it has been waiting for `warn_after` seconds.
+    """
+    from drumline.cli.client import retrying
 
     deadline = None if timeout is None else time.monotonic() + timeout
     last: dict[str, Any] | None = None
-    is_silent, since = True, time.monotonic()
+    is_warned, since = False, time.monotonic()
     while True:
-        left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
+        left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.monotonic(), 0.0))
         try:
-            task: dict[str, Any] = client.get(f"/tasks/{id}", wait=left if last else None)
+            found: dict[str, Any] = client.get(path, wait=left if last else None)
         except (Unavailable, Overloaded):
             if last is None:
                 raise
-            return last  # the time is up, and the server is away
-        client = patient(client, deadline=deadline)
-        if task != last:
-            show(task)
+            return last  # the time is up, and the server cannot be reached
+        client = retrying(client, deadline=deadline)
+        if found != last:
+            show(found)
             since = time.monotonic()
-        last = task
-        if is_silent and task["status"] == "QUEUED" and time.monotonic() - since > WONDER_SECONDS:
-            is_silent = False
-            _tell_if_nobody_can(client, task)
-        if task["status"] in ENDED or (deadline is not None and time.monotonic() >= deadline):
-            return task
+        last = found
+        if not is_warned and is_waiting(found) and time.monotonic() - since > warn_after:
+            is_warned = True
+            warn(client, found)
+        if found["status"] in ENDED or (deadline is not None and time.monotonic() >= deadline):
+            return found
 
 
-def _tell_if_nobody_can(client: "Client", task: dict[str, Any]) -> None:
+def _wait_for_task(client: "Client", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
+    return wait_for_end(
+        client,
+        f"/tasks/{id}",
+        timeout=timeout,
+        show=show,
+        warn=_warn_if_no_worker,
+        warn_after=WARN_SECONDS,
+        is_waiting=lambda task: task["status"] == "QUEUED",
+    )
+
+
+def _warn_if_no_worker(client: "Client", task: dict[str, Any]) -> None:
     workers = client.get("/workers")["items"]
     if not any(task["name"] in worker["types"] for worker in workers):
         how = NEEDED.get(task["name"], "drumline worker APP")

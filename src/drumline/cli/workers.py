@@ -12,7 +12,7 @@ from drumline.cli.tables import Column
 if TYPE_CHECKING:
     from drumline.cli.client import Client
 
-app = group("Look at and drain workers.")
+app = group("List and drain workers.")
 
 
 def _state(worker: dict[str, object]) -> str:
@@ -44,9 +44,9 @@ def _print_states(workers: list[dict[str, Any]]) -> None:
 @list_command(COLUMNS, empty="No worker is there: drumline worker APP")
 def list_workers(
     client: "Client",
-    closed: Annotated[bool, typer.Option("--closed", help="Those that left lately too.")] = False,
+    closed: Annotated[bool, typer.Option("--closed", help="Workers that left lately, too.")] = False,
 ) -> Any:
-    """List the workers there are, and what each can run."""
+    """List workers, and the tasks that each can run."""
     return client.get("/workers", closed="true" if closed else None)["items"]
 
 
@@ -57,6 +57,6 @@ def drain(
     ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
     yes: Yes = False,
 ) -> Any:
-    """Ask workers to finish what they hold, take nothing more, and leave."""
+    """Drain workers: they finish their tasks, take no more, and exit."""
     confirm(f"Drain {ids[0] if len(ids) == 1 else f'{len(ids)} workers'}?", yes=yes)
     return [client.post(f"/workers/{one}/drain") for one in ids]
