@@ -31,6 +31,7 @@ from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.new_key import KeyRequest
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions
 from drumline.engine.quotas import QuotaService
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
@@ -78,8 +79,7 @@ async def on_postgres() -> AsyncIterator[Engine]:
     with postgres() as database, redis() as counts:
         store = await PostgresStore.open(database.url())
         await store.migrate()
-        engine = Engine(store, NoQueue(), parallel=2)
-        engine.access.attach(limiter=await RedisLimiter.open(counts.url))
+        engine = Engine(store, NoQueue(), EngineOptions(parallel=2, limiter=await RedisLimiter.open(counts.url)))
         yield engine
         await engine.close()
 

@@ -31,7 +31,7 @@ from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.processes import run
 from drumline.observe.logging import set_up_logging
 from drumline.ports.gateway import Report
-from drumline.scheduler.relay import Relay
+from drumline.scheduler.relay import Relay, RelayOptions
 from drumline.settings import Settings
 from drumline.settings.fields import Secret
 from drumline.stores.postgres.statements import SQL
@@ -125,7 +125,7 @@ async def _relay(store: Postgres, engine: Engine) -> dict[str, float]:
     try:
         bus = open_bus(Settings(bus_url=Secret(server.url())))
         assert bus is not None
-        relay = Relay(engine.store, bus, source="/bench")
+        relay = Relay(engine.store, bus, RelayOptions(source="/bench"))
         before = cpu_seconds([server.pid])
 
         async def passes() -> int:

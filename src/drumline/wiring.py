@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
-from drumline.core.metrics import Metrics
 from drumline.core.redaction import Redaction
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions, SignInOptions
 from drumline.ports.bus import Bus, Channel
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import Place
 from drumline.settings.fields import Secret, Settings
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SERVER_FLIGHTS = 2
 """Batches under way at once on a database server, which has two connections for each kind; SQLite has one writer."""
+DEFAULT_SIGN_IN = SignInOptions()
 ENVELOPE = 10_000
 """Bytes that Kafka adds to a message at most: its key, headers and lengths."""
 
@@ -40,29 +42,28 @@ class Wired(NamedTuple):
     sweeper: Sweeper | None = None
 
 
-async def wire(settings: Settings, metrics: Metrics | None = None) -> Wired:
+async def wire(settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignInOptions = DEFAULT_SIGN_IN) -> Wired:
     """Return an engine on the backends that the settings name; a server's schema is left as it is."""
     policy = policy_of(settings.access)
-    box = await asyncio.to_thread(box_of, settings)
-    metrics = metrics or Metrics()
-    wired = await _on_backends(settings, metrics)
-    wired.engine.measure(metrics)
-    wired.engine.access.attach(policy=policy)
-    wired.engine.conceal(box=box, redaction=Redaction(settings.redact.fields))
-    wired.engine.configuration.check = check_runtime
-    return wired
-
-
-async def _on_backends(settings: Settings, metrics: Metrics) -> Wired:
+    options = EngineOptions(
+        limits=settings.limits,
+        tracer=tracer,
+        box=await asyncio.to_thread(box_of, settings),
+        redaction=Redaction(settings.redact.fields),
+        policy=policy,
+        sign_in=sign_in,
+        check_setting=check_runtime,
+        source=settings.events.source,
+    )
     path = settings.sqlite_path
     if path is None:
-        return await _on_postgres(settings, metrics)
+        return await _on_postgres(settings, options)
     if settings.queue_url is not None:
         raise Invalid("a queue in Redis needs PostgreSQL as the store; set store_url too", field="queue_url")
     from drumline.stores.sqlite import SqliteStore  # noqa: PLC0415
 
-    store = await SqliteStore.open(path, metrics=metrics)
-    return Wired(Engine(store, NoQueue(), limits=settings.limits))
+    store = await SqliteStore.open(path, metrics=options.metrics)
+    return Wired(Engine(store, NoQueue(), options))
 
 
 async def open_engine(settings: Settings) -> Engine:
@@ -78,26 +79,26 @@ async def embedded_engine(place: Place) -> Engine:
     return await open_engine(Settings(data=place.data, store_url=Secret(place.direct.store), queue_url=queue))
 
 
-async def _on_postgres(settings: Settings, metrics: Metrics) -> Wired:
+async def _on_postgres(settings: Settings, options: EngineOptions) -> Wired:
     with _explained("postgres", "PostgreSQL as the store"):
         from drumline.stores.postgres import NotifyQueue, PostgresStore  # noqa: PLC0415
     url = str(settings.store_url).replace("postgres://", "postgresql://", 1)
+    metrics = options.metrics
     store = await PostgresStore.open(url, metrics=metrics)
+    options = replace(options, parallel=SERVER_FLIGHTS)
     if settings.queue_url is None:
-        return Wired(Engine(store, NotifyQueue(url), limits=settings.limits, parallel=SERVER_FLIGHTS))
+        return Wired(Engine(store, NotifyQueue(url), options))
     try:
         with _explained("redis", "Redis as the queue"):
             from drumline.redis import RedisLimiter, RedisQueue, RedisReadModel  # noqa: PLC0415
         url, prefix = settings.queue_url, settings.queue_prefix
         queue = await RedisQueue.open(url, prefix=prefix, metrics=metrics)
-        board = await RedisReadModel.open(url, prefix=prefix, metrics=metrics)
+        read_model = await RedisReadModel.open(url, prefix=prefix, metrics=metrics)
         limiter = await RedisLimiter.open(url, prefix=prefix, metrics=metrics)
     except BaseException:
         await store.close()
         raise
-    engine = Engine(store, queue, limits=settings.limits, parallel=SERVER_FLIGHTS)
-    engine.attach(board=board, pauses=queue)
-    engine.access.attach(limiter=limiter)
+    engine = Engine(store, queue, replace(options, read_model=read_model, limiter=limiter))
     return Wired(engine, Sweeper(store, queue, metrics=metrics))
 
 

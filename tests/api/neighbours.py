@@ -7,9 +7,9 @@ import httpx
 
 from drumline.core.access import Role
 from drumline.core.policy import KeyPolicy
-from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
 from drumline.stores.sealing import AesBox
+from tests.harness.parts import use_box
 
 CANARY = "canary"
 """In everything that is acme's; in nothing that anybody else may see."""
@@ -35,7 +35,7 @@ class Tenancy:
                 key = await self.made("/keys", name=name, tenant=tenant, role=role)
                 self.keys[f"{tenant} {role}"] = key["key"]
                 self.ids[f"key of {tenant} {role}"] = key["id"]
-        self.engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+        use_box(self.engine, AesBox([b"k" * 32]))
         await self.ask("PUT", f"/api/v1/secrets/{CANARY}-queue", by="acme operator", json={"value": f"{CANARY} value"})
         await self._work()
         await self._act()

@@ -22,7 +22,7 @@ THREE = Rate(3, 60.0)
 
 @pytest.fixture
 def app(engine: Engine, tmp_path: Path) -> Any:
-    engine.access.attach(policy=KeyPolicy(anonymous_rate=THREE, proxies=("10.0.0.0/8",)))
+    engine.access.use_policy(KeyPolicy(anonymous_rate=THREE, proxies=("10.0.0.0/8",)))
     return create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
 

@@ -11,6 +11,7 @@ from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions
 from drumline.ports.bus import CONSUMER
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
@@ -25,7 +26,9 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock), NoQueue(), clock=clock)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock), NoQueue(), EngineOptions(clock=clock)
+    )
     yield engine
     await engine.close()
 

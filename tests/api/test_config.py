@@ -15,7 +15,7 @@ CONFIG = "/api/v1/config"
 
 @pytest.fixture(autouse=True)
 def _knows_settings(engine: Engine) -> None:
-    engine.configuration.check = check_runtime
+    engine.configuration._check = check_runtime
 
 
 async def change(http: httpx.AsyncClient, **body: Any) -> httpx.Response:

@@ -90,7 +90,7 @@ def store_url(request: pytest.FixtureRequest) -> str | None:
 async def target(store_url: str | None, tmp_path: Path) -> AsyncIterator[Target]:
     store: Store = await (PostgresStore.open(store_url) if store_url else SqliteStore.open(":memory:"))
     engine = Engine(store, NoQueue())
-    engine.access.attach(policy=UNLIMITED)
+    engine.access.use_policy(UNLIMITED)
     info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
     app = create_app(engine, keys=KeyRing([KEY]), info=info, write_metrics=lambda _accept: (b"", "text/plain"))
     async with httpx.AsyncClient(

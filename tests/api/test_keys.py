@@ -291,7 +291,7 @@ async def test_a_key_with_a_rate_of_its_own_gives_no_wider_one(http: httpx.Async
 
 async def test_making_many_keys_gives_a_tenant_no_more_turns(http: httpx.AsyncClient, engine: Engine) -> None:
     usual = Rate(5, 3600.0)
-    engine.access.attach(policy=KeyPolicy(rates=dict.fromkeys(Role, usual), tenant_keys=2))
+    engine.access.use_policy(KeyPolicy(rates=dict.fromkeys(Role, usual), tenant_keys=2))
     for tenant in ("acme", "beta"):
         await http.post("/api/v1/tenants", json={"name": tenant})
     admins = [(await made(http, tenant="acme", role="admin", rate_limit="100/60s"))["key"] for _ in range(2)]
@@ -331,7 +331,7 @@ async def test_a_narrowed_admin_changes_only_keys_within_its_own_authority(http:
 async def test_keys_for_every_tenant_that_such_a_key_made_share_a_rate_too(
     http: httpx.AsyncClient, engine: Engine
 ) -> None:
-    engine.access.attach(policy=KeyPolicy(rates=dict.fromkeys(Role, Rate(5, 3600.0)), tenant_keys=2))
+    engine.access.use_policy(KeyPolicy(rates=dict.fromkeys(Role, Rate(5, 3600.0)), tenant_keys=2))
     admin = (await made(http, tenant="*", role="admin", rate_limit="unlimited"))["key"]
     own = [(await made(http, admin, tenant="*", role="viewer"))["key"] for _ in range(4)]
     given = [(await made(http, admin, tenant="default", role="viewer"))["key"] for _ in range(4)]

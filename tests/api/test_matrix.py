@@ -16,6 +16,7 @@ from drumline.core.access import INSTALLATION, ROLES, Role
 from drumline.core.api_key import make_key
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions
 from drumline.ports.store import Store
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.postgres import PostgresStore
@@ -62,8 +63,8 @@ async def tenancy(store_url: str | None, tmp_path: Path, clock: ManualClock) -> 
     store: Store = await (
         PostgresStore.open(store_url, clock=clock) if store_url else SqliteStore.open(":memory:", clock=clock)
     )
-    engine = Engine(store, NoQueue(), clock=clock)
-    engine.access.attach(policy=UNLIMITED)
+    engine = Engine(store, NoQueue(), EngineOptions(clock=clock))
+    engine.access.use_policy(UNLIMITED)
     info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
     app = create_app(engine, keys=KeyRing([KEY]), info=info)
     transport = httpx.ASGITransport(app=app)

@@ -12,7 +12,6 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info, Reach
 from drumline.api.routes import OPERATIONS
-from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
 from drumline.stores.no_queue import NoQueue
@@ -21,6 +20,7 @@ from drumline.stores.sealing import AesBox
 from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import problem
 from tests.api.neighbours import UNLIMITED
+from tests.harness.parts import use_box
 
 KEY = "the first administrator's own key"
 IN, OUT = {"name": "shop.send", "queue": "mail"}, {"name": "bank.pay", "queue": "vault"}
@@ -49,7 +49,7 @@ class House:
         return reply.json() if reply.content else None
 
     async def furnish(self) -> None:
-        self.engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+        use_box(self.engine, AesBox([b"k" * 32]))
         narrowed = {"names": ["shop.*"], "queues": ["mail"]}
         self.narrow = (await self.made("/keys", {"name": "n", "role": "admin", "tenant": "*", **narrowed}))["key"]
         for side, what in (("in", IN), ("out", OUT)):
@@ -111,7 +111,7 @@ def store_url(request: pytest.FixtureRequest) -> str | None:
 async def house(store_url: str | None, tmp_path: Path) -> AsyncIterator[House]:
     store: Store = await (PostgresStore.open(store_url) if store_url else SqliteStore.open(":memory:"))
     engine = Engine(store, NoQueue())
-    engine.access.attach(policy=UNLIMITED)
+    engine.access.use_policy(UNLIMITED)
     app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path), longest_wait=0.01))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:
         made = House(engine, http)

@@ -100,7 +100,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     async def start() -> tuple[Engine, Server, "asyncio.Task[None]"]:
         engine = Engine(await SqliteStore.open(folder / "drumline.db"), NoQueue())
         write = Exposition(engine.metrics, role="api").write
-        engine.access.attach(policy=UNLIMITED)  # it asks without a key more often than an address may
+        engine.access.use_policy(UNLIMITED)  # it asks without a key more often than an address may
         app = create_app(engine, keys=KeyRing([KEY]), info=INFO, stop=stop, write_metrics=write)
         server = Server(app, port=0)
         return engine, server, asyncio.create_task(server.run(stop))

@@ -7,11 +7,11 @@ import pytest
 
 from drumline.core.codec import decode
 from drumline.core.outcome import ErrorInfo, Failed
-from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.signing import SigningSecret, secret_text
 from drumline.engine.engine import Engine
 from drumline.stores.sealing import AesBox
 from tests.api.conftest import Ada, problem, submitted
+from tests.harness.parts import use_box
 
 VALUE = "hunter2-hunter2"
 OLD, NEW = b"o" * 32, b"n" * 32
@@ -20,7 +20,7 @@ SECRETS = "/api/v1/secrets"
 
 @pytest.fixture
 async def sealed(engine: Engine) -> Engine:
-    engine.conceal(box=AesBox([OLD]), redaction=DEFAULT_REDACTION)
+    use_box(engine, AesBox([OLD]))
     return engine
 
 
@@ -225,11 +225,11 @@ async def test_keys_are_changed_without_losing_anything(http: httpx.AsyncClient,
     await put(http)
     hook = await http.post("/api/v1/subscriptions", json={"name": "hook", "webhook": "https://example.com/"})
     await http.post("/api/v1/notify/rotate")
-    sealed.conceal(box=AesBox([NEW, OLD]), redaction=DEFAULT_REDACTION)
+    use_box(sealed, AesBox([NEW, OLD]))
 
     rotated = (await http.post("/api/v1/secret-key/rotate")).json()
     again = (await http.post("/api/v1/secret-key/rotate")).json()
-    sealed.conceal(box=AesBox([NEW]), redaction=DEFAULT_REDACTION)
+    use_box(sealed, AesBox([NEW]))
 
     assert (rotated["secrets"], rotated["signing_secrets"], rotated["unreadable"]) == (1, 2, [])
     assert (again["secrets"], again["signing_secrets"]) == (0, 0)
@@ -243,9 +243,9 @@ async def test_keys_are_changed_without_losing_anything(http: httpx.AsyncClient,
 
 async def test_what_no_key_opens_is_named_and_the_rest_is_done(http: httpx.AsyncClient, sealed: Engine) -> None:
     await put(http, "lost")
-    sealed.conceal(box=AesBox([b"x" * 32]), redaction=DEFAULT_REDACTION)
+    use_box(sealed, AesBox([b"x" * 32]))
     await put(http, "kept")
-    sealed.conceal(box=AesBox([NEW, b"x" * 32]), redaction=DEFAULT_REDACTION)
+    use_box(sealed, AesBox([NEW, b"x" * 32]))
 
     rotated = (await http.post("/api/v1/secret-key/rotate")).json()
 
@@ -257,7 +257,7 @@ async def test_signing_secrets_from_before_there_was_a_key_are_sealed_by_the_fir
 ) -> None:
     hook = (await http.post("/api/v1/subscriptions", json={"name": "h", "webhook": "https://example.com/"})).json()
     (plain,) = await engine.store.subscriptions.secrets(hook["id"], tenant="default") or ()
-    engine.conceal(box=AesBox([OLD]), redaction=DEFAULT_REDACTION)
+    use_box(engine, AesBox([OLD]))
 
     rotated = (await http.post("/api/v1/secret-key/rotate")).json()
 

@@ -19,6 +19,7 @@ from drumline.core.rate import Rate
 from drumline.core.seal import Seal
 from drumline.core.sign_in import SignIn, SignInPolicy
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions, SignInOptions
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.postgres import PostgresStore
 from drumline.stores.sqlite import SqliteStore
@@ -37,8 +38,11 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock), NoQueue(), clock=clock)
-    engine.access.sign_ins.attach(SignInPolicy(idle_ms=HOUR, lifetime_ms=10 * HOUR), SECRET)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock),
+        NoQueue(),
+        EngineOptions(clock=clock, sign_in=SignInOptions(SignInPolicy(idle_ms=HOUR, lifetime_ms=10 * HOUR), SECRET)),
+    )
     yield engine
     await engine.close()
 
@@ -242,7 +246,7 @@ async def test_two_cookies_of_one_name_are_none(browser: httpx.AsyncClient) -> N
 async def test_another_secret_ends_every_sign_in(browser: httpx.AsyncClient, engine: Engine) -> None:
     await sign_in(browser)
 
-    engine.access.sign_ins.attach(SignInPolicy(), b"another secret of enough length.")
+    engine.access.sign_ins.seal = Seal(b"another secret of enough length.")
 
     assert (await browser.get("/api/v1/me")).status_code == 401
 
@@ -388,7 +392,7 @@ async def test_a_sign_in_by_the_first_key_ends_when_the_server_is_started_with_a
 
 @pytest.mark.parametrize("is_trusted", [True, False])
 async def test_only_a_trusted_proxy_says_where_people_are(engine: Engine, tmp_path: Path, is_trusted: bool) -> None:
-    engine.access.attach(policy=KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
+    engine.access.use_policy(KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
     app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
     passed = {"x-forwarded-proto": "https", "x-forwarded-host": "work.example", "host": "inside:8080"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://inside:8080") as browser:
@@ -406,11 +410,10 @@ async def test_only_a_trusted_proxy_says_where_people_are(engine: Engine, tmp_pa
 
 
 async def test_signing_out_reaches_another_server_within_two_seconds(postgres_url: str, tmp_path: Path) -> None:
-    engines = [Engine(await PostgresStore.open(postgres_url), NoQueue()) for _ in range(2)]
+    options = EngineOptions(sign_in=SignInOptions(secret=SECRET), policy=KeyPolicy(first_rate=Rate(100_000, 60.0)))
+    engines = [Engine(await PostgresStore.open(postgres_url), NoQueue(), options) for _ in range(2)]
     browsers = []
     for engine in engines:
-        engine.access.sign_ins.attach(SignInPolicy(), SECRET)
-        engine.access.attach(policy=KeyPolicy(first_rate=Rate(100_000, 60.0)))
         app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
         browsers.append(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x"))
     here, there = browsers

@@ -22,6 +22,7 @@ from drumline.core.policy import KeyPolicy
 from drumline.core.provider import Provider, check_provider
 from drumline.core.sign_in import SignInPolicy
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions, SignInOptions
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
@@ -65,7 +66,11 @@ def clock() -> Shifted:
 
 @pytest.fixture
 async def engine(tmp_path: Path, clock: Shifted) -> AsyncIterator[Engine]:
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db")), NoQueue(), clock=clock)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "drumline.db")),
+        NoQueue(),
+        EngineOptions(clock=clock, sign_in=SignInOptions(secret=SECRET)),
+    )
     yield engine
     await engine.close()
 
@@ -80,7 +85,7 @@ async def browsers(engine: Engine, tmp_path: Path) -> AsyncIterator[Made]:
 
     def make(*providers: dict[str, Any], public_url: str | None = None) -> httpx.AsyncClient:
         given = tuple(check_provider(msgspec.convert(each, Provider), field="provider") for each in providers)
-        engine.access.sign_ins.attach(SignInPolicy(providers=given, public_url=public_url), SECRET)
+        engine.access.sign_ins.policy = SignInPolicy(providers=given, public_url=public_url)
         app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
         opened.append(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=HERE))
         return opened[-1]
@@ -550,7 +555,7 @@ async def test_signing_out_leads_to_the_provider_with_what_it_wants_to_see(brows
 async def test_the_way_back_leads_to_where_trusted_proxies_say_that_people_are(
     browsers: Made, engine: Engine, issuer: Issuer, passed: dict[str, str], base: str, is_trusted: bool
 ) -> None:
-    engine.access.attach(policy=KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
+    engine.access.use_policy(KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
     browser = browsers(issuer.provider())
 
     sent = await browser.get("/api/v1/sign-in/test", headers=passed)

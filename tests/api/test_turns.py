@@ -17,6 +17,7 @@ from drumline.api.operation import Info
 from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions
 from drumline.redis import RedisLimiter
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.postgres import PostgresStore
@@ -85,8 +86,9 @@ class Servers:
 async def opened(postgres_url: str, redis_url: str, tmp_path: Path) -> Servers:
     apps, engines = [], []
     for _ in range(2):
-        engine = Engine(await PostgresStore.open(postgres_url), NoQueue())
-        engine.access.attach(limiter=await RedisLimiter.open(redis_url))
+        engine = Engine(
+            await PostgresStore.open(postgres_url), NoQueue(), EngineOptions(limiter=await RedisLimiter.open(redis_url))
+        )
         app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
         apps.append(Listening(app))
         engines.append(engine)
@@ -164,8 +166,8 @@ async def test_workers_are_limited_differently_and_keys_as_they_say(servers: Ser
 
 
 async def test_the_first_key_can_be_limited_too(postgres_url: str, redis_url: str, tmp_path: Path) -> None:
-    engine = Engine(await PostgresStore.open(postgres_url), NoQueue())
-    engine.access.attach(limiter=await RedisLimiter.open(redis_url), policy=KeyPolicy(first_rate=Rate(1, 60.0)))
+    options = EngineOptions(limiter=await RedisLimiter.open(redis_url), policy=KeyPolicy(first_rate=Rate(1, 60.0)))
+    engine = Engine(await PostgresStore.open(postgres_url), NoQueue(), options)
     app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as client:

@@ -7,6 +7,7 @@ import pytest
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 
@@ -18,7 +19,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(clock: ManualClock) -> AsyncIterator[Engine]:
-    made = Engine(await SqliteStore.open(":memory:", clock=clock), NoQueue(), clock=clock)
+    made = Engine(await SqliteStore.open(":memory:", clock=clock), NoQueue(), EngineOptions(clock=clock))
     yield made
     await made.close()
 

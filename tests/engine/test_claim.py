@@ -9,6 +9,7 @@ from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.engine.waiting import Waiter, Waiters
 from drumline.ports.store import Claim, ClaimRequest, Hint
 from drumline.stores.no_queue import NoQueue
@@ -20,7 +21,7 @@ A_WHILE = 5.0
 
 
 async def patient_engine() -> tuple[Engine, LocalGateway]:
-    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), poll=3600)
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), EngineOptions(poll=3600))
     return engine, LocalGateway(engine)
 
 
@@ -252,7 +253,7 @@ class ClockAhead(SystemClock):
 
 
 async def test_a_clock_that_is_ahead_of_the_store_s_does_not_make_claimers_ask_without_end() -> None:
-    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), clock=ClockAhead())
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), EngineOptions(clock=ClockAhead()))
     gateway = LocalGateway(engine)
     session = await gateway.open_session(worker())
     await engine.submissions.submit(request(delay=5))
@@ -288,12 +289,29 @@ def test_a_task_is_handed_to_a_claimer_that_sleeps_and_to_no_other() -> None:
         assert (first.take(), second.take()) == ((hint.task,), None)
 
 
-def test_what_was_handed_to_a_claimer_that_leaves_is_offered_again() -> None:
-    waiters = Waiters()
-    left: list[Hint] = []
-    waiters.left = left.append
-    with waiters.waiting(worker(), SessionId(1)):
-        hint = handed(waiters, SessionId(1))
+class Pushed(NoQueue):
+    """Remembers the hints that were pushed."""
 
-    assert left == [hint]
-    assert handed(waiters, SessionId(1)) is None
+    def __init__(self) -> None:
+        self.hints: list[Hint] = []
+
+    async def push(self, hints: Sequence[Hint]) -> bool:
+        self.hints += hints
+        return False
+
+
+async def test_what_was_handed_to_a_claimer_that_leaves_is_offered_again() -> None:
+    queue = Pushed()
+    engine = Engine(await SqliteStore.open(":memory:"), queue, EngineOptions(poll=3600))
+    session = await engine.sessions.open(worker())
+    claiming = asyncio.create_task(LocalGateway(engine).claim(session, limit=1, wait=60))
+    await idle(engine, 1)
+
+    hint = handed(engine._waiters, session)
+    claiming.cancel()
+    await asyncio.wait({claiming})
+    await engine._offers.drained()
+
+    assert queue.hints == [hint]
+    assert handed(engine._waiters, session) is None
+    await engine.close()

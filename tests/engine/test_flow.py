@@ -13,6 +13,7 @@ from drumline.core.shares import STEP
 from drumline.core.tenant import Quotas
 from drumline.engine.engine import Engine
 from drumline.engine.flow import LASTS, QUIET
+from drumline.engine.options import EngineOptions
 from drumline.engine.shares import LASTS as HELD_FOR
 from drumline.engine.shares import WEIGHTS_LAST, Shares
 from drumline.stores.no_queue import NoQueue
@@ -29,7 +30,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def engine(clock: ManualClock) -> AsyncIterator[Engine]:
-    made = Engine(await SqliteStore.open(":memory:", clock=clock), NoQueue(), clock=clock)
+    made = Engine(await SqliteStore.open(":memory:", clock=clock), NoQueue(), EngineOptions(clock=clock))
     yield made
     await made.close()
 

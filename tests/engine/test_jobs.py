@@ -16,9 +16,10 @@ from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask
-from drumline.engine import job_claims
+from drumline.engine import inputs
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
 from drumline.ports.jobs import JobFilter, Rippled
 from drumline.stores.no_queue import NoQueue
@@ -111,7 +112,7 @@ async def test_a_clean_up_cannot_be_given_the_result_of_what_failed(engine: Engi
 
 async def test_what_grows_too_large_fails_and_says_so(clock: ManualClock) -> None:
     store = await SqliteStore.open(":memory:", clock=clock)
-    engine = Engine(store, NoQueue(), clock=clock, limits=Limits(payload=100))
+    engine = Engine(store, NoQueue(), EngineOptions(clock=clock, limits=Limits(payload=100)))
     gateway = LocalGateway(engine)
     session = await gateway.open_session(WORKER)
     job = await engine.jobs.submit(request({"a": {}, "b": {"needs": ("a",), "payload": {"$result": "a"}}}))
@@ -144,7 +145,7 @@ async def test_many_who_want_one_large_result_get_it_a_few_at_a_time(engine: Eng
 async def test_results_that_are_too_much_together_fail_the_task_that_wants_them(
     engine: Engine, gateway: LocalGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_claims, "MOST_LOADED", 3_000)
+    monkeypatch.setattr(inputs, "MOST_LOADED", 3_000)
     session = await gateway.open_session(WORKER)
     parts = [f"p{number:03}" for number in range(100)]
     gather = {"needs": tuple(parts), "payload": [{"$result": f"{key}[0]"} for key in parts]}
@@ -180,10 +181,9 @@ async def test_results_that_cannot_be_read_now_are_given_later(engine: Engine, g
         async def results(self, _wanted: object) -> object:
             raise Unavailable("away")
 
-    in_jobs = engine.claims._store._store  # type: ignore[attr-defined]
-    in_jobs._jobs = Away()
+    engine.claims._inputs._store = Away()  # type: ignore[assignment]
     assert await claim(gateway, session) == {}
-    in_jobs._jobs = store
+    engine.claims._inputs._store = store
     await store.close_session(session)
     await store.reap([], poison_after=3)
 

@@ -50,16 +50,16 @@ async def test_a_server_tells_what_a_worker_s_own_configuration_pauses_and_resum
     worker.tune(PAUSED)
     session = await worker.sessions.open(SPEC)
 
-    (paused,) = await server.whys.why(task)
+    (paused,) = await server.wait_reasons.why(task)
     assert paused.cause is Cause.NAME_PAUSED
     assert await worker.claims.claim(session, await worker.sessions.spec(session), limit=1, wait=0) == ()
 
     worker.tune(Tuning())
     await worker.sessions.beat(Beat(session=session))
-    (resumed,) = await server.whys.why(task)
+    (resumed,) = await server.wait_reasons.why(task)
     assert resumed.cause is Cause.NEXT
 
     worker.tune(PAUSED)
     await worker.sessions.beat(Beat(session=session))
-    (again,) = await server.whys.why(task)
+    (again,) = await server.wait_reasons.why(task)
     assert again.cause is Cause.NAME_PAUSED

@@ -7,15 +7,19 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Status
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
-from drumline.ports.read_model import NoReadModel, Note
+from drumline.ports.read_model import Note
+from drumline.stores.no_queue import NoQueue
+from drumline.stores.sqlite import SqliteStore
 from tests.factories import request
+from tests.harness.parts import NoReadModel
 
 WORKER = SessionSpec(host="h", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=1)
 
 
 class Notes(NoReadModel):
-    """A board that can be read."""
+    """A read model that can be read."""
 
     def __init__(self) -> None:
         self.read: list[Status] = []
@@ -24,11 +28,10 @@ class Notes(NoReadModel):
         self.read += [note.status for note in notes]
 
 
-async def test_a_report_that_comes_again_is_not_noted_over_what_happened_since(
-    engine: Engine, gateway: LocalGateway
-) -> None:
+async def test_a_report_that_comes_again_is_not_noted_over_what_happened_since() -> None:
     notes = Notes()
-    engine.attach(board=notes)
+    engine = Engine(await SqliteStore.open(":memory:"), NoQueue(), EngineOptions(read_model=notes))
+    gateway = LocalGateway(engine)
     await engine.submissions.submit(request())
     session = await gateway.open_session(WORKER)
     (first,) = await gateway.claim(session, limit=1, wait=0)
@@ -40,3 +43,4 @@ async def test_a_report_that_comes_again_is_not_noted_over_what_happened_since(
 
     assert notes.read[-1] is Status.COMPLETED
     assert notes.read.count(Status.QUEUED) == 2
+    await engine.close()

@@ -32,7 +32,7 @@ async def test_a_paused_name_is_passed_over_and_handed_out_again(engine: Engine)
     await engine.submissions.submit(request("b"))
 
     got = await gateway.claim(session, limit=4, wait=0)
-    (why, *_) = await engine.whys.why(paused.id)
+    (why, *_) = await engine.wait_reasons.why(paused.id)
     engine.tune(DEFAULT_TUNING)
     later = await gateway.claim(session, limit=4, wait=0)
 

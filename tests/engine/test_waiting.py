@@ -1,7 +1,5 @@
 """What is leased to a claim that waits is taken by that claim, or given back; and a wake-up is nobody's loss."""
 
-from collections.abc import Sequence
-
 import pytest
 from msgspec import Raw
 from msgspec.structs import replace
@@ -24,15 +22,10 @@ TASK = ClaimedTask(
 
 
 class House:
-    """Waiters, and what was given back."""
+    """Waiters."""
 
     def __init__(self) -> None:
         self.waiters = Waiters()
-        self.given_back: list[ClaimedTask] = []
-        self.waiters.left_leased = self._left
-
-    def _left(self, tasks: Sequence[ClaimedTask]) -> None:
-        self.given_back += tasks
 
 
 @pytest.fixture
@@ -46,7 +39,7 @@ def test_a_claim_that_waits_takes_what_is_leased_to_it(house: House) -> None:
         assert waiter.woken.is_set()
         assert waiter.take_leased(5) == (TASK,)
 
-    assert house.given_back == []
+    assert waiter.leased == ()
 
 
 def test_what_the_store_has_given_already_is_not_given_twice(house: House) -> None:
@@ -57,7 +50,7 @@ def test_what_the_store_has_given_already_is_not_given_twice(house: House) -> No
 
         assert waiter.take_leased(5, [TASK]) == (other,)
 
-    assert house.given_back == []
+    assert waiter.leased == ()
 
 
 @pytest.mark.parametrize(
@@ -77,14 +70,14 @@ def test_what_is_for_others_is_not_taken(house: House, task: ClaimedTask) -> Non
         assert waiter.take_leased(5) == ()
 
 
-def test_what_a_claimer_leaves_behind_is_given_back(house: House) -> None:
+def test_what_a_claimer_has_no_room_for_stays_with_it(house: House) -> None:
     second = replace(TASK, lease=Lease(new_id(), 1, NONCE))
     with house.waiters.waiting(SPEC, ADA, NONCE) as waiter:
         assert house.waiters.lease(ADA, TASK)
         assert house.waiters.lease(ADA, second)
         assert waiter.take_leased(1) == (TASK,)
 
-    assert house.given_back == [second]
+    assert waiter.leased == (second,)
     assert not house.waiters.lease(ADA, TASK)
 
 

@@ -197,7 +197,7 @@ async def test_a_claim_may_name_other_queues_than_the_session_was_opened_with(en
 async def test_a_remote_worker_hears_of_the_runtime_configuration_and_of_its_own_part_only(
     engine: Engine, wire: Wire
 ) -> None:
-    engine.configuration.check = lambda _key, value: value
+    engine.configuration._check = lambda _key, value: value
     async with RemoteGateway("http://drumline", api_key=KEY, transport=wire) as remote:
         session = await remote.open_session(WORKER)
         await engine.configuration.change({"worker.concurrency": 9, "access.admin_rate": "1/1s"}, by="ada")

@@ -99,8 +99,8 @@ async def test_why_names_the_limit_that_a_task_waits_for(engine: Engine, gateway
     waiting = (await engine.submissions.submit(request(payload={"customer": "acme"}))).id
     other = (await engine.submissions.submit(request(payload={"customer": "bolt"}))).id
 
-    (reason,) = await engine.whys.why(waiting)
+    (reason,) = await engine.wait_reasons.why(waiting)
 
     assert (reason.cause, reason.names) == ("limited", ("per-customer",))
     assert reason.text == "the limit per-customer lets 1 run at once for the key acme, and 1 do"
-    assert [each.cause for each in await engine.whys.why(other)] != ["limited"]
+    assert [each.cause for each in await engine.wait_reasons.why(other)] != ["limited"]

@@ -5,19 +5,19 @@ from msgspec.structs import replace
 
 from drumline.core.errors import Fenced, Invalid, NotFound, Unreadable
 from drumline.core.outcome import Succeeded
-from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.engine.engine import Engine
 from drumline.ports.gateway import Gateway
 from drumline.stores.sealing import AesBox
 from tests.factories import request
 from tests.gateway.test_gateway import settle, take
+from tests.harness.parts import use_box
 
 PAYLOAD = {"a": {"$secret": "one"}, "b": [{"$secret": "two", "format": "x{}"}], "c": {"$literal": {"$secret": "three"}}}
 
 
 @pytest.fixture(autouse=True)
 async def _secrets(engine: Engine) -> None:
-    engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+    use_box(engine, AesBox([b"k" * 32]))
     for name in ("one", "two", "three"):
         await engine.secrets.put(name, f"value of {name}", tenant="default")
     await engine.submissions.submit(request(payload=PAYLOAD))

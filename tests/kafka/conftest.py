@@ -10,7 +10,7 @@ from drumline.core.clock import ManualClock
 from drumline.kafka import KafkaBus, KafkaOptions, Topic
 from drumline.ports.bus import Channel
 from drumline.ports.store import Store
-from drumline.scheduler.relay import Relay
+from drumline.scheduler.relay import Relay, RelayOptions
 from drumline.stores.postgres import PostgresStore
 from drumline.stores.sqlite import SqliteStore
 from tests.harness.kafka import KafkaServer
@@ -61,7 +61,7 @@ async def make_relay(store: Store, options: KafkaOptions, clock: ManualClock) ->
     made: list[Relay] = []
 
     def make() -> Relay:
-        relay = Relay(store, KafkaBus(options), source="/tests", clock=clock)
+        relay = Relay(store, KafkaBus(options), RelayOptions(source="/tests", clock=clock))
         made.append(relay)
         return relay
 

@@ -21,7 +21,7 @@ from drumline.core.state import Act
 from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls
 from drumline.ports.bus import CONSUMER, Channel
 from drumline.ports.store import LogChunk, Store
-from drumline.scheduler.relay import HOLD_SECONDS, Relay
+from drumline.scheduler.relay import HOLD_SECONDS, Relay, RelayOptions
 from tests.factories import OOPS, claim, claim_one, open_session, settle, submit
 from tests.harness.kafka import PASSWORD, USER, KafkaServer
 from tests.kafka.conftest import MakeRelay
@@ -164,7 +164,7 @@ async def test_a_dead_letter_that_was_retried_before_it_was_relayed_says_what_it
 async def test_a_dead_letter_that_is_too_large_comes_without_its_payload(store: Store, options: KafkaOptions) -> None:
     await submit(store, payload={"text": "x" * 50_000}, retries=0)
     await settle(store, (await claim_one(store, await open_session(store))).lease, Act.FAIL)
-    relay = Relay(store, KafkaBus(options), source="/tests", largest=20_000)
+    relay = Relay(store, KafkaBus(options), RelayOptions(source="/tests", largest=20_000))
 
     await relayed(relay)
     await relay.close()
@@ -260,7 +260,7 @@ async def test_a_guarded_broker_is_reached_with_tls_and_a_login(
         tls=Tls(ca=kafka_server.certificate),
         login=Login(mechanism="PLAIN", username=USER, password=PASSWORD),
     )
-    relay = Relay(store, KafkaBus(guarded), source="/tests")
+    relay = Relay(store, KafkaBus(guarded), RelayOptions(source="/tests"))
     task = await submit(store)
 
     await relayed(relay)
@@ -274,12 +274,14 @@ async def test_a_guarded_broker_is_reached_with_tls_and_a_login(
 async def test_a_broker_that_is_away_is_noted_though_there_is_nothing_to_send(
     store: Store, options: KafkaOptions, clock: ManualClock
 ) -> None:
-    nowhere = Relay(store, KafkaBus(replace(options, brokers=("127.0.0.1:1",))), source="/tests", clock=clock)
+    nowhere = Relay(
+        store, KafkaBus(replace(options, brokers=("127.0.0.1:1",))), RelayOptions(source="/tests", clock=clock)
+    )
     await nowhere.pass_once()
     (away,) = await store.events.cursors()
     await nowhere.close()
 
-    relay = Relay(store, KafkaBus(options), source="/tests", clock=clock)
+    relay = Relay(store, KafkaBus(options), RelayOptions(source="/tests", clock=clock))
     await relay.pass_once()
     (back,) = await store.events.cursors()
     await relay.close()

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from drumline.core.clock import ManualClock
-from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.state import State
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions
 from drumline.kafka import KafkaOptions
 from drumline.ports.bus import Channel
 from drumline.ports.store import Store
@@ -24,8 +24,7 @@ PLAIN = "songbird-51c0"
 async def test_a_dead_letter_has_no_secret_in_it(
     store: Store, relay: Relay, options: KafkaOptions, clock: ManualClock
 ) -> None:
-    engine = Engine(store, NoQueue(), clock=clock)
-    engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+    engine = Engine(store, NoQueue(), EngineOptions(clock=clock, box=AesBox([b"k" * 32])))
     await engine.secrets.put("api", CANARY, tenant="default")
     house = House(engine, clock, Line(engine))
 

@@ -242,7 +242,7 @@ async def test_parameters_are_taken_over_and_an_outage_of_aws_changes_nothing(
 @pytest.fixture
 async def engine() -> AsyncIterator[Engine]:
     engine = Engine(await SqliteStore.open(":memory:"), NoQueue())
-    engine.configuration.check = check_runtime
+    engine.configuration._check = check_runtime
     yield engine
     await engine.close()
 

@@ -73,7 +73,7 @@ async def spied(limited_url: str, postgres_server_url: str) -> str:
 @pytest.fixture
 async def tenancy(spied: str, tmp_path: Path) -> AsyncIterator[Tenancy]:
     engine = Engine(await PostgresStore.open(spied), NoQueue())
-    engine.access.attach(policy=UNLIMITED)
+    engine.access.use_policy(UNLIMITED)
     info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
     transport = httpx.ASGITransport(app=create_app(engine, keys=KeyRing([KEY]), info=info))
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as http:

@@ -21,18 +21,19 @@ from drumline.core.rate import Rate
 from drumline.core.session import SessionSpec, TaskType
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
 from drumline.ports.read_model import LetterNote
 from drumline.redis import RedisLimiter, RedisQueue, RedisReadModel
 from drumline.redis.forgetting import forget_all
 from drumline.redis.keys import FAMILIES
-from drumline.scheduler.read_model import ReadModelKeeper
 from drumline.scheduler.sweep import Sweeper
 from drumline.stores.sqlite import SqliteStore
 from tests.api.conftest import KEY
 from tests.factories import request
 from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually
+from tests.redis.test_keeping import keeper_of
 
 USER = "drum"
 SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(name="work"),), capacity=10)
@@ -55,9 +56,13 @@ async def allow(client: Redis, *rules: str) -> None:
 @pytest.fixture
 async def engine(tmp_path: Path, restricted_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(restricted_url, clock=clock)
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisReadModel(restricted_url), pauses=queue)
-    engine.access.attach(limiter=RedisLimiter(restricted_url, clock=clock))
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock),
+        queue,
+        EngineOptions(
+            clock=clock, read_model=RedisReadModel(restricted_url), limiter=RedisLimiter(restricted_url, clock=clock)
+        ),
+    )
     yield engine
     await engine.close()
 
@@ -87,13 +92,14 @@ async def run_something(engine: Engine, clock: ManualClock) -> tuple[str, str]:
         outcome = Failed(ErrorInfo("Oops", "no")) if claimed.options.key else Succeeded()
         await gateway.settle([Report(claimed.lease, outcome)])
     await queue.pause_queue("q", tenant="default")
-    await ReadModelKeeper(engine).pass_once()
+    await keeper_of(engine).pass_once()
     return job.id, job.tasks["a"]
 
 
 def note_letter(engine: Engine, job: str, failed: str) -> None:
     """Note a dead letter again: on a busy machine the first note may have been left out."""
-    engine.board.note_letters([LetterNote(task=TaskId(failed), job=JobId(job), is_there=True)])
+    assert engine.read_model is not None
+    engine.read_model.note_letters([LetterNote(task=TaskId(failed), job=JobId(job), is_there=True)])
 
 
 async def test_rights_under_the_prefix_are_enough_for_every_key(
@@ -177,8 +183,11 @@ async def test_every_key_begins_with_the_prefix_and_one_of_the_families(
     tmp_path: Path, redis_url: str, client: Redis, clock: ManualClock, prefix: str
 ) -> None:
     queue = RedisQueue(redis_url, clock=clock, prefix=prefix)
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisReadModel(redis_url, prefix=prefix), pauses=queue)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock),
+        queue,
+        EngineOptions(clock=clock, read_model=RedisReadModel(redis_url, prefix=prefix)),
+    )
     limiter = RedisLimiter(redis_url, clock=clock, prefix=prefix)
     await limiter.take("k", Rate(100, 60.0))
     await client.set("unrelated", "1")

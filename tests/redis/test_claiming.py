@@ -15,8 +15,8 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
-from drumline.ports.read_model import NoReadModel
 from drumline.ports.store import Store
 from drumline.redis import RedisQueue
 from drumline.stores.postgres import PostgresStore
@@ -68,8 +68,7 @@ async def office(address: str, redis_url: str, clock: ManualClock) -> AsyncItera
         store = await SqliteStore.open(address, clock=clock)
     queue = RedisQueue(redis_url, clock=clock, most_per_lane=10)
     await queue.filled()
-    engine = Engine(store, queue, clock=clock)
-    engine.attach(board=NoReadModel(), pauses=queue)
+    engine = Engine(store, queue, EngineOptions(clock=clock))
     gateway = LocalGateway(engine)
     yield Office(engine, queue, gateway, await open_worker(gateway))
     await engine.close()
@@ -179,7 +178,9 @@ async def test_a_task_that_the_worker_cannot_run_waits_for_one_who_can(office: O
 async def test_an_idle_claimer_starts_a_task_of_another_process(office: Office, redis_url: str) -> None:
     listening = asyncio.create_task(office.engine.listen())
     claiming = asyncio.create_task(office.gateway.claim(office.session, limit=1, wait=30))
-    other = Engine(office.engine.store, RedisQueue(redis_url, clock=office.engine.clock), clock=office.engine.clock)
+    other = Engine(
+        office.engine.store, RedisQueue(redis_url, clock=office.engine.clock), EngineOptions(clock=office.engine.clock)
+    )
 
     submitted = await other.submissions.submit(request())
     async with asyncio.timeout(20):

@@ -14,6 +14,7 @@ from drumline.core.state import State
 from drumline.core.task import TaskRequest
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.store import Claim, ClaimRequest, Hint
 from drumline.redis import RedisQueue
 from drumline.redis.keys import QueueKeys
@@ -225,7 +226,7 @@ async def store(clock: ManualClock) -> Watched:
 @pytest.fixture
 async def engine(queue: RedisQueue, store: Watched, clock: ManualClock, client: Redis) -> AsyncIterator[Engine]:
     await know(queue, "work")
-    engine = Engine(store, queue, clock=clock, poll=3600)
+    engine = Engine(store, queue, EngineOptions(clock=clock, poll=3600))
     listening = asyncio.create_task(engine.listen())
     await eventually(lambda: heard(client, queue))
     yield engine

@@ -19,12 +19,14 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.task import ClaimedTask
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
-from drumline.ports.read_model import JobNote, NoReadModel
+from drumline.ports.read_model import JobNote
 from drumline.redis import RedisQueue, RedisReadModel
 from drumline.redis.job_calls import ENDED_MS
 from drumline.stores.sqlite import SqliteStore
 from tests.factories import new_id
+from tests.harness.parts import NoReadModel
 from tests.harness.sqlite import migrated
 from tests.redis.hints import eventually
 
@@ -36,8 +38,11 @@ SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(na
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock),
+        queue,
+        EngineOptions(clock=clock, read_model=RedisReadModel(redis_url)),
+    )
     yield engine
     await engine.close()
 
@@ -197,9 +202,12 @@ async def test_an_end_that_arrives_after_a_resume_does_not_undo_it(redis_url: st
 
 
 async def test_every_note_about_a_job_says_what_came_before_it(redis_url: str, clock: ManualClock) -> None:
-    engine = Engine(await SqliteStore.open(":memory:", clock=clock), RedisQueue(redis_url, clock=clock), clock=clock)
     noted: list[JobNote] = []
-    engine.attach(board=Pad(noted))
+    engine = Engine(
+        await SqliteStore.open(":memory:", clock=clock),
+        RedisQueue(redis_url, clock=clock),
+        EngineOptions(clock=clock, read_model=Pad(noted)),
+    )
     gateway = LocalGateway(engine)
     session = await gateway.open_session(SPEC)
     job = await engine.jobs.submit(diamond())

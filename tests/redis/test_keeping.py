@@ -13,6 +13,7 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import Status
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.redis import RedisQueue, RedisReadModel
 from drumline.redis.job_calls import LIVE_MS as JOB_MS
 from drumline.redis.task_calls import LIVE_MS
@@ -29,8 +30,11 @@ SPEC = SessionSpec(host="ada", pid=1, version="0", queues=(), types=(TaskType(na
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock),
+        queue,
+        EngineOptions(clock=clock, read_model=RedisReadModel(redis_url)),
+    )
     yield engine
     await engine.close()
 
@@ -41,10 +45,16 @@ async def expire_soon(client: Redis, *keys: str) -> None:
         assert await client.pexpire(key, 10_000)
 
 
+def keeper_of(engine: Engine) -> ReadModelKeeper:
+    """Return the duty of a scheduler that shares the engine's read model."""
+    assert engine.read_model is not None
+    return ReadModelKeeper(engine.store, engine.read_model, engine.notes)
+
+
 async def keep(engine: Engine, client: Redis) -> None:
     """Let a scheduler renew what waits."""
     await client.delete("drumline:board:keeper")
-    await ReadModelKeeper(engine).pass_once()
+    await keeper_of(engine).pass_once()
     await written(engine)
 
 
@@ -112,10 +122,11 @@ async def test_what_has_moved_on_is_not_kept(engine: Engine, client: Redis) -> N
     gateway, session = await session_of(engine)
     await gateway.claim(session, limit=1, wait=0)
     await written(engine)
-    board, key = engine.board, f"drumline:task:{task.id}"
+    key = f"drumline:task:{task.id}"
     await expire_soon(client, key)
 
-    absent = await board.keep_waiting([(task.id, Status.QUEUED)])  # as a scheduler saw it before the claim
+    assert engine.read_model is not None
+    absent = await engine.read_model.keep_waiting([(task.id, Status.QUEUED)])  # as a scheduler saw it before the claim
 
     assert absent == []
     assert await client.hget(key, "status") == "PROCESSING"
@@ -139,7 +150,7 @@ async def test_one_scheduler_renews_at_a_time(engine: Engine, clock: ManualClock
     await engine.submissions.submit(request())
     clock.advance(60)
 
-    passes = [await ReadModelKeeper(engine).pass_once() for _ in range(3)]
+    passes = [await keeper_of(engine).pass_once() for _ in range(3)]
 
     assert passes == [1, 0, 0]
 
@@ -149,4 +160,5 @@ async def test_a_status_that_only_waits_for_its_time_is_asked_of_the_store(engin
     await written(engine)
 
     assert await client.get(f"drumline:task:{task.id}:status") == "PENDING"
-    assert await engine.board.status([task.id]) == [None], "it is kept for longer than a doubt about it"
+    assert engine.read_model is not None
+    assert await engine.read_model.status([task.id]) == [None], "it is kept for longer than a doubt about it"

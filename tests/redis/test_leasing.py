@@ -17,6 +17,7 @@ from drumline.core.task import ClaimedTask, NewTask
 from drumline.core.tuning import DEFAULT_TUNING
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.queue import Reservation
 from drumline.ports.store import Claim, ClaimRequest, Settlement, StoredLeased
 from drumline.redis import RedisQueue
@@ -239,7 +240,7 @@ async def deafened(redis_url: str) -> Deafened:
 async def engine(deafened: Deafened, store: Watched, client: Redis) -> AsyncIterator[Engine]:
     await deafened.push([replace(hint(lane("work")), is_due=True)])
     await popped_tasks(deafened, "work")
-    engine = Engine(store, deafened, poll=3600)
+    engine = Engine(store, deafened, EngineOptions(poll=3600))
     listening = asyncio.create_task(engine.listen())
     await eventually(lambda: listens(client, deafened))
     yield engine

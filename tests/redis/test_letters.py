@@ -16,6 +16,7 @@ from drumline.core.outcome import ErrorInfo, Failed, Succeeded
 from drumline.core.session import SessionSpec, TaskType
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
 from drumline.redis import RedisQueue, RedisReadModel
 from drumline.redis.task_calls import LETTERS_MS
@@ -34,8 +35,11 @@ OOPS = Failed(ErrorInfo("ValueError", "oops"), permanent=True)
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock),
+        queue,
+        EngineOptions(clock=clock, read_model=RedisReadModel(redis_url)),
+    )
     yield engine
     await engine.close()
 

@@ -18,6 +18,7 @@ from drumline.core.state import Status
 from drumline.core.task import DEFAULT_OPTIONS
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report
 from drumline.ports.read_model import Facts, Moment, Note
 from drumline.ports.store import LogChunk
@@ -44,15 +45,18 @@ async def board(redis_url: str) -> AsyncIterator[RedisReadModel]:
 async def engine(tmp_path: Path, redis_url: str, clock: ManualClock) -> AsyncIterator[Engine]:
     queue = RedisQueue(redis_url, clock=clock)
     await queue.filled()
-    engine = Engine(await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock), queue, clock=clock)
-    engine.attach(board=RedisReadModel(redis_url), pauses=queue)
+    engine = Engine(
+        await SqliteStore.open(migrated(tmp_path / "d.db"), clock=clock),
+        queue,
+        EngineOptions(clock=clock, read_model=RedisReadModel(redis_url)),
+    )
     yield engine
     await engine.close()
 
 
 async def written(engine: Engine) -> None:
     """Wait for what is being written in the background."""
-    board = engine.board
+    board = engine.read_model
     assert isinstance(board, RedisReadModel)
     await engine._offers.drained()
     board._begin()

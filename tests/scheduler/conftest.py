@@ -7,6 +7,7 @@ import pytest
 
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
+from drumline.engine.options import EngineOptions
 from drumline.stores.no_queue import NoQueue
 from drumline.stores.sqlite import SqliteStore
 from tests.harness.sqlite import migrated
@@ -20,6 +21,6 @@ def clock() -> ManualClock:
 @pytest.fixture
 async def engine(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engine]:
     store = await SqliteStore.open(migrated(tmp_path / "drumline.db"), clock=clock)
-    engine = Engine(store, NoQueue(), clock=clock)
+    engine = Engine(store, NoQueue(), EngineOptions(clock=clock))
     yield engine
     await engine.close()

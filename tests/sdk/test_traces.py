@@ -23,7 +23,7 @@ def app(request: pytest.FixtureRequest, house: EmbeddedTransport) -> Iterator[Dr
     """An app that submits to an engine that traces; its own spans go nowhere."""
     assert isinstance(house.engine, Engine)
     tracer = OpenTracer("http://127.0.0.1:9/v1/traces", role="api", sample=0.0)
-    house.engine.trace(tracer)
+    house.engine.tracer = house.engine.submissions._tracer = house.engine.jobs.submissions._tracer = tracer
     app = Drumline("traced")
     if request.param == "embedded":
         app.use(house)

@@ -11,11 +11,11 @@ import pytest
 
 from drumline.core.errors import Invalid
 from drumline.core.limits import Limits
-from drumline.core.redaction import DEFAULT_REDACTION
 from drumline.core.state import State
 from drumline.sdk.context import Context, inject
 from drumline.stores.sealing import AesBox
 from drumline.worker.executors.catalogue import BuiltIn
+from tests.harness.parts import use_box
 from tests.worker.house import House
 
 VALUE = 'hunter2 "of" ünits/+&='
@@ -24,7 +24,7 @@ TOKEN: Mapping[str, Any] = {"token": {"$secret": "api"}}
 
 @pytest.fixture(autouse=True)
 async def _key(house: House) -> None:
-    house.engine.conceal(box=AesBox([b"k" * 32]), redaction=DEFAULT_REDACTION)
+    use_box(house.engine, AesBox([b"k" * 32]))
     await house.engine.secrets.put("api", VALUE, tenant="default")
 
 

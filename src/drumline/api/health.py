@@ -107,8 +107,10 @@ async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Comp
 async def _redis(call: Call[None, NoQuery]) -> dict[str, Any] | None:
     """Return how the queue and the read model are; None if there is no such server."""
     queue = await call.engine.queue.check()
+    if call.engine.read_model is None:
+        return queue
     try:
-        await call.engine.board.check()
+        await call.engine.read_model.check()
     except Unavailable as error:
         return {**(queue or {}), "read_model": str(error), "is_degraded": True}
     return queue

@@ -180,7 +180,7 @@ async def settle(call: Call[Reports, NoQuery]) -> Reply:
         tasks = [report.lease.task for report in checked if isinstance(report, Report)]
         own = await own_tasks(call, tasks)
         checked = [_unless_foreign(report, own) for report in checked]
-    settled = iter(await call.desk.gateway.settle([report for report in checked if isinstance(report, Report)]))
+    settled = iter(await call.engine.settlements.join([report for report in checked if isinstance(report, Report)]))
     answers = [next(settled) if isinstance(report, Report) else report for report in checked]
     return Reply(encode(SettleBody([_settled_body(answer) for answer in answers])))
 

@@ -31,7 +31,7 @@ class WhyBody(Struct, frozen=True):
 async def why(call: Call[None, NoQuery]) -> Reply:
     """Return why a task is not running: due later, dependency, paused queue, limit, no worker, its turn."""
     task = parse_task_id(call.params["id"], field="id")
-    reasons = await call.engine.whys.why(task, tenant=call.tenant)
+    reasons = await call.engine.wait_reasons.why(task, tenant=call.tenant)
     bodies = tuple(
         ReasonBody(
             cause=reason.cause, text=reason.text, until=moment(reason.until), count=reason.count, names=reason.names

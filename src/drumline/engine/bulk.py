@@ -70,11 +70,11 @@ class BulkService:
     """Where acts on many tasks are asked for and looked at. A `tenant` of None is everybody's."""
 
     def __init__(
-        self, store: Store, noting: ReadModelNotes, control: Control, *, new_id: Callable[[], TaskId], limits: Limits
+        self, store: Store, control: Control, notes: ReadModelNotes, *, new_id: Callable[[], TaskId], limits: Limits
     ) -> None:
         self._store = store
-        self._noting = noting
         self._control = control
+        self._notes = notes
         self._new_id = new_id
         self._limits = limits
 
@@ -136,9 +136,13 @@ class BulkService:
 
     async def advance(self, bulk: BulkId, *, limit: int) -> Advanced | None:
         """Deal with the next tasks of an operation, and let workers know of those that wait for them now."""
-        advanced = await self._noting.advance_bulk(bulk, limit=limit)
-        if advanced is not None:
+        advanced = await self._store.advance_bulk(bulk, limit=limit)
+        if advanced is None:
+            return None
+        if advanced.view.act is not BulkAct.DISCARD:
             self._control.follow(advanced.changed)
+            await self._notes.caught_up()
+        self._notes.letters_changed([changed.task for changed in advanced.changed])
         return advanced
 
     async def _chosen(self, request: BulkRequest, tenant: str | None, by: Caller) -> list[TaskId]:

@@ -1,25 +1,25 @@
-"""Handing tasks out: hints first, the store decides, and idle claimers sleep until woken."""
+"""Handing tasks out: the queue hints, the store decides, and idle claimers sleep until they are woken."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from asyncio import Future, ensure_future
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from drumline.aio.batcher import Batcher
-from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId
-from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.flow import FlowLimits
-from drumline.engine.offer import Offers
-from drumline.engine.returns import Returns
+from drumline.engine.inputs import JobInputs
+from drumline.engine.options import EngineOptions
+from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
-from drumline.engine.waiting import Waiter
-from drumline.ports.queue import Queue
+from drumline.engine.waiting import Waiter, Waiters
+from drumline.ports.queue import Popped, Queue
 from drumline.ports.store import Claim, ClaimRequest
 
 FLIGHTS = 2
@@ -32,9 +32,11 @@ NO_HINTS, WRONG, BETTER = ("no_hints",), ("wrong_hints",), ("better_known",)
 
 NOTHING = Claim(())
 
+Flush = Callable[[list[ClaimRequest]], Awaitable[list[Claim]]]
+
 
 class ClaimStore(Protocol):
-    """What is asked of the store here."""
+    """The part of a store that hands tasks out."""
 
     async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
         """Give each request due tasks that it can run."""
@@ -42,57 +44,52 @@ class ClaimStore(Protocol):
 
 
 class Dispatch(NamedTuple):
-    """What decides who is given what: the tenants' shares, and the limits; and who is told of it."""
+    """What decides which claimer gets which task: the queue's hints, waiting claimers, tenants' shares, limits."""
 
+    queue: Queue
+    waiters: Waiters
     shares: Shares
     flow: FlowLimits
-    returns: Returns
-    """Where goes what was leased and nobody took."""
-    note_leased: Callable[[tuple[ClaimedTask, ...]], None]
-    """Called with tasks that were stored leased, when their claimer takes them."""
 
 
 class Claims:
-    """The way out to workers."""
+    """Hands tasks to workers: queue.pop → store.claim → fill inputs → count limits → note shares."""
 
     def __init__(
         self,
         store: ClaimStore,
-        queue: Queue,
-        offers: Offers,
         dispatch: Dispatch,
+        inputs: JobInputs,
+        settlements: Settlements,
         *,
-        clock: Clock,
         new_nonce: Callable[[], int],
+        options: EngineOptions,
     ) -> None:
         self._store = store
-        self._queue = queue
-        self._waiters = offers.waiters
-        self._shares, self._flow, self._returns, self._note_leased = dispatch
+        self._queue, self._waiters, self._shares, self._flow = dispatch
+        self._inputs = inputs
+        self._settlements = settlements
+        self._notes = settlements.effects.notes
+        self._offers = settlements.effects.offers
         self._turn = 0
-        self._clock = clock
+        self._clock = options.clock
         self._new_nonce = new_nonce
-        self._hinted: Batcher[ClaimRequest, Claim] = Batcher(
-            store.claim, name="hinted claims", largest=DEFAULT_TUNING.claim_batch, parallel=FLIGHTS
-        )
+        self._metrics = options.metrics
+        self._metrics.claimed.begin(HINTED, CHOSEN)
+        self._metrics.fallbacks.begin(NO_HINTS, WRONG, BETTER)
+        self._hinted = self._batched(self._claim, "hinted claims")
         # Apart from the others, and few at a time: when the queue is away, claimers meet at the same tasks.
-        self._batcher: Batcher[ClaimRequest, Claim] = Batcher(
-            store.claim, name="claims", largest=DEFAULT_TUNING.claim_batch, parallel=FLIGHTS
-        )
-        self._limited: Batcher[ClaimRequest, Claim] = Batcher(
-            store.claim, name="limited claims", largest=DEFAULT_TUNING.claim_batch
-        )
-        self.measure(Metrics(clock))
+        self._batcher = self._batched(self._claim, "claims")
+        self._limited = self._batched(self._claim_limited, "limited claims", parallel=1)
         self._paused: frozenset[str] = frozenset()
-        self._left: set[asyncio.Future[Claim]] = set()
-        self._waiters.left_leased = self._returns.give_back
+        self._left: set[Future[Claim]] = set()
 
-    def measure(self, metrics: Metrics) -> None:
-        """Count in these figures; to be called before use."""
-        self._metrics = metrics
-        metrics.claimed.begin(HINTED, CHOSEN)
-        metrics.fallbacks.begin(NO_HINTS, WRONG, BETTER)
-        self._hinted.meter = self._batcher.meter = self._limited.meter = metrics.batch.of("claims")
+    def _batched(self, flush: Flush, name: str, parallel: int = FLIGHTS) -> Batcher[ClaimRequest, Claim]:
+        batcher: Batcher[ClaimRequest, Claim] = Batcher(
+            flush, name=name, largest=DEFAULT_TUNING.claim_batch, parallel=parallel
+        )
+        batcher.meter = self._metrics.batch.of("claims")
+        return batcher
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other sizes and pauses from now on."""
@@ -126,51 +123,71 @@ class Claims:
             again=again and nonce is not None,
             waits=wait > 0,
         )
+        with self._waiters.waiting(spec, session, request.nonce) as waiter:
+            try:
+                return await self._claim_or_wait(request, spec, waiter, wait)
+            finally:
+                self._return_unused(waiter)
+
+    async def _claim_or_wait(
+        self, request: ClaimRequest, spec: SessionSpec, waiter: Waiter, wait: float
+    ) -> tuple[ClaimedTask, ...]:
+        """Claim until there are tasks or the time is over; between two claims wait to be woken."""
         deadline = self._clock.monotonic() + wait
         early = 0
-        with self._waiters.waiting(spec, session, request.nonce) as waiter:
-            while True:
-                claim = await (self._join(request) if request.hints is None else self._take(request))
-                left = deadline - self._clock.monotonic()
-                if len(claim.tasks) >= limit:
-                    self._waiters.found_all(waiter)
-                tasks = claim.tasks + self._leased(waiter, session, limit - len(claim.tasks), claim.tasks)
-                if tasks or (left <= 0 and not request.again):
-                    return tasks
-                if not request.again:
-                    until = self._until(claim)
-                    early = early + 1 if until <= 0 else 0
-                    await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
-                    if leased := self._leased(waiter, session, limit):
-                        return leased
-                request = replace(request, again=False, names=self._handed_out(spec.names), hints=waiter.take())
+        while True:
+            claim = await (
+                self._take_hinted(request) if request.hints else self._finished(ensure_future(self._find(request)))
+            )
+            left = deadline - self._clock.monotonic()
+            if len(claim.tasks) >= request.limit:
+                self._waiters.found_all(waiter)
+            tasks = claim.tasks + self._leased(waiter, request, claim.tasks)
+            if tasks or (left <= 0 and not request.again):
+                return tasks
+            if not request.again:
+                until = self._until(claim)
+                early = early + 1 if until <= 0 else 0
+                await self._waiters.wait(waiter, left=left, until=max(until, _patience(early)))
+                if leased := self._leased(waiter, request):
+                    return leased
+            request = replace(request, again=False, names=self._handed_out(spec.names), hints=waiter.take())
 
     def lease(self, session: SessionId, task: ClaimedTask) -> None:
-        """Give a claimer that waits a task that was stored with its lease; if it waits no more, give the task back."""
+        """Give a waiting claimer a task that was stored with its lease; if it waits no more, release the task."""
         if task.name in self._paused or not self._waiters.lease(session, task):
-            self._returns.give_back([task])
+            self._settlements.release([task])
 
     def note_held(self, session: SessionId, held: Mapping[str, int]) -> None:
-        """Take a worker's word for how many tasks of each tenant it has: its next claims are fair by it."""
+        """Note how many tasks of each tenant a worker says it holds: its next claims are shared out by that."""
         self._shares.holds(session, held)
 
     async def drained(self) -> None:
-        """Wait until what claimers left behind has been given back."""
+        """Wait until what cancelled claimers were given is released."""
         if self._left:
             await asyncio.wait(set(self._left))
-            await asyncio.sleep(0)  # their callbacks begin the returns
-        await self._returns.drained()
+            await asyncio.sleep(0)  # their callbacks begin the releases
+        await self._settlements.drained()
 
     def _leased(
-        self, waiter: Waiter, session: SessionId, room: int, given: tuple[ClaimedTask, ...] = ()
+        self, waiter: Waiter, request: ClaimRequest, given: tuple[ClaimedTask, ...] = ()
     ) -> tuple[ClaimedTask, ...]:
         """Return what was leased to a claimer while it waited, as far as it has room and was not given it already."""
-        tasks = waiter.take_leased(room, given)
+        tasks = waiter.take_leased(request.limit - len(given), given)
         if tasks:
             self._metrics.claimed.add(len(tasks), HINTED)
-            self._shares.gave(session, tasks)
-            self._note_leased(tasks)
+            self._shares.gave(request.session, tasks)
+            self._notes.claimed(
+                [Claim(tasks)]
+            )  # now and not when they were stored, so that the note of the end is later
         return tasks
+
+    def _return_unused(self, waiter: Waiter) -> None:
+        """Release or offer what a claimer was given while it waited and did not take."""
+        if waiter.leased:
+            self._settlements.release(waiter.leased)
+        if waiter.handed is not None:
+            self._offers.offer([waiter.handed])
 
     def _handed_out(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names without those that are paused."""
@@ -178,11 +195,18 @@ class Claims:
             return names
         return tuple(name for name in names if name not in self._paused)
 
-    async def _join(self, request: ClaimRequest) -> Claim:
-        return await self._answer(asyncio.ensure_future(self._claim(request)))
+    async def _take_hinted(self, request: ClaimRequest) -> Claim:
+        """Claim the task that the session was handed while it waited; if another has it, what there is."""
+        claim = await self._finished(self._hinted.joined(request))
+        if not claim.tasks:
+            self._metrics.fallbacks.add(1, WRONG)
+            return await self._finished(ensure_future(self._find(replace(request, hints=None))))
+        self._metrics.claimed.add(len(claim.tasks), HINTED)
+        self._shares.gave(request.session, claim.tasks)
+        return claim
 
-    async def _answer(self, answer: "asyncio.Future[Claim]") -> Claim:
-        """Wait for a claim; if the claimer leaves before its answer comes, give back what it was given."""
+    async def _finished(self, answer: "Future[Claim]") -> Claim:
+        """Wait for a claim; if the claimer is cancelled meanwhile, the claim goes on, and what it takes is released."""
         try:
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
@@ -190,87 +214,93 @@ class Claims:
             answer.add_done_callback(self._left_behind)
             raise
 
-    async def _claim(self, request: ClaimRequest) -> Claim:
-        """Claim; for a session that serves everybody, by the tenants' shares."""
-        if request.tenant is not None:
-            return await self._choose(request)
-        shares = await self._shares.standing()
-        claim = await self._choose(replace(request, shares=shares))
-        if claim.tasks:
+    def _left_behind(self, answer: "Future[Claim]") -> None:
+        self._left.discard(answer)
+        if not answer.cancelled() and answer.exception() is None and answer.result().tasks:
+            self._settlements.release(answer.result().tasks)
+
+    async def _find(self, request: ClaimRequest) -> Claim:
+        """Claim; for a session that serves every tenant, by the tenants' shares."""
+        if request.tenant is None:
+            request = replace(request, shares=await self._shares.standing())
+        if await self._flow.may_meet_limits(request):
+            claim = await self._choose_in_turn(request)
+        else:
+            claim = await self._choose(request)
+        if claim.tasks and request.tenant is None:
             self._shares.gave(request.session, claim.tasks)
         return claim
 
-    async def _take(self, request: ClaimRequest) -> Claim:
-        """Claim what the session was handed while it waited; if that was wrong, whatever there is."""
-        claim = await self._answer(self._hinted.joined(request))
-        if not claim.tasks:
-            self._metrics.fallbacks.add(1, WRONG)
-            return await self._join(replace(request, hints=None))
-        self._metrics.claimed.add(len(claim.tasks), HINTED)
-        self._shares.gave(request.session, claim.tasks)
+    async def _choose(self, request: ClaimRequest) -> Claim:
+        """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
+        popped = None if request.again else await self._queue.pop(request)
+        if popped is not None and popped.tasks:
+            claim = await self._hinted.joined(replace(request, hints=popped.tasks))
+            if claim.tasks:
+                self._metrics.claimed.add(len(claim.tasks), HINTED)
+                return claim
+        elif popped is not None and not popped.asks_store:
+            return Claim((), popped.next_due)
+        self._metrics.fallbacks.add(1, _reason(popped))
+        claim = await self._batcher.joined(request)
+        if claim.tasks:
+            self._metrics.claimed.add(len(claim.tasks), CHOSEN)
         return claim
 
-    async def _choose(self, request: ClaimRequest) -> Claim:
-        """Claim; where tasks under limits may be met, those and others in turn, so that neither keeps out the other."""
-        if not await self._flow.may_meet_limits(request):
-            return await self._choose_free(request)
+    async def _choose_in_turn(self, request: ClaimRequest) -> Claim:
+        """Claim tasks under limits and others in turn, so that neither keeps out the other."""
         self._turn ^= 1
         first = request.limit if request.again else (request.limit + self._turn) // 2
         limited = await self._choose_limited(request, first) if first else NOTHING
         if len(limited.tasks) >= request.limit and not request.again:
             return limited
         try:
-            free = await self._choose_free(replace(request, limit=max(request.limit - len(limited.tasks), 0)))
+            free = await self._choose(replace(request, limit=max(request.limit - len(limited.tasks), 0)))
         except Unavailable:
             if not limited.tasks:
                 raise
-            return limited  # it is leased: it has to be handed over, whatever became of the rest
+            return limited  # it is leased: it has to be handed out, whatever became of the rest
         found = limited.tasks + free.tasks
         if not first and not found:
             return _together(await self._choose_limited(request, request.limit), free)
         return _together(limited, free)
 
     async def _choose_limited(self, request: ClaimRequest, limit: int) -> Claim:
-        """Claim tasks under limits, unless there were none just now. Such a claim has a name of its own."""
+        """Claim tasks under limits, unless there were none just now. Such a claim has a nonce of its own."""
         quiet_until = None if request.again else self._flow.quiet_until(request)
         if quiet_until is not None:
             return Claim((), quiet_until)
-        claim = await self._limited.join(replace(request, limit=limit, nonce=request.nonce ^ 1, limited=True))
+        claim = await self._limited.joined(replace(request, limit=limit, nonce=request.nonce ^ 1, limited=True))
         if claim.tasks:
             self._metrics.claimed.add(len(claim.tasks), CHOSEN)
         return claim
 
-    async def _choose_free(self, request: ClaimRequest) -> Claim:
-        """Claim what the queue hints at; where it has no hints or only wrong ones, let the store choose."""
-        popped = None if request.again else await self._queue.pop(request)
-        if popped is None:
-            return await self._leave_to_store(request, NO_HINTS)
-        if not popped.tasks:
-            return await self._leave_to_store(request, BETTER) if popped.asks_store else Claim((), popped.next_due)
-        claim = await self._hinted.join(replace(request, hints=popped.tasks))
-        if not claim.tasks:
-            return await self._leave_to_store(request, WRONG)
-        self._metrics.claimed.add(len(claim.tasks), HINTED)
-        return claim
+    async def _claim(self, requests: list[ClaimRequest]) -> list[Claim]:
+        """Claim in the store, note it, and fill in what tasks of jobs need."""
+        claims = await self._store.claim(requests)
+        self._notes.claimed(claims)
+        return await self._inputs.fill(claims)
 
-    async def _leave_to_store(self, request: ClaimRequest, why: tuple[str]) -> Claim:
-        """Let the store choose."""
-        self._metrics.fallbacks.add(1, why)
-        claim = await self._batcher.join(request)
-        if claim.tasks:
-            self._metrics.claimed.add(len(claim.tasks), CHOSEN)
-        return claim
-
-    def _left_behind(self, answer: "asyncio.Future[Claim]") -> None:
-        self._left.discard(answer)
-        if not answer.cancelled() and answer.exception() is None and answer.result().tasks:
-            self._returns.give_back(answer.result().tasks)
+    async def _claim_limited(self, requests: list[ClaimRequest]) -> list[Claim]:
+        """Claim tasks under limits, and remember that they have a slot."""
+        claims = await self._claim(requests)
+        for request, claim in zip(requests, claims, strict=True):
+            self._flow.answered(request, claim)
+            self._settlements.leases.add_limited(claim.tasks)
+        return claims
 
     def _until(self, claim: Claim) -> float:
         """Return the seconds until the next task is due by this process's clock: none if the store's is behind."""
         if claim.next_due is None:
             return self._waiters.poll
         return min(self._waiters.poll, (claim.next_due - self._clock.now()) / 1000)
+
+
+def _reason(popped: Popped | None) -> tuple[str]:
+    """Return why the store had to choose."""
+    if popped is None:
+        return NO_HINTS
+    return WRONG if popped.tasks else BETTER
 
 
 def _together(first: Claim, second: Claim) -> Claim:

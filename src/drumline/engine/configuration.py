@@ -28,12 +28,11 @@ class Standing(Struct, frozen=True):
 class ConfigService:
     """Looks at the runtime configuration and changes it."""
 
-    def __init__(self, store: RuntimeConfigs) -> None:
+    def __init__(self, store: RuntimeConfigs, check: Callable[[str, Any], object]) -> None:
         self._store = store
+        self._check = check
         self.standing: Standing | None = None
         """How this process stands to it; nothing where nobody watches."""
-        self.check: Callable[[str, Any], object] = _known_to_nobody
-        """Returns a value as it is kept, or raises `Invalid`; handed in by those who know the settings."""
 
     async def version(self) -> int:
         """Return the number of the newest version."""
@@ -61,7 +60,7 @@ class ConfigService:
         With `version` only if that is the newest one, or `Conflict`; without, what others set meanwhile stays. A
         change that changes nothing makes no new version.
         """
-        checked = {key: self.check(key, value) for key, value in set.items()}
+        checked = {key: self._check(key, value) for key, value in set.items()}
         for _ in range(TRIES):
             before = await self._store.runtime_config()
             _check_unset(unset, before.settings)
@@ -85,7 +84,3 @@ def _check_unset(unset: Sequence[str], settings: Mapping[str, Any]) -> None:
     for key in unset:
         if key not in settings:
             raise Invalid(f"{key} is not set{suggestion(key, settings)}", field="unset")
-
-
-def _known_to_nobody(key: str, _value: Any) -> object:
-    raise Invalid(f"nobody here knows the setting {key}", field="key")

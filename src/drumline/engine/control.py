@@ -10,10 +10,10 @@ from drumline.core.ids import TaskId
 from drumline.core.names import check_queue
 from drumline.core.priority import parse_priority
 from drumline.core.state import TERMINAL, State
-from drumline.engine.endings import Endings
-from drumline.engine.offer import Offers
+from drumline.engine.effects import EffectFollower
 from drumline.engine.stops import StopSignals
 from drumline.engine.waiting import Waiters
+from drumline.ports.queue import Queue
 from drumline.ports.store import Change, Changed, Controlling
 
 
@@ -21,12 +21,12 @@ class Control:
     """Operators' acts. Each raises `NotFound` or `Conflict` when it cannot be done."""
 
     def __init__(
-        self, store: Controlling, offers: Offers, waiters: Waiters, endings: Endings, stops: StopSignals
+        self, store: Controlling, queue: Queue, effects: EffectFollower, waiters: Waiters, stops: StopSignals
     ) -> None:
         self._store = store
-        self._offers = offers
+        self._queue = queue
+        self._effects = effects
         self._waiters = waiters
-        self._endings = endings
         self._stops = stops
 
     async def cancel(self, task: TaskId, *, tenant: str | None = None, force: bool = False) -> Changed:
@@ -60,21 +60,29 @@ class Control:
 
     async def retry(self, task: TaskId, *, tenant: str | None = None) -> Changed:
         """Run a failed, cancelled or skipped task again."""
-        return self._done(await self._store.retry([task], tenant=tenant))
+        changed = self._done(await self._store.retry([task], tenant=tenant))
+        self._effects.notes.letters_changed([task])
+        return changed
 
     async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
         """Hand out no more tasks of a queue."""
         await self._store.pause_queue(check_queue(queue, field="queue"), tenant=tenant, reason=reason)
+        await self._queue.pause_queue(queue, tenant=tenant)
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Hand out a paused queue's tasks again."""
         await self._store.resume_queue(check_queue(queue, field="queue"), tenant=tenant)
+        await self._queue.resume_queue(queue, tenant=tenant)
         self._waiters.wake_all()
 
     def follow(self, changes: Sequence[Changed]) -> None:
-        """Offer what acts have queued, and tell those who wait for what they have ended."""
-        self._offers.move([changed.hint for changed in changes if changed.hint is not None])
-        self._endings.ended([changed.task for changed in changes if changed.state in TERMINAL])
+        """Note what acts have changed, follow it in jobs, offer what they queued, wake callers that wait for ends."""
+        self._effects.notes.changed(changes)
+        for changed in changes:
+            if changed.effects:
+                self._effects.follow(changed.effects)
+        self._effects.offers.move([changed.hint for changed in changes if changed.hint is not None])
+        self._effects.endings.ended([changed.task for changed in changes if changed.state in TERMINAL])
         if any(changed.state is State.RUNNING for changed in changes):
             self._stops.announce()
 

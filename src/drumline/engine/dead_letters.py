@@ -12,16 +12,14 @@ from drumline.core.errors import Conflict, Forbidden, Invalid, NotFound
 from drumline.core.fingerprint import is_fingerprint
 from drumline.core.http_headers import HTTP, check_given_headers
 from drumline.core.ids import TaskId, parse_task_id
-from drumline.core.limits import Limits
-from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
+from drumline.core.redaction import REDACTED
 from drumline.core.references import MARK, find_references
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
+from drumline.engine.checks import RequestChecks
 from drumline.engine.control import Control
-from drumline.engine.quotas import QuotaService
 from drumline.engine.read_model_notes import ReadModelNotes
-from drumline.engine.secrets import SecretService, Wanted
-from drumline.engine.task_types import TypeRegistry
+from drumline.engine.secrets import Wanted
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
     DeadLetter,
@@ -61,20 +59,11 @@ class LetterFile(Struct, frozen=True, kw_only=True):
 class DeadLetterService:
     """What people do about tasks that failed for good. A `tenant` of None sees every tenant's."""
 
-    secrets: SecretService
-    """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
-    types: TypeRegistry
-    """What is known of types of tasks; the engine sets it."""
-    redaction: Redaction = DEFAULT_REDACTION
-
-    def __init__(
-        self, store: Store, noting: ReadModelNotes, control: Control, *, limits: Limits, quotas: QuotaService
-    ) -> None:
+    def __init__(self, store: Store, control: Control, notes: ReadModelNotes, checks: RequestChecks) -> None:
         self._store = store
-        self._quotas = quotas
-        self._noting = noting
         self._control = control
-        self._limits = limits
+        self._notes = notes
+        self._limits, self._quotas, self._secrets, self._types, self._redaction = checks
 
     async def list(self, which: DeadLetterFilter, *, limit: int = 100, cursor: str | None = None) -> LetterPage:
         """Return a page of dead letters, the latest first."""
@@ -134,13 +123,15 @@ class DeadLetterService:
         if payload is None:
             return await self._control.retry(task, tenant=tenant)
         payload = await self._checked(task, payload, tenant, may_restore=may_restore)
-        changed = await self._noting.retry_edited(task, payload, tenant=tenant)
+        changed = await self._store.retry_edited(task, payload, tenant=tenant)
         self._control.follow([changed])
+        self._notes.letters_changed([task])
         return changed
 
     async def discard(self, task: TaskId, *, tenant: str | None = None) -> None:
         """Resolve a dead letter and leave its task failed; raises `NotFound`."""
-        (answer,) = await self._noting.discard([task], tenant=tenant)
+        (answer,) = await self._store.discard([task], tenant=tenant)
+        self._notes.letters_changed([task])
         if isinstance(answer, NotFound | Conflict):
             raise await self._absence(task, tenant)
 
@@ -162,7 +153,7 @@ class DeadLetterService:
         await self._quotas.check_payloads(view.lane.tenant, {"payload": len(payload)})
         if view.payload is not None:
             restored = await off_loop(
-                weight + len(view.payload), partial(self.redaction.restored, payload, view.payload)
+                weight + len(view.payload), partial(self._redaction.restored, payload, view.payload)
             )
             if not may_restore and await off_loop(weight, partial(_differ, restored, payload)):
                 raise Forbidden(
@@ -177,8 +168,8 @@ class DeadLetterService:
             raw, takes = bytes(payload), view.options.takes
             await off_loop(len(raw), lambda: find_references(decode(raw, object), takes))
         if has_secrets(bytes(payload)):
-            await self.secrets.check([Wanted(bytes(payload))], tenant=view.lane.tenant)
-        rules = await self.types.rules(view.lane.name, tenant=view.lane.tenant)
+            await self._secrets.check([Wanted(bytes(payload))], tenant=view.lane.tenant)
+        rules = await self._types.rules(view.lane.name, tenant=view.lane.tenant)
         if rules.check is not None:
             rules.check.check(bytes(payload))
         return payload

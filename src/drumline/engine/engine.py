@@ -1,18 +1,14 @@
-"""The engine: the services side by side. It does nothing itself."""
+"""The engine: its services side by side, put together. It does nothing itself."""
 
 from collections.abc import Sequence
 from functools import cached_property
 from random import Random, SystemRandom
 
-from drumline.core.clock import Clock, SystemClock
-from drumline.core.ids import IdSource, SessionId, TaskId
-from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.metrics import Metrics
-from drumline.core.redaction import DEFAULT_REDACTION, Redaction
-from drumline.core.task import TaskView
+from drumline.core.ids import IdSource, SessionId
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.access import Access
 from drumline.engine.bulk import BulkService
+from drumline.engine.checks import RequestChecks
 from drumline.engine.claim import Claims, Dispatch
 from drumline.engine.configuration import ConfigService
 from drumline.engine.control import Control
@@ -24,16 +20,15 @@ from drumline.engine.endings import Endings
 from drumline.engine.feed import Feed
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowLimits
+from drumline.engine.inputs import JobInputs
 from drumline.engine.installation import InstallationMetrics
-from drumline.engine.job_claims import JobClaims
 from drumline.engine.jobs import JobService
 from drumline.engine.lease_on_submit import LeaseOnSubmit
-from drumline.engine.limited_claims import LimitedClaims
 from drumline.engine.offer import Offers
+from drumline.engine.options import EngineOptions
 from drumline.engine.query import Queries
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.engine.registering import Registrar
-from drumline.engine.returns import Returns
 from drumline.engine.runs import RunService
 from drumline.engine.schedules import ScheduleService
 from drumline.engine.secrets import SecretService
@@ -48,115 +43,71 @@ from drumline.engine.subscriptions import SubscriptionService
 from drumline.engine.task_types import TypeRegistry
 from drumline.engine.wait_reasons import WaitReasons
 from drumline.engine.waiting import Waiters
-from drumline.ports.queue import PausedQueue, Queue
-from drumline.ports.read_model import ReadModel
-from drumline.ports.sealing import Box
+from drumline.ports.queue import Queue
 from drumline.ports.store import Hint, Store
-from drumline.ports.tracing import NO_TRACER, Tracer
 
 
 class Engine:
-    """All that can be done with tasks, on any backend."""
+    """All that can be done with tasks, on any store and queue."""
 
     tuning: Tuning = DEFAULT_TUNING
-    """How it works, as last told by `tune`."""
-    tracer: Tracer = NO_TRACER
+    """The values that `tune` has set last."""
 
-    def __init__(
-        self,
-        store: Store,
-        queue: Queue,
-        *,
-        clock: Clock | None = None,
-        limits: Limits = DEFAULT_LIMITS,
-        poll: float = 1.0,
-        parallel: int = 1,
-    ) -> None:
-        clock = clock or SystemClock()
+    def __init__(self, store: Store, queue: Queue, options: EngineOptions | None = None) -> None:
+        options = options or EngineOptions()
+        clock, limits = options.clock, options.limits
         # Ids need not be secret, only distinct: a fast generator with a seed from the system is right.
         random = Random(SystemRandom().getrandbits(256))  # noqa: S311
-        self.store, self.queue, self.stops = store, queue, StopSignals(store, queue)
-        self.clock, self.limits = clock, limits
-        self.access = Access(store, clock)
-        self.secrets, self.types = SecretService(store), TypeRegistry(store.task_types, clock=clock)
-        self._waiters, self._endings = Waiters(poll=poll), Endings()
+        ids = IdSource(clock.now, random)
+        self.store, self.queue, self.clock, self.limits = store, queue, clock, limits
+        self.metrics, self.tracer, self.redaction = options.metrics, options.tracer, options.redaction
+        self.read_model, self.notes = options.read_model, ReadModelNotes(store, options.read_model, clock)
+        self.access = Access(store, options)
+        self.secrets, self.types = SecretService(store, options.box), TypeRegistry(store.task_types, clock=clock)
+        checks = RequestChecks(limits, self.access.quotas, self.secrets, self.types, options.redaction)
+
+        self._waiters, self._endings = Waiters(poll=options.poll), Endings()
+        self.stops = StopSignals(store, queue)
         self.flow = FlowLimits(store.limits, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
-        self._noting = ReadModelNotes(store, clock)
-        self.effects = EffectFollower(store, self._offers, self._endings, self.stops, note=self._noting.note_effects)
-        self._noting.led_to = self.effects.follow
-        ids = IdSource(clock.now, random)
-        in_jobs = JobClaims(self._noting, store, limits=limits, follow=self.effects.follow)
-        under_limits = LimitedClaims(in_jobs, self.flow)
-        returns = Returns(under_limits, self._offers)
-        self._hand_over = LeaseOnSubmit(self._noting, queue, self._offers, returns, flow=self.flow, clock=clock)
-        self.submissions = Submissions(
-            self._noting,
-            self._hand_over,
-            ids=ids,
-            limits=limits,
-            quotas=self.access.quotas,
-            parallel=parallel,
-        )
+        self.effects = EffectFollower(store, self._offers, self._endings, self.notes)
+        self.settlements = Settlements(store, self.effects, self.flow, random=random.random, options=options)
         self.claims = Claims(
-            under_limits,
-            queue,
-            self._offers,
-            Dispatch(Shares(store.tenants, clock=clock), self.flow, returns, self._noting.leased),
-            clock=clock,
+            store,
+            Dispatch(queue, self._waiters, Shares(store.tenants, clock=clock), self.flow),
+            JobInputs(store, self.settlements, limits=limits),
+            self.settlements,
             new_nonce=lambda: random.getrandbits(63),
+            options=options,
         )
-        self.settlements = Settlements(
-            under_limits,
-            self._offers,
-            self._endings,
-            random=random.random,
-            limits=limits,
-            parallel=parallel,
+        self._lease_on_submit = LeaseOnSubmit(store, queue, self.settlements, flow=self.flow, clock=clock)
+        self.submissions = Submissions(
+            store, self._lease_on_submit, self.effects, checks=checks, ids=ids, options=options
         )
         self.sessions = SessionService(
             store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)), clock=clock, limits=limits
         )
-        self.control = Control(self._noting, self._offers, self._waiters, self._endings, self.stops)
-        self.dead_letters = DeadLetterService(
-            store, self._noting, self.control, limits=limits, quotas=self.access.quotas
-        )
-        self.bulk = BulkService(store, self._noting, self.control, new_id=ids.next, limits=limits)
-        self.queries = Queries(store, self._endings, self._noting, clock=clock, limits=limits)
-        job_submissions = JobSubmissions(
-            store, self.effects, self._noting, new_id=ids.next, limits=limits, quotas=self.access.quotas
-        )
-        self.jobs = JobService(
-            job_submissions,
-            store,
-            self.effects,
-            self._endings,
-            clock=clock,
-            limits=limits,
-        )
-        self.figures, self.configuration = Figures(store), ConfigService(store.config)
-        self.whys, self.feed = WaitReasons(store), Feed(store.events)
-        self.subscriptions, self.deliveries = (
-            SubscriptionService(store, new_id=ids.next), DeliveryService(store.deliveries, limits=limits),
-        )  # fmt: skip
+
+        self.control = Control(store, queue, self.effects, self._waiters, self.stops)
+        self.dead_letters = DeadLetterService(store, self.control, self.notes, checks)
+        self.bulk = BulkService(store, self.control, self.notes, new_id=ids.next, limits=limits)
+        self.queries = Queries(store, self._endings, self.notes, clock=clock, limits=limits)
+        job_submissions = JobSubmissions(store, self.effects, checks=checks, new_id=ids.next, tracer=options.tracer)
+        self.jobs = JobService(job_submissions, store, self.effects, self.stops, clock=clock, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.
-        self.firings = Firings(
-            store, self._noting, self.effects, new_id=IdSource(clock.now, random).next, limits=limits
-        )
-        self.firings.parallel = parallel
-        self.schedules = ScheduleService(store, self.types, new_id=ids.next, limits=limits, quotas=self.access.quotas)
+        firing_ids = IdSource(clock.now, random)
+        self.firings = Firings(store, self.effects, new_id=firing_ids.next, limits=limits, parallel=options.parallel)
+        self.schedules = ScheduleService(store, checks, new_id=ids.next)
         self.runs = RunService(store, self.schedules, self.firings, limits=limits)
         self.registrar = Registrar(store, self.schedules)
-        self.redaction = DEFAULT_REDACTION
-        # Whatever brings payloads in asks whether the secrets are there that they refer to.
-        self.submissions.secrets = job_submissions.secrets = self.schedules.secrets = self.secrets
-        self.dead_letters.secrets = self.secrets
-        self.submissions.types = job_submissions.types = self.dead_letters.types = self.types
-        self.measure(Metrics(clock))
+        self.subscriptions = SubscriptionService(store, options.box, new_id=ids.next)
+        self.deliveries = DeliveryService(store.deliveries, limits=limits)
+        self.figures, self.configuration = Figures(store), ConfigService(store.config, options.check_setting)
+        self.wait_reasons, self.feed = WaitReasons(store), Feed(store.events, source=options.source)
 
     @cached_property
     def installation(self) -> InstallationMetrics:
-        """Figures that are the same at every server."""
+        """Metrics that are the same at every server."""
         return InstallationMetrics(self.store, self.clock)
 
     @property
@@ -164,70 +115,36 @@ class Engine:
         """Counting tasks."""
         return Counts(self.store, self.clock)
 
-    @property
-    def board(self) -> ReadModel:
-        """The read model."""
-        return self._noting.board
-
-    def note_again(self, view: TaskView) -> None:
-        """Write a task into the read model that has no note there."""
-        self._noting.seen(view, None)
-
-    def attach(self, *, board: ReadModel, pauses: PausedQueue | None = None) -> None:
-        """Feed a read model, and tell a queue that keeps hints which tasks are paused. To be called before use."""
-        self._noting.board = board
-        self._noting.pauses = pauses
-
-    def conceal(self, *, box: Box, redaction: Redaction) -> None:
-        """Use a box for secrets, and rules for what people are shown. To be called before use."""
-        self.secrets.box = self.subscriptions.box = box
-        self.redaction = self.dead_letters.redaction = self.schedules.redaction = redaction
-
-    def trace(self, tracer: Tracer) -> None:
-        """Make spans of submissions; to be called before use."""
-        self.tracer = self.submissions.tracer = self.jobs.submissions.tracer = tracer
-
-    def measure(self, metrics: Metrics) -> None:
-        """Count in these figures; to be called before use."""
-        self.metrics = metrics
-        for service in (self.submissions, self.claims, self.settlements):
-            service.measure(metrics)
-
     def tune(self, tuning: Tuning) -> None:
-        """Work otherwise from now on; whatever is under way goes on as it was begun."""
+        """Apply other values from now on; what is under way goes on with those that it began with."""
         self.tuning = tuning
         self.submissions.tune(tuning)
         self.claims.tune(tuning)
-        self.jobs.tune(tuning)
+        self.jobs.submissions.tune(tuning)
         self.firings.tune(tuning)
         self.types.tune(tuning)
-        self.whys.paused_names = self.sessions.paused_names = tuning.paused_names
+        self.wait_reasons.paused_names = self.sessions.paused_names = tuning.paused_names
 
     def offer_freed(self, hints: Sequence[Hint]) -> None:
         """Offer tasks that a scheduler duty has queued again."""
-        self._noting.freed(hints)
+        self.notes.queued(hints)
         self._offers.offer(hints)
-
-    def note_failed(self, tasks: Sequence[TaskId]) -> None:
-        """Note tasks that a scheduler duty has failed."""
-        self._noting.letters.changed(tasks)
 
     async def listen(self) -> None:
         """Take wake-ups from other processes, until cancelled."""
         await self.queue.listen(self.stops.hearing(self._waiters.wake), self._waiters.hand, self.claims.lease)
 
     async def close(self) -> None:
-        """Finish what is under way; the store and the queue are closed too."""
+        """Finish what is under way, and close the store, the queue and the read model."""
         await self.feed.close()
         await self.access.close()
         await self.types.close()
-        await self._hand_over.drained()
+        await self._lease_on_submit.drained()
         await self.claims.drained()
         await self.effects.drained()
         await self.stops.drained()
         await self._offers.drained()
         await self.flow.drained()
-        await self._noting.letters.drained()
-        await self.board.close()
+        await self.notes.close()
         await self.queue.close()
         await self.store.close()

@@ -8,9 +8,9 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.limits import Limits
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.state import State
+from drumline.core.task import Submitted
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
-from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.schedules import Fired, FireOrder, NewRun, Watch
 from drumline.ports.store import Store
@@ -22,21 +22,19 @@ AT_ONCE: Final = 500
 class Firings:
     """What the duty of the same name does, and those who ask for a run."""
 
-    parallel = 1
-    """How many transactions may be under way at once: one process works out a batch while the server writes another."""
-
     def __init__(
         self,
         store: Store,
-        noting: ReadModelNotes,
         effects: EffectFollower,
         *,
         new_id: Callable[[], TaskId],
         limits: Limits,
+        parallel: int = 1,
     ) -> None:
         self._store = store
-        self._noting = noting
         self._effects = effects
+        self.parallel = parallel
+        """How many transactions may be under way at once: one is prepared here while the server writes another."""
         self._new_id = new_id
         self._limits = limits
         self._retry = DEFAULT_RETRY
@@ -70,9 +68,10 @@ class Firings:
 
     def _told(self, fired: Fired) -> Fired:
         """Note and offer what was made. It is committed: what is lost here is found by the sweep."""
-        self._noting.made(fired.tasks)
+        tasks = [task for task, _ in fired.tasks]
+        self._effects.submitted(tasks, [Submitted(task.id, due_at) for task, due_at in fired.tasks])
         for job, status in fired.jobs:
-            self._noting.job_submitted(job, status)
+            self._effects.job_submitted(job, status)
         hints = tuple(Hint(task.id, task.lane, due_at) for task, due_at in fired.tasks)
         cancelled = tuple((task, State.CANCELLED) for task in fired.cancelled)
         self._effects.follow(fired.effects + Effects(released=hints, moved=cancelled))

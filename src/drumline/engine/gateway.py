@@ -51,7 +51,7 @@ class LocalGateway:
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""
-        self._engine.board.keep([lease.task for lease in beat.held])
+        self._engine.notes.held([lease.task for lease in beat.held])
         return await self._engine.sessions.beat(beat)
 
     async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:  # noqa: ARG002 - by lease
@@ -65,7 +65,7 @@ class LocalGateway:
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
         await self._engine.store.outputs.append_log(chunks)
-        self._engine.board.log(chunks)
+        self._engine.notes.logged(chunks)
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""

@@ -14,7 +14,7 @@ from drumline.core.access import Caller
 from drumline.core.api_key import ApiKey, KeyId, KeyUse
 from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
-from drumline.core.policy import DEFAULT_POLICY, KeyPolicy
+from drumline.core.policy import KeyPolicy
 from drumline.core.rate import parse_rate
 from drumline.ports.access import Keys
 from drumline.ports.limiter import KeyTurns
@@ -57,8 +57,8 @@ class Pass:
 class Identities:
     """Finds out whose key it is, without asking the store for each request."""
 
-    def __init__(self, store: Keys, *, clock: Clock) -> None:
-        self.policy: KeyPolicy = DEFAULT_POLICY
+    def __init__(self, store: Keys, *, clock: Clock, policy: KeyPolicy) -> None:
+        self.policy = policy
         self._store = store
         self._clock = clock
         self._known: CachedLookup[bytes, Identity] = CachedLookup(self._find, name="API keys", clock=clock)

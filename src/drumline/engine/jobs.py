@@ -13,8 +13,8 @@ from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
-from drumline.engine.endings import Endings
 from drumline.engine.query import LOOK_EVERY, Page, large_page
+from drumline.engine.stops import StopSignals
 from drumline.engine.submit_jobs import AllowTask, JobSubmissions
 from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
 from drumline.ports.store import Store, TaskFilter
@@ -35,7 +35,7 @@ class JobService:
         submissions: JobSubmissions,
         store: Store,
         effects: EffectFollower,
-        endings: Endings,
+        stops: StopSignals,
         *,
         clock: Clock,
         limits: Limits,
@@ -43,7 +43,7 @@ class JobService:
         self.submissions = submissions
         self._store = store
         self._effects = effects
-        self._endings = endings
+        self._stops = stops
         self._clock = clock
         self._limits = limits
 
@@ -72,7 +72,7 @@ class JobService:
             left = deadline - self._clock.monotonic()
             if view.status in ENDED or left <= 0:
                 return view
-            await self._endings.wait(job, min(left, LOOK_EVERY))
+            await self._effects.endings.wait(job, min(left, LOOK_EVERY))
 
     async def list_jobs(self, which: JobFilter, *, limit: int = 100, cursor: str | None = None) -> JobPage:
         """Return a page of jobs, newest first."""
@@ -105,7 +105,7 @@ class JobService:
     ) -> ChangedJob:
         """Cancel a job's waiting tasks at once and ask the running ones to stop, or end them now with `force`."""
         changed = self._done(await self._store.cancel_jobs([job], tenant=tenant, force=force, reason=reason))
-        self._effects.stops.announce()  # some of its tasks may run
+        self._stops.announce()  # some of its tasks may run
         return changed
 
     async def resume(self, job: JobId, *, tenant: str | None = None) -> ChangedJob:

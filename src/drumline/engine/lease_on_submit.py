@@ -12,19 +12,18 @@ from drumline.core.clock import Clock
 from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask, Lane, NewTask, Submitted
 from drumline.engine.flow import FlowLimits
-from drumline.engine.offer import Offers
-from drumline.engine.returns import Returns
+from drumline.engine.settle import Settlements
 from drumline.ports.queue import Queue, Reservation
 from drumline.ports.store import Hint, StoredLeased
 
 LARGEST: Final = 32 * 1024
 """Bytes of a payload that goes along with its lease."""
 REST: Final = 0.01
-"""Seconds for which nobody is asked for, after nobody was found: who submits one by one need not wait for that."""
+"""Seconds without a look for waiting sessions after none was found: submitting one by one should not pay for it."""
 
 
 class LeasingStore(Protocol):
-    """What is asked of the store here."""
+    """The part of a store that stores leased tasks."""
 
     async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
         """Store a task, leased to a session if that can be given it."""
@@ -32,27 +31,27 @@ class LeasingStore(Protocol):
 
 
 class LeaseOnSubmit:
-    """Stores lone tasks leased, as long as somebody waits for them."""
+    """Stores lone tasks with a lease for a session that waits, if there is one."""
 
     def __init__(
-        self, store: LeasingStore, queue: Queue, offers: Offers, returns: Returns, *, flow: FlowLimits, clock: Clock
+        self, store: LeasingStore, queue: Queue, settlements: Settlements, *, flow: FlowLimits, clock: Clock
     ) -> None:
         self._store = store
         self._queue = queue
-        self.offers = offers
-        self._returns = returns
+        self._settlements = settlements
+        self._effects = settlements.effects
         self._flow = flow
         self._clock = clock
         self._rests_until = float("-inf")
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def prepare(self) -> None:
-        """Have ready what the first task needs on its way to whoever runs it."""
+        """Have ready what the first task needs on its way to a worker."""
         await self._queue.prepare()
         await self._flow.refresh()
 
     async def submit(self, task: NewTask) -> Submitted | None:
-        """Store a lone task and hand it over; None, and nothing done, if it has to go the way of all others."""
+        """Store a lone task leased to a waiting session; None, with nothing done, if that is not possible."""
         if not _is_plain(task) or self._flow.is_limited(task.lane):
             return None
         reservation = await self._reserve(task.lane)
@@ -64,6 +63,7 @@ class LeaseOnSubmit:
             self._start(self._queue.unreserve(reservation))
             raise
         # Committed: from here on nothing may fail the caller.
+        self._effects.submitted([task], [stored.submitted])
         if stored.claimed is None:
             self._start(self._offer(reservation, Hint(task.id, task.lane, stored.submitted.due_at, is_due=True)))
         else:
@@ -86,12 +86,12 @@ class LeaseOnSubmit:
 
     async def _hand(self, reservation: Reservation, task: ClaimedTask) -> None:
         if await self._queue.hand(reservation, task) is False:
-            self._returns.give_back([task])
+            self._settlements.release([task])
         # If nobody knows whether it was heard, it may be running: only the session's beats tell.
 
     async def _offer(self, reservation: Reservation, hint: Hint) -> None:
         await self._queue.unreserve(reservation)
-        self.offers.offer([hint])
+        self._effects.offers.offer([hint])
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, name="hand over")

@@ -22,7 +22,6 @@ class Offers:
         self._flow = flow
         self.waiters = waiters
         self._pushes: set[asyncio.Task[None]] = set()
-        waiters.left = lambda hint: self.offer([hint])
 
     def offer(self, hints: Sequence[Hint]) -> None:
         """Let workers know of these tasks. Returns at once."""

@@ -35,10 +35,10 @@ class Page(Struct, frozen=True):
 class Queries:
     """What people ask. A `tenant` of None sees every tenant's."""
 
-    def __init__(self, store: Store, endings: Endings, noting: ReadModelNotes, *, clock: Clock, limits: Limits) -> None:
+    def __init__(self, store: Store, endings: Endings, notes: ReadModelNotes, *, clock: Clock, limits: Limits) -> None:
         self._store = store
         self._endings = endings
-        self._noting = noting
+        self._notes = notes
         self._clock = clock
         self._limits = limits
 
@@ -51,12 +51,11 @@ class Queries:
 
     async def status(self, task: TaskId, *, tenant: str | None = None) -> Status:
         """Return where a task stands, cheaply: it may be out of date for a moment. Raises `NotFound`."""
-        if self._noting.has_seen(task, tenant):
-            (known,) = await self._noting.board.status([task])
-            if known is not None:
-                return known
+        known = await self._notes.status(task, tenant)
+        if known is not None:
+            return known
         view = await self.get(task, tenant=tenant)
-        self._noting.seen(view, tenant)
+        self._notes.seen(view, tenant)
         return view.status(self._clock.now())
 
     async def wait(self, task: TaskId, *, seconds: float, tenant: str | None = None) -> TaskView:
@@ -139,11 +138,11 @@ class Queries:
 
     async def own(self, tasks: Collection[TaskId], *, tenant: str | None = None) -> frozenset[TaskId]:
         """Return which of some tasks are a tenant's; what it was shown once is not asked for again."""
-        unknown = [task for task in dict.fromkeys(tasks) if not self._noting.has_seen(task, tenant)]
+        unknown = [task for task in dict.fromkeys(tasks) if not self._notes.has_seen(task, tenant)]
         alien = set(unknown)
         for view in await self._store.get(unknown, tenant=tenant, payload=False) if unknown else ():
             if view is not None:
-                self._noting.seen(view, tenant)
+                self._notes.seen(view, tenant)
                 alien.discard(view.id)
         return frozenset(task for task in tasks if task not in alien)
 

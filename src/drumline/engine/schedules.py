@@ -24,11 +24,9 @@ from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
 from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
 from drumline.core.job import JobRequest
-from drumline.core.limits import Limits
 from drumline.core.names import check_name, check_text
 from drumline.core.preview import FireTime, upcoming
 from drumline.core.recurring import FiringPolicy
-from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.redaction_of_targets import restored_target
 from drumline.core.schedule import (
     NewSchedule,
@@ -43,11 +41,10 @@ from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskRequest, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import Rule
+from drumline.engine.checks import RequestChecks
 from drumline.engine.paging import bounded_page
-from drumline.engine.quotas import QuotaService
-from drumline.engine.secrets import SecretService, Wanted
+from drumline.engine.secrets import Wanted
 from drumline.engine.submit_jobs import AllowTask, allow_job, job_names
-from drumline.engine.task_types import TypeRegistry
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
 
@@ -89,24 +86,10 @@ def weight_of(task: TaskRequest | None, job: JobRequest | None) -> int:
 class ScheduleService:
     """What people do with schedules. A `tenant` of None is everybody's."""
 
-    secrets: SecretService
-    """Where the secrets are that payloads refer to; the engine sets it, and `redaction` too."""
-    redaction: Redaction = DEFAULT_REDACTION
-
-    def __init__(
-        self,
-        store: Store,
-        types: TypeRegistry,
-        *,
-        new_id: Callable[[], TaskId],
-        limits: Limits,
-        quotas: QuotaService,
-    ) -> None:
+    def __init__(self, store: Store, checks: RequestChecks, *, new_id: Callable[[], TaskId]) -> None:
         self._store = store
-        self._types = types
-        self._quotas = quotas
         self._new_id = new_id
-        self._limits = limits
+        self._limits, self._quotas, self._secrets, self._types, self._redaction = checks
 
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
         """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
@@ -135,7 +118,7 @@ class ScheduleService:
             wanted += [Wanted(bytes(task.payload), f"{field}job.tasks.{key}.payload") for key, task in tasks]
         await self._quotas.check_payloads(tenant, {each.field: len(each.payload) for each in wanted})
         if any(has_secrets(each.payload) for each in wanted):
-            await self.secrets.check(wanted, tenant=tenant)
+            await self._secrets.check(wanted, tenant=tenant)
 
     async def _check_types(self, target: ScheduleTarget, *, tenant: str) -> None:
         """Raise `Invalid` naming what of a payload does not fit the type of its task.
@@ -228,7 +211,7 @@ class ScheduleService:
         request = edited(view, edit)
         policy, rule = policy_of(request), rule_of(request, now=now)
         target = target_of(request, tenant=view.tenant, limits=self._limits)
-        target = restored_target(target, view.target, self.redaction)
+        target = restored_target(target, view.target, self._redaction)
         rule = view.rule if replace(rule, anchor=view.rule.anchor) == view.rule else rule
         definition = Definition(
             name=check_name(request.name), rule=rule, policy=policy, target=target, origin=view.origin

@@ -19,7 +19,7 @@ from drumline.core.secret_references import SecretReference, find_secrets, has_s
 from drumline.core.subscription import SubscriptionId
 from drumline.core.task import DEFAULT_TENANT
 from drumline.engine.signing import resealed, signing_purpose
-from drumline.ports.sealing import Box, NoBox
+from drumline.ports.sealing import Box
 from drumline.ports.secrets import PutSecret, Resealed
 from drumline.ports.store import Store
 
@@ -47,9 +47,9 @@ class Rotated(NamedTuple):
 class SecretService:
     """A tenant's secrets. Values come in here, and go out to nobody but a worker that is about to run a task."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, box: Box) -> None:
         self._store = store
-        self.box: Box = NoBox()
+        self.box = box
 
     async def put(self, name: str, value: str, *, tenant: str) -> PutSecret:
         """Set a secret's value; tasks that run from now on get it. Raises `Conflict` if there is no key."""

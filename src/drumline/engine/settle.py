@@ -1,5 +1,6 @@
-"""Recording how attempts ended. The worker reports; here it is decided what follows; the store writes it."""
+"""Recording how attempts ended: workers report, the engine decides what follows, the store records it."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Protocol
@@ -8,14 +9,15 @@ from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
 from drumline.core.ends import keep_ends
-from drumline.core.errors import Fenced
+from drumline.core.errors import Fenced, Unavailable
 from drumline.core.lease import Lease
-from drumline.core.limits import Limits
-from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped, Succeeded
 from drumline.core.state import Act, State
-from drumline.engine.endings import Endings
-from drumline.engine.offer import Offers
+from drumline.core.task import ClaimedTask
+from drumline.engine.effects import EffectFollower
+from drumline.engine.flow import FlowLimits
+from drumline.engine.leases import LocalLeases
+from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report, weight_of
 from drumline.ports.store import Settled, Settlement, Standing
 
@@ -35,53 +37,75 @@ class SettleStore(Protocol):
 
 
 class Settlements:
-    """The way back from workers."""
+    """Takes reports of workers: decide → store.settle → follow effects."""
 
     def __init__(
         self,
         store: SettleStore,
-        offers: Offers,
-        endings: Endings,
+        effects: EffectFollower,
+        flow: FlowLimits,
         *,
         random: Callable[[], float],
-        limits: Limits,
-        parallel: int = 1,
+        options: EngineOptions,
     ) -> None:
         self._store = store
-        self._offers = offers
-        self._endings = endings
+        self.effects = effects
+        self._flow = flow
+        self.leases = LocalLeases()
         self._random = random
-        self._limits = limits
+        self._limits = options.limits
+        self._metrics = options.metrics
+        self._batch_size = options.metrics.batch.of("settlements")
         self._batcher: Batcher[Report, State | Fenced] = Batcher(
-            self._flush,
+            self.settle,
             name="settlements",
             largest=500,
-            parallel=parallel,
+            parallel=options.parallel,
             weights=BatchWeights(weight_of),
         )
-        self.measure(Metrics())
+        self._releases: set[asyncio.Task[None]] = set()
 
-    def measure(self, metrics: Metrics) -> None:
-        """Count in these figures; to be called before use."""
-        self._metrics = metrics
-        self._batcher.meter = metrics.batch.of("settlements")
+    async def join(self, reports: Sequence[Report]) -> list[State | Fenced]:
+        """Settle in one transaction with the reports of other workers that come at the same time."""
+        return await self._batcher.join_many(reports)
 
     async def settle(self, reports: Sequence[Report]) -> list[State | Fenced]:
         """Record ends of attempts; each gets the task's state after it, or `Fenced`."""
-        return await self._batcher.join_many(reports)
-
-    async def _flush(self, reports: list[Report]) -> list[State | Fenced]:
+        self._batch_size(len(reports))
         failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
         standings = dict(zip(failed, await self._store.standing(failed), strict=True)) if failed else {}
         decided = [self.decide(report, standings.get(report.lease) if standings else None) for report in reports]
-        states = self._settled(decided, await self._store.settle(decided))
-        self._endings.ended(report.lease.task for report in reports)
-        return states
+        return self._counted(decided, await self.record(decided))
 
-    def _settled(self, decided: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> list[State | Fenced]:
-        """Count and offer what the answers say, and return the states in them."""
+    async def record(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
+        """Record settlements that are decided, and follow what they lead to."""
+        settlements = self.leases.with_jobs(settlements)
+        answers = await self._store.settle(settlements)
+        self.effects.settled(settlements, answers)
+        if queues := self.leases.take_limited(settlements):
+            self._flow.freed(queues)
+        return answers
+
+    def release(self, tasks: Sequence[ClaimedTask]) -> None:
+        """Queue leased tasks again that no worker has begun; the attempts do not count. Returns at once."""
+        releasing = asyncio.get_running_loop().create_task(self._release(tasks), name="release a claim")
+        self._releases.add(releasing)
+        releasing.add_done_callback(self._releases.discard)
+
+    async def drained(self) -> None:
+        """Wait until all releases are recorded."""
+        if self._releases:
+            await asyncio.wait(set(self._releases))
+
+    async def _release(self, tasks: Sequence[ClaimedTask]) -> None:
+        try:
+            await self.record([Settlement(lease=task.lease, act=Act.RELEASE) for task in tasks])
+        except Unavailable:
+            return  # the reaper queues them again, since no worker holds them
+
+    def _counted(self, decided: Sequence[Settlement], answers: Sequence[Settled | Fenced]) -> list[State | Fenced]:
+        """Count refused reports and dead letters, and return the states in the answers."""
         states: list[State | Fenced] = []
-        hints = []
         for settlement, answer in zip(decided, answers, strict=True):
             if isinstance(answer, Fenced):
                 self._metrics.fenced.add()
@@ -89,10 +113,7 @@ class Settlements:
                 continue
             if settlement.cause is not None:
                 self._metrics.dead_lettered.add(1, (settlement.cause.reason.value,))
-            if answer.hint is not None:
-                hints.append(answer.hint)
             states.append(answer.state)
-        self._offers.offer(hints)
         return states
 
     def decide(self, report: Report, standing: Standing | None) -> Settlement:

@@ -15,11 +15,11 @@ from drumline.core.seal import Seal
 from drumline.core.sign_in import (
     EVERYBODY,
     SignIn,
-    SignInPolicy,
     mark_of_sign_in,
     mark_of_state,
     mark_of_user,
 )
+from drumline.engine.options import SignInOptions
 from drumline.ports.sign_ins import Mark
 from drumline.ports.store import Store
 
@@ -47,17 +47,12 @@ class Seen(NamedTuple):
 class SignInService:
     """Sign-ins. They are in no table; what ended them early is, and is known everywhere within two seconds."""
 
-    def __init__(self, store: Store, *, clock: Clock) -> None:
-        self.policy = SignInPolicy()
-        self.seal = Seal(secrets.token_bytes(32))
+    def __init__(self, store: Store, *, clock: Clock, options: SignInOptions) -> None:
+        self.policy = options.policy
+        self.seal = Seal(options.secret or secrets.token_bytes(32))
         self._store = store
         self._clock = clock
         self._ended: CachedLookup[Seen, Instant] = CachedLookup(self._find, name="sign-ins", clock=clock)
-
-    def attach(self, policy: SignInPolicy, secret: bytes) -> None:
-        """Go by a policy, and share sign-ins with the servers that have the same secret. To be called before use."""
-        self.policy = policy
-        self.seal = Seal(secret)
 
     async def by_key(self, *, id: str, name: str, digest: bytes, is_first: bool, is_lasting: bool) -> SignIn:
         """Sign in whoever has shown a key."""

@@ -9,19 +9,17 @@ from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.aio.threads import LARGE, in_thread, off_loop
 from drumline.core.errors import DrumlineError, Forbidden, Invalid, KeyReused, Unavailable
 from drumline.core.ids import IdSource, TaskId
-from drumline.core.limits import Limits
-from drumline.core.metrics import Metrics
 from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import DEFAULT_TENANT, NewTask, Submitted, TaskRequest, accept, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
+from drumline.engine.checks import RequestChecks
+from drumline.engine.effects import EffectFollower
 from drumline.engine.lease_on_submit import LeaseOnSubmit
-from drumline.engine.quotas import QuotaService
-from drumline.engine.secrets import SecretService, Wanted
-from drumline.engine.task_types import TypeRegistry
+from drumline.engine.options import EngineOptions
+from drumline.engine.secrets import Wanted
 from drumline.engine.tracing import sending
 from drumline.ports.store import Hint, Submitting
-from drumline.ports.tracing import NO_TRACER, Tracer
 
 E = TypeVar("E", bound=DrumlineError | None)
 
@@ -41,40 +39,31 @@ MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 class Submissions:
     """The way in. An answer means that the task is durable."""
 
-    tracer: Tracer = NO_TRACER
-
-    secrets: SecretService
-    """Where the secrets are that payloads refer to; the engine sets it."""
-    types: TypeRegistry
-    """What is known of types of tasks; the engine sets it."""
-
     def __init__(
         self,
         store: Submitting,
-        hand_over: LeaseOnSubmit,
+        lease_on_submit: LeaseOnSubmit,
+        effects: EffectFollower,
         *,
+        checks: RequestChecks,
         ids: IdSource,
-        limits: Limits,
-        quotas: QuotaService,
-        parallel: int = 1,
+        options: EngineOptions,
     ) -> None:
         self._store = store
-        self._hand_over = hand_over
+        self._lease_on_submit = lease_on_submit
+        self._effects = effects
         self._ids = ids
-        self._limits = limits
-        self._quotas = quotas
+        self._limits, self._quotas, self._secrets, self._types, _ = checks
+        self._tracer = options.tracer
         self._retry = DEFAULT_TUNING.retry
         self._batcher: Batcher[NewTask, Submitted | KeyReused] = Batcher(
             self._flush,
             name="submissions",
             largest=DEFAULT_TUNING.submit_batch,
-            parallel=parallel,
+            parallel=options.parallel,
             weights=BatchWeights(lambda task: len(task.payload), MOST_BYTES_WAITING),
         )
-
-    def measure(self, metrics: Metrics) -> None:
-        """Count in these figures; to be called before use."""
-        self._batcher.meter = metrics.batch.of("submissions")
+        self._batcher.meter = options.metrics.batch.of("submissions")
 
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults and sizes from now on."""
@@ -84,23 +73,23 @@ class Submissions:
     async def prepare(self) -> None:
         """Have ready what the first task needs, so that it takes no longer than any other.
 
-        A store that is away now is not waited for: it may be there when somebody submits.
+        A store that is unavailable now is not waited for: it may be available when the first task comes.
         """
         with suppress(Unavailable):
             await self._store.prepare()
             await self._quotas.of(DEFAULT_TENANT)
-            await self._hand_over.prepare()
+            await self._lease_on_submit.prepare()
 
     async def submit(
         self, request: TaskRequest, *, tenant: str = DEFAULT_TENANT, allow: Allow | None = None
     ) -> Submitted:
         """Store one task, or raise the reason why not; `allow` is asked first about its name and queue."""
-        rules = await self.types.rules(request.name, tenant=tenant)
+        rules = await self._types.rules(request.name, tenant=tenant)
         if allow is not None:
             allow(request.name, queue_of(request, rules))
-        if not self.tracer.is_on:
+        if not self._tracer.is_on:
             return await self._submit(request, rules, tenant)
-        with sending(self.tracer, queue_of(request, rules), drumline__task__name=request.name) as span:
+        with sending(self._tracer, queue_of(request, rules), drumline__task__name=request.name) as span:
             submitted = await self._submit(request, rules, tenant)
             span.note("messaging.message.id", submitted.id)
             return submitted
@@ -117,7 +106,7 @@ class Submissions:
         )
         task = check() if len(request.payload) < LARGE else await in_thread(check)
         if has_secrets(task.payload):
-            await self.secrets.check([Wanted(task.payload)], tenant=tenant)
+            await self._secrets.check([Wanted(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
             answer = await self._batcher.join(task)
         else:
@@ -144,13 +133,13 @@ class Submissions:
         if len(requests) > self._limits.batch:
             raise Invalid(f"has {len(requests):,} tasks; at most {self._limits.batch:,} are accepted", field="tasks")
         names = {request.name for request in requests if isinstance(request, TaskRequest)}
-        found = await self.types.rules_of(names, tenant=tenant)
+        found = await self._types.rules_of(names, tenant=tenant)
         rules = {name: each.telling("brief") if each.check is not None else each for name, each in found.items()}
         if allow is not None:
             requests = [_allowed(request, rules, allow) for request in requests]
-        if not self.tracer.is_on:
+        if not self._tracer.is_on:
             return await self._submit_many(requests, rules, tenant)
-        with sending(self.tracer, "", messaging__batch__message_count=len(requests)):
+        with sending(self._tracer, "", messaging__batch__message_count=len(requests)):
             return await self._submit_many(requests, rules, tenant)
 
     async def _submit_many(
@@ -206,7 +195,7 @@ class Submissions:
     ) -> list[NewTask | DrumlineError]:
         """Return the tasks with the reason in the place of each that refers to a secret that there is not."""
         payloads = [task.payload for task in checked if isinstance(task, NewTask)]
-        answers = iter(await self.secrets.check_each(payloads, tenant=tenant))
+        answers = iter(await self._secrets.check_each(payloads, tenant=tenant))
         return [
             _placed(next(answers), number) or task if isinstance(task, NewTask) else task
             for number, task in enumerate(checked)
@@ -250,11 +239,12 @@ class Submissions:
         return accept_one
 
     async def _flush(self, tasks: list[NewTask]) -> list[Submitted | KeyReused]:
-        if len(tasks) == 1 and (stored := await self._hand_over.submit(tasks[0])) is not None:
+        if len(tasks) == 1 and (stored := await self._lease_on_submit.submit(tasks[0])) is not None:
             return [stored]
         answers = await self._store.submit(tasks)
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
-        self._hand_over.offers.offer(
+        self._effects.submitted(tasks, answers)
+        self._effects.offers.offer(
             [
                 Hint(answer.id, task.lane, answer.due_at, is_due=task.run_at is None and not task.delay_ms)
                 for task, answer in zip(tasks, answers, strict=True)

@@ -9,21 +9,18 @@ from drumline.core.accept_job import JobDefaults, accept_job, name_of
 from drumline.core.errors import DrumlineError, Invalid, KeyReused
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, NewJob
-from drumline.core.limits import Limits
 from drumline.core.retry import DEFAULT_RETRY
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import DEFAULT_QUEUE, DEFAULT_TENANT
 from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
+from drumline.engine.checks import RequestChecks
 from drumline.engine.effects import EffectFollower
-from drumline.engine.quotas import QuotaService
-from drumline.engine.read_model_notes import ReadModelNotes
-from drumline.engine.secrets import SecretService, Wanted
+from drumline.engine.secrets import Wanted
 from drumline.engine.submit import MOST_BYTES_WAITING
-from drumline.engine.task_types import TypeRegistry
 from drumline.engine.tracing import sending
 from drumline.ports.jobs import Jobs, SubmittedJob
-from drumline.ports.tracing import NO_TRACER, Tracer
+from drumline.ports.tracing import Tracer
 
 TASK_BYTES: Final = 600
 """What looking through a task of a job costs besides its payload, as bytes of JSON."""
@@ -41,28 +38,20 @@ class AllowTask(Protocol):
 class JobSubmissions:
     """The way in for jobs. An answer means that the job is durable."""
 
-    tracer: Tracer = NO_TRACER
-    secrets: SecretService
-    """Where the secrets are that payloads refer to; the engine sets it."""
-    types: TypeRegistry
-    """What is known of types of tasks; the engine sets it."""
-
     def __init__(
         self,
         store: Jobs,
         effects: EffectFollower,
-        noting: ReadModelNotes,
         *,
+        checks: RequestChecks,
         new_id: Callable[[], TaskId],
-        limits: Limits,
-        quotas: QuotaService,
+        tracer: Tracer,
     ) -> None:
         self._store = store
         self._effects = effects
-        self._noting = noting
         self._new_id = new_id
-        self._limits = limits
-        self._quotas = quotas
+        self._limits, self._quotas, self._secrets, self._types, _ = checks
+        self._tracer = tracer
         self._retry = DEFAULT_RETRY
         self._batcher: Batcher[NewJob, SubmittedJob | KeyReused | Invalid] = Batcher(
             self._flush, name="jobs", largest=100, weights=BatchWeights(_weight_of, MOST_BYTES_WAITING)
@@ -76,12 +65,12 @@ class JobSubmissions:
         self, request: JobRequest, *, tenant: str = DEFAULT_TENANT, allow: AllowTask | None = None
     ) -> SubmittedJob:
         """Store a job with all its tasks, or raise the reason why not; `allow` is asked first about each of them."""
-        rules = await self.types.rules_of(job_names(request), tenant=tenant)
+        rules = await self._types.rules_of(job_names(request), tenant=tenant)
         if allow is not None:
             allow_job(request, rules, allow)
-        if not self.tracer.is_on:
+        if not self._tracer.is_on:
             return await self._submit(request, rules, tenant)
-        with sending(self.tracer, "", messaging__batch__message_count=len(request.tasks)):
+        with sending(self._tracer, "", messaging__batch__message_count=len(request.tasks)):
             return await self._submit(request, rules, tenant)
 
     async def _submit(self, request: JobRequest, rules: Mapping[str, TypeRules], tenant: str) -> SubmittedJob:
@@ -92,7 +81,7 @@ class JobSubmissions:
             if has_secrets(each.task.payload)
         ]
         if wanted:
-            await self.secrets.check(wanted, tenant=tenant)
+            await self._secrets.check(wanted, tenant=tenant)
         if not self._quotas.has_none(tenant):
             await self._quotas.admit_all(tenant, [len(each.task.payload) for each in job.tasks])
         with self._quotas.flying(tenant, len(job.tasks)):
@@ -123,8 +112,7 @@ class JobSubmissions:
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
         for job, answer in zip(jobs, answers, strict=True):
             if isinstance(answer, SubmittedJob) and answer.created:
-                self._noting.job_submitted(job, answer.status)
-                self._effects.follow(answer.effects)
+                self._effects.job_submitted(job, answer.status, answer.effects)
         return answers
 
 

@@ -25,7 +25,7 @@ from drumline.core.subscription import TEST_EVENT, Subscription, SubscriptionId
 from drumline.core.target import TargetKind
 from drumline.core.task import DEFAULT_TENANT
 from drumline.engine.signing import resealed, seal_signing, signing_purpose
-from drumline.ports.sealing import Box, NoBox
+from drumline.ports.sealing import Box
 from drumline.ports.store import Store
 
 KEY_BYTES: Final = 32
@@ -47,11 +47,11 @@ class Subscribed(NamedTuple):
 class SubscriptionService:
     """What people do about subscriptions. A `tenant` of None means every tenant's."""
 
-    def __init__(self, store: Store, *, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: Store, box: Box, *, new_id: Callable[[], str]) -> None:
         self._store = store
         self._new_id = new_id
-        self.box: Box = NoBox()
-        """What seals the secrets; the engine sets it."""
+        self.box = box
+        """Seals the signing secrets."""
 
     async def create(self, request: SubscriptionRequest, *, tenant: str) -> Subscribed:
         """Keep a subscription, or raise the reason why not."""

@@ -94,10 +94,6 @@ class Waiters:
         """Who keeps watch for a kind, and until when."""
         self._sessions: dict[SessionId, Waiter] = {}
         """The claimers to whom a task can be handed."""
-        self.left: Callable[[Hint], None] = lambda _hint: None
-        """Called with what was handed to a claimer that left without it."""
-        self.left_leased: Callable[[Sequence[ClaimedTask]], None] = lambda _tasks: None
-        """Called with what was leased to a claimer that left without it."""
 
     @property
     def are_any(self) -> bool:
@@ -127,11 +123,7 @@ class Waiters:
         A wake-up that found it busy with a claim, whose answer may be older than the task, is passed on to another.
         """
         self._idle.pop(waiter, None)
-        if waiter.leased:
-            self.left_leased(waiter.leased)
-        if waiter.handed is not None:
-            self.left(waiter.handed)
-        elif waiter.woken_for is not None:
+        if waiter.handed is None and waiter.woken_for is not None:
             self.wake(waiter.woken_for, 1)
         watch = self._watches.get(waiter.kind)
         if watch is not None and watch[0] is waiter:

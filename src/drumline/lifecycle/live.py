@@ -268,7 +268,7 @@ async def following(engine: Engine, settings: Settings, sources: Sources | None)
     """Give the live settings of a process with an engine, which goes by them; those who serve in it may follow too."""
     live = Live(settings, sources, engine.configuration)
     live.follow(lambda new: engine.tune(tuning_of(new)))
-    live.follow(lambda new: engine.access.attach(policy=policy_of(new.access)))
+    live.follow(lambda new: engine.access.use_policy(policy_of(new.access)))
     engine.tune(tuning_of(settings))
     live.tell(lambda standing: setattr(engine.configuration, "standing", standing))
     live.tell(standing_shown(engine.metrics))

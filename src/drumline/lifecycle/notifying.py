@@ -14,7 +14,7 @@ from drumline.lifecycle.mailing import mail_server
 from drumline.lifecycle.processes import opened
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
-from drumline.lifecycle.watching import watched
+from drumline.lifecycle.watching import traced, watched
 from drumline.notifier.mail import MailRate, MailSender, MailSettings
 from drumline.notifier.mail_template import MailTemplate
 from drumline.notifier.prune import DeliveryPruner
@@ -30,10 +30,13 @@ from drumline.settings import Settings, Sources
 
 async def run_notifier(settings: Settings, sources: Sources | None = None) -> None:
     """Run a notifier alone; any number of them may run."""
-    async with opened(settings) as wired, following(wired.engine, settings, sources):
+    async with (
+        traced(settings.trace, role="notifier") as tracer,
+        opened(settings, tracer=tracer) as wired,
+        following(wired.engine, settings, sources),
+    ):
         with stopping_by_signal() as stopping:
             async with watched(wired.engine.metrics, settings, stopping, role="notifier") as watch:
-                wired.engine.trace(watch.tracer)
                 services = notifier_services(wired.engine, settings, is_embedded=False)
                 await run_in_stages([Stage(services), Stage(watch.services)], stopping)
 

@@ -19,6 +19,7 @@ from drumline.core.errors import DrumlineError, Forbidden, Unauthorized, Unavail
 from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import SignInOptions
 from drumline.lifecycle.apps import App, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
 from drumline.lifecycle.lending import lend
@@ -27,8 +28,9 @@ from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.relaying import relay_services
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import ending_by_signal, stopping_by_signal
-from drumline.lifecycle.watching import watched
+from drumline.lifecycle.watching import traced, watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.depth import DepthSampler
 from drumline.scheduler.duty import Duty, Rounds
@@ -47,7 +49,7 @@ from drumline.sdk.embedded import EngineTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.transport import LiveNames
 from drumline.settings import Settings, Sources
-from drumline.wiring import Wired, remote_gateway, wire
+from drumline.wiring import DEFAULT_SIGN_IN, Wired, remote_gateway, wire
 from drumline.worker.hidden_environment import protect_process
 
 STORE_SECONDS = 60.0
@@ -129,17 +131,23 @@ async def run_worker(settings: Settings, targets: Sequence[str], sources: Source
         await _check_key(transport, settings)
         lend(apps, transport, settings)
         async with (
+            traced(settings.trace, role="worker") as tracer,
             remote_gateway(settings) as gateway,
             kept_live(Live(settings, sources, RemoteRuntime(gateway))) as live,
         ):
             besides: dict[str, Service] = {"schedules": register_schedules(apps, transport)}
-            crew = Crew(gateway, apps, worker_settings(live.settings), kinds, Metrics())
+            crew = Crew(gateway, apps, worker_settings(live.settings), kinds, Metrics(), tracer)
             live.follow(crew.change)
             live.tell(standing_shown(crew.metrics))
             await _run_crew(crew, besides, settings)
         return
-    async with opened(settings) as wired, following(wired.engine, settings, sources) as live:
-        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(live.settings), kinds, wired.engine.metrics)
+    async with (
+        traced(settings.trace, role="worker") as tracer,
+        opened(settings, tracer=tracer) as wired,
+        following(wired.engine, settings, sources) as live,
+    ):
+        metrics = wired.engine.metrics
+        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(live.settings), kinds, metrics, tracer)
         live.follow(crew.change)
         own = EngineTransport(wired.engine, asyncio.get_running_loop())
         lend(apps, own, settings)
@@ -162,7 +170,6 @@ async def _run_crew(crew: Crew, besides: dict[str, Service], settings: Settings)
     with stopping_by_signal() as stopping:
         serving = Stage({"worker": partial(crew.run, hurry=stopping.hurried)}, is_purpose=True)
         async with watched(crew.metrics, settings, stopping, role="worker") as watch:
-            crew.trace(watch.tracer)
             await run_in_stages([serving, Stage({**besides, **watch.services})], stopping)
 
 
@@ -187,26 +194,27 @@ async def run_migrate(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Wired]:
+async def opened(
+    settings: Settings, *, tracer: Tracer = NO_TRACER, sign_in: SignInOptions = DEFAULT_SIGN_IN
+) -> AsyncIterator[Wired]:
     """Give an engine, and close it at the end."""
     if settings.sqlite_path is not None:
         make_data_folder(settings.data)
-    wired = await _wired(settings)
-    wired.engine.feed.source = settings.events.source
+    wired = await _wired(settings, tracer, sign_in)
     try:
         yield wired
     finally:
         await wired.engine.close()
 
 
-async def _wired(settings: Settings) -> Wired:
-    """Wire; a database server that is away at the moment is waited for, since it may be starting too."""
+async def _wired(settings: Settings, tracer: Tracer, sign_in: SignInOptions) -> Wired:
+    """Wire; a database server that is unavailable at the moment is waited for, since it may be starting too."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STORE_SECONDS
     is_told = False
     while True:
         try:
-            return await wire(settings)
+            return await wire(settings, tracer=tracer, sign_in=sign_in)
         except Unavailable as error:
             if settings.sqlite_path is not None or loop.time() >= deadline:
                 raise
@@ -234,7 +242,9 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
         Sorter(engine),
     ]
     if wired.sweeper is not None:
-        duties += [wired.sweeper, ReadModelKeeper(engine)]
+        duties.append(wired.sweeper)
+    if engine.read_model is not None:
+        duties.append(ReadModelKeeper(engine.store, engine.read_model, engine.notes))
     services = {duty.name: Rounds(duty, metrics=engine.metrics).run for duty in duties}
     return services | relay_services(engine.store, settings, engine.metrics)
 

@@ -7,7 +7,7 @@ from drumline.core.redaction import Redaction
 from drumline.lifecycle.stages import Service
 from drumline.ports.store import Store
 from drumline.scheduler.duty import Rounds
-from drumline.scheduler.relay import Relay
+from drumline.scheduler.relay import Relay, RelayOptions
 from drumline.settings import Settings
 from drumline.wiring import open_bus
 
@@ -17,9 +17,13 @@ def relay_services(store: Store, settings: Settings, metrics: Metrics) -> dict[s
     bus = open_bus(settings)
     if bus is None:
         return {}
-    relay = Relay(store, bus, source=settings.events.source, largest=settings.bus.largest)
-    relay.redaction = Redaction(settings.redact.fields)
-    relay.measure(metrics)
+    options = RelayOptions(
+        source=settings.events.source,
+        redaction=Redaction(settings.redact.fields),
+        metrics=metrics,
+        largest=settings.bus.largest,
+    )
+    relay = Relay(store, bus, options)
 
     async def service(stop: asyncio.Event) -> None:
         try:

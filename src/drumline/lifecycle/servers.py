@@ -22,6 +22,7 @@ from drumline.api.server import Listener, Server
 from drumline.core.api_key import check_first_key, is_strong
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
+from drumline.engine.options import SignInOptions
 from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.apps import load_apps
 from drumline.lifecycle.banner import Ready, banner
@@ -34,7 +35,7 @@ from drumline.lifecycle.registering import register_schedules
 from drumline.lifecycle.serving import listening, open_server
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
 from drumline.lifecycle.stopping import stopping_by_signal
-from drumline.lifecycle.watching import lingering, watched
+from drumline.lifecycle.watching import lingering, traced, watched
 from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
 from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
@@ -63,7 +64,11 @@ async def run_dev(
     apps = load_apps(targets)
     make_data_folder(settings.data)
     key = _server_key(settings)
-    async with opened(settings) as wired, AsyncExitStack() as around:
+    async with (
+        traced(settings.trace, role="dev") as tracer,
+        opened(settings, tracer=tracer, sign_in=_sign_in(settings, key)) as wired,
+        AsyncExitStack() as around,
+    ):
         engine = wired.engine
         await engine.store.migrate()
         await engine.submissions.prepare()
@@ -71,15 +76,13 @@ async def run_dev(
         stop_api = asyncio.Event()
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
-        crew = Crew(LocalGateway(engine), apps, worker_settings(live.settings), kinds, engine.metrics)
+        crew = Crew(LocalGateway(engine), apps, worker_settings(live.settings), kinds, engine.metrics, tracer)
         live.follow(crew.change)
         own = EngineTransport(engine, asyncio.get_running_loop())
         lend(apps, own, settings)
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="dev"))
-            engine.trace(watch.tracer)
-            crew.trace(watch.tracer)
             server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             more = besides(url_of(settings.host, server.port), key)
@@ -104,14 +107,17 @@ async def run_dev(
 async def run_api(settings: Settings, *, say: Say, sources: Sources | None = None) -> None:
     """Run the API alone."""
     key = _server_key(settings)
-    async with opened(settings) as wired, following(wired.engine, settings, sources):
+    async with (
+        traced(settings.trace, role="api") as tracer,
+        opened(settings, tracer=tracer, sign_in=_sign_in(settings, key)) as wired,
+        following(wired.engine, settings, sources),
+    ):
         engine = wired.engine
         await engine.submissions.prepare()
         stop_api = asyncio.Event()
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="api"))
-            engine.trace(watch.tracer)
             server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
             if settings.sqlite_path is not None:
                 stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
@@ -135,6 +141,10 @@ def _server_key(settings: Settings) -> str:
     return check_first_key(first_key(settings.data, settings.access.environment))  # somebody may have written it
 
 
+def _sign_in(settings: Settings, key: str) -> SignInOptions:
+    return SignInOptions(sign_in_policy_of(settings), sign_in_secret_of(settings, key))
+
+
 class Doors(NamedTuple):
     """What the API is told from outside: when to stop, when to say that it will, and what it shows."""
 
@@ -144,8 +154,6 @@ class Doors(NamedTuple):
 
 
 def _api_server(engine: Engine, settings: Settings, key: str, doors: Doors) -> Server:
-    secret = sign_in_secret_of(settings, key)
-    engine.access.sign_ins.attach(sign_in_policy_of(settings), secret)
     http = http_limits_of(settings.http)
     info = Info(version=__version__, disk=str(settings.data), http=http)
     write = None if doors.exposition is None else doors.exposition.write

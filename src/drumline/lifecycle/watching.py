@@ -27,11 +27,10 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class WatchedProcess(NamedTuple):
-    """A process that is watched: the services for it, its figures, where the package for them is there, and traces."""
+    """A process that is watched: the services for it, and its metrics where the package for them is installed."""
 
     services: Mapping[str, Service]
     exposition: "Exposition | None"
-    tracer: Tracer
 
 
 @asynccontextmanager
@@ -40,10 +39,9 @@ async def watched(
 ) -> AsyncIterator[WatchedProcess]:
     """Let a process be watched; its monitor port, if it has one, is open from here to the very end."""
     exposition = exposition_of(metrics, role=role)
-    async with traced(settings.trace, role=role) as tracer:
-        watch = WatchedProcess({"watch the event loop": partial(watch_loop, metrics)}, exposition, tracer)
-        async with _monitored(watch, metrics, settings, stopping):
-            yield watch
+    watch = WatchedProcess({"watch the event loop": partial(watch_loop, metrics)}, exposition)
+    async with _monitored(watch, metrics, settings, stopping):
+        yield watch
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from drumline.lifecycle.apps import App
 from drumline.lifecycle.mailing import mail_server, sms_gateway
 from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.ports.gateway import Gateway
-from drumline.ports.tracing import Tracer
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.settings import Settings
 from drumline.settings.fields import ShellSettings
 from drumline.settings.queues import parse_queues
@@ -34,6 +34,7 @@ class Crew:
         settings: WorkerOptions,
         built_in: BuiltIn,
         metrics: Metrics | None = None,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         self.metrics = metrics or Metrics()
         try:
@@ -41,11 +42,7 @@ class Crew:
         except (TypeError, ValueError) as error:  # two tasks of one name, or a function that cannot be a task
             raise Invalid(str(error), field="app") from error
         self.names = tuple(type_.name for type_ in executors.types)
-        self._worker = Worker(gateway, executors, settings, metrics=self.metrics)
-
-    def trace(self, tracer: Tracer) -> None:
-        """Make spans of what is received and run; to be called before use."""
-        self._worker.trace(tracer)
+        self._worker = Worker(gateway, executors, settings, metrics=self.metrics, tracer=tracer)
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until told to stop, or drained by an operator."""

@@ -119,24 +119,20 @@ class Queue(Protocol):
         """
         ...
 
-    async def check(self) -> dict[str, object] | None:
-        """Return details for the health page, None if there is nothing to check, or raise `Unavailable`."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of every connection."""
-        ...
-
-
-class PausedQueue(Queue, Protocol):
-    """A queue that can be told which of its tasks the store would refuse."""
-
     async def pause_queue(self, queue: str, *, tenant: str) -> None:
         """Offer no more tasks of a queue; the store would refuse them anyway."""
         ...
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Offer a paused queue's tasks again."""
+        ...
+
+    async def check(self) -> dict[str, object] | None:
+        """Return details for the health page, None if there is nothing to check, or raise `Unavailable`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
         ...
 
 
@@ -151,7 +147,7 @@ class QueueState(Struct, frozen=True):
     crowded: tuple[Lane, ...] = ()
 
 
-class SweptQueue(PausedQueue, Protocol):
+class SweptQueue(Queue, Protocol):
     """A queue that can lose hints, and that the sweep makes whole again from the store. None means it is away."""
 
     async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueState | None:

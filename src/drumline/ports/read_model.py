@@ -120,8 +120,8 @@ class ReadModel(Protocol):
         """Tell whether no other process has renewed the notes of what waits in the last so many seconds."""
         ...
 
-    async def check(self) -> dict[str, object] | None:
-        """Return details for the health page, None if there is no board; raises `Unavailable` if it takes no notes."""
+    async def check(self) -> None:
+        """Raise `Unavailable` if the read model takes no notes."""
         ...
 
     def log(self, chunks: Sequence[LogChunk]) -> None:
@@ -135,50 +135,3 @@ class ReadModel(Protocol):
     async def close(self) -> None:
         """Let go of every connection."""
         ...
-
-
-class NoReadModel:
-    """The board of those who have none: the store answers every question."""
-
-    def note(self, notes: Iterable[Note]) -> None:
-        """Write nothing."""
-
-    def renew(self, note: Note) -> None:
-        """Write nothing."""
-
-    def note_job(self, note: JobNote) -> None:
-        """Write nothing."""
-
-    def note_letters(self, notes: Sequence[LetterNote]) -> None:
-        """Write nothing."""
-
-    async def caught_up(self) -> None:
-        """Have nothing to wait for."""
-
-    def keep(self, tasks: Sequence[TaskId]) -> None:
-        """Keep nothing."""
-
-    async def keep_waiting(self, tasks: Sequence[tuple[TaskId, Status]]) -> list[TaskId] | None:  # noqa: ARG002
-        """Keep nothing."""
-        return None
-
-    async def keep_jobs(self, jobs: Sequence[JobId]) -> None:
-        """Keep nothing."""
-
-    async def may_keep(self, seconds: float) -> bool:  # noqa: ARG002
-        """Have nothing to keep."""
-        return False
-
-    async def check(self) -> dict[str, object] | None:
-        """Have nothing to check."""
-        return None
-
-    def log(self, chunks: Sequence[LogChunk]) -> None:
-        """Copy nothing."""
-
-    async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
-        """Know nothing."""
-        return [None] * len(tasks)
-
-    async def close(self) -> None:
-        """Have nothing to let go of."""

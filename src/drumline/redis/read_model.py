@@ -151,10 +151,9 @@ class RedisReadModel:
         args = (1, "NX", "PX", round(seconds * 1000))
         return await self._client.run(Call("SET", (self._keys.keeper,), args, plain=True)) is not None
 
-    async def check(self) -> dict[str, object]:
-        """Return details for the health page; raises `Unavailable` if Redis does not take what is written."""
+    async def check(self) -> None:
+        """Raise `Unavailable` if Redis does not take what is written."""
         await self._client.check()
-        return {}
 
     def log(self, chunks: Sequence[LogChunk]) -> None:
         """Copy pieces of logs, in the background."""

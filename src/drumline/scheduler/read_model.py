@@ -13,9 +13,10 @@ from drumline.core.clock import Instant
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.state import status_of
-from drumline.engine.engine import Engine
+from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.jobs import JobFilter
 from drumline.ports.read_model import ReadModel
+from drumline.ports.store import Store
 
 EVERY: Final = 20.0
 """Seconds; a third of the time after which notes of what may change expire."""
@@ -40,36 +41,37 @@ class ReadModelKeeper:
     name = "keep the read model"
     every = EVERY
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, store: Store, model: ReadModel, notes: ReadModelNotes) -> None:
+        self._store = store
+        self._model = model
+        self._notes = notes
         self._jobs_kept_at = 0
 
     async def pass_once(self) -> int:
         """Renew what waits, and return how many tasks that were; 0 if another scheduler has done it."""
-        board = self._engine.board
-        if not await board.may_keep(EVERY * SHARE):
+        if not await self._model.may_keep(EVERY * SHARE):
             return 0
         async with asyncio.timeout(PASS_SECONDS):
-            now = await self._engine.store.now()
-            await self._keep_jobs(board, now)
-            waiting = await self._engine.store.waiting_tasks(due_before=Instant(now - YOUNG_MS), limit=MOST)
-            absent = await board.keep_waiting([(task, status_of(state, now, now)) for task, state in waiting])
+            now = await self._store.now()
+            await self._keep_jobs(now)
+            waiting = await self._store.waiting_tasks(due_before=Instant(now - YOUNG_MS), limit=MOST)
+            absent = await self._model.keep_waiting([(task, status_of(state, now, now)) for task, state in waiting])
             await self._write(absent or [])
         return len(waiting)
 
     async def _write(self, tasks: list[TaskId]) -> None:
-        for view in await self._engine.store.get(tasks[:MOST_WRITTEN]):
+        for view in await self._store.get(tasks[:MOST_WRITTEN]):
             if view is not None:
-                self._engine.note_again(view)
+                self._notes.seen(view, None)
 
-    async def _keep_jobs(self, board: ReadModel, now: Instant) -> None:
+    async def _keep_jobs(self, now: Instant) -> None:
         if now - self._jobs_kept_at < JOBS_EVERY:
             return
         living = JobFilter(statuses=frozenset({JobStatus.PENDING, JobStatus.PROCESSING}))
         before: JobId | None = None
         for _ in range(MOST_JOBS // JOBS_AT_ONCE):
-            jobs = await self._engine.store.list_jobs(living, limit=JOBS_AT_ONCE, before=before)
-            await board.keep_jobs([job.id for job in jobs])
+            jobs = await self._store.list_jobs(living, limit=JOBS_AT_ONCE, before=before)
+            await self._model.keep_jobs([job.id for job in jobs])
             if len(jobs) < JOBS_AT_ONCE:
                 break
             before = jobs[-1].id

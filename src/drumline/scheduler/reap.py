@@ -75,7 +75,7 @@ class Reaper:
     def _tell(self, reaped: Reaped) -> None:
         self._engine.offer_freed(reaped.requeued)
         self._engine.effects.follow(reaped.effects)
-        self._engine.note_failed(reaped.poisoned)
+        self._engine.notes.letters_changed(reaped.poisoned)
         metrics = self._engine.metrics
         metrics.reaped_sessions.add(len(reaped.sessions))
         for fate, count in (

@@ -13,6 +13,7 @@ from secrets import randbits
 from typing import Final, NamedTuple
 
 import structlog
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from drumline.core.clock import Clock, SystemClock
@@ -21,7 +22,7 @@ from drumline.core.dead_letter_message import DeadLetterMessage, FailedTask, dea
 from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
 from drumline.core.metrics import Metrics
-from drumline.core.redaction import DEFAULT_REDACTION
+from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.ports.bus import CONSUMER, Bus, Channel, Message
 from drumline.ports.store import Store
 
@@ -54,31 +55,31 @@ class Page(NamedTuple):
     messages: Sequence[Message]
 
 
+class RelayOptions(Struct, frozen=True, kw_only=True):
+    """How the relay writes events, and how often it looks for them."""
+
+    source: str
+    redaction: Redaction = DEFAULT_REDACTION
+    """What is left out of the payloads of dead letters."""
+    metrics: Metrics = field(default_factory=Metrics)
+    clock: Clock = field(default_factory=SystemClock)
+    every: float = 0.25
+    """Seconds between two looks while there is nothing to copy."""
+    largest: int = LARGEST
+    """Bytes of the largest message."""
+
+
 class Relay:
     """Copies the log to the bus."""
 
     name = "relay"
 
-    def __init__(
-        self,
-        store: Store,
-        bus: Bus,
-        *,
-        source: str,
-        clock: Clock | None = None,
-        every: float = 0.25,
-        largest: int = LARGEST,
-    ) -> None:
-        self._relayed = Metrics().relayed
-        self.every = every
-        self._usually_every = every
+    def __init__(self, store: Store, bus: Bus, options: RelayOptions) -> None:
+        self.every = options.every
         self._store = store
         self._bus = bus
-        self._source = source
-        self.redaction = DEFAULT_REDACTION
-        """What is left out of the payloads of dead letters."""
-        self._clock = clock or SystemClock()
-        self._largest = largest
+        self._options = options
+        self._clock = options.clock
         self._holder = randbits(62) + 1
         self._position: int | None = None
         self._taken_at = 0.0
@@ -91,10 +92,6 @@ class Relay:
         """When the bus last said something, or did not when it was asked."""
         self._noted: object = UNKNOWN
         """What stands in the store about it."""
-
-    def measure(self, metrics: Metrics) -> None:
-        """Count in these figures; to be called before use."""
-        self._relayed = metrics.relayed
 
     async def pass_once(self) -> int:
         """Copy what there is, and return how many pages that were."""
@@ -115,7 +112,7 @@ class Relay:
     async def _copy_page(self) -> bool:
         """Send a page, or go on waiting for the last one; tell whether there may be more at once."""
         position = await self._take()
-        self.every = STANDBY_EVERY if position is None else self._usually_every
+        self.every = STANDBY_EVERY if position is None else self._options.every
         if position is None:
             return False
         page = await self._page_at(position)
@@ -160,7 +157,9 @@ class Relay:
         page = await self._store.events.read_events(after=position, limit=PAGE)
         if page.position == position:
             return None
-        messages = [self._message(Channel.EVENTS, cloud_event(event, source=self._source)) for event in page.events]
+        messages = [
+            self._message(Channel.EVENTS, cloud_event(event, source=self._options.source)) for event in page.events
+        ]
         messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])
         return Page(position, page.position, page.is_full, len(page.events), messages)
 
@@ -214,7 +213,7 @@ class Relay:
         moved = await self._store.events.move_cursor(CONSUMER, holder=self._holder, old=page.old, new=page.new)
         if moved:
             self._position = page.new
-            self._relayed.add(page.events)
+            self._options.metrics.relayed.add(page.events)
         return moved and page.is_full
 
     async def _dead_letters(self, failed: Sequence[Event]) -> list[Message]:
@@ -236,17 +235,17 @@ class Relay:
             failure = FailedTask(
                 change=change,
                 at=event.at,
-                payload=None if payload is None else self.redaction.payload(payload),
+                payload=None if payload is None else self._options.redaction.payload(payload),
                 attempts=await self._store.attempts(change.id),
                 reason=reason,
             )
-            told = dead_letter_event(event, dead_letter_message(failure), source=self._source)
+            told = dead_letter_event(event, dead_letter_message(failure), source=self._options.source)
             messages.append(self._message(Channel.DEAD_LETTERS, told))
         return messages
 
     def _message(self, channel: Channel, event: CloudEvent) -> Message:
         value = encode(event)
-        if len(value) > self._largest:
+        if len(value) > self._options.largest:
             value = encode(_smaller(event))
         return Message(channel=channel, key=event.subject, type=event.type, value=value)
 

@@ -48,6 +48,12 @@ class NoQueue:
     async def doubt(self) -> None:
         """Keep nothing that could be missing."""
 
+    async def pause_queue(self, queue: str, *, tenant: str) -> None:
+        """Keep no hints that would have to be held back."""
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Keep no hints that were held back."""
+
     async def listen(self, woken: Woken, handed: Handed | None = None, leased: Leased | None = None) -> None:
         """Hear of no other process."""
 

@@ -19,8 +19,8 @@ from drumline.worker.reporter import Reporter
 class AttemptServices:
     """What every attempt of a worker works with."""
 
-    def __init__(self, gateway: Gateway, settings: WorkerOptions, metrics: Metrics) -> None:
-        self.tracer: Tracer = NO_TRACER
+    def __init__(self, gateway: Gateway, settings: WorkerOptions, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
+        self.tracer = tracer
         self.gateway = gateway
         self.limits = settings.limits
         self.stop_grace = settings.stop_grace

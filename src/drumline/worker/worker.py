@@ -20,7 +20,7 @@ from drumline.core.ids import SessionId, session_text
 from drumline.core.metrics import Metrics
 from drumline.core.session import SessionSpec
 from drumline.ports.gateway import Gateway
-from drumline.ports.tracing import Tracer
+from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.worker.attempt import start
 from drumline.worker.capture import captured
 from drumline.worker.claimer import Claimer
@@ -53,13 +53,14 @@ class Worker:
         *,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         self._gateway = gateway
         self._executors = executors
         self._settings = settings or WorkerOptions()
         self._clock = clock or SystemClock()
         self._metrics = metrics or Metrics(clock)
-        self._services = AttemptServices(gateway, self._settings, self._metrics)
+        self._services = AttemptServices(gateway, self._settings, self._metrics, tracer)
         self._claims = Claimer(
             gateway,
             self._services.retry,
@@ -71,10 +72,6 @@ class Worker:
         self._opened_with: tuple[str, ...] = ()
         self.session: SessionId | None = None
         """The open session, for people and tests."""
-
-    def trace(self, tracer: Tracer) -> None:
-        """Make spans of what is received and run; to be called before use."""
-        self._services.tracer = tracer
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until `stop` is set or an operator asks to drain; then finish what runs, within the grace.

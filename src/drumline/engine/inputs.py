@@ -1,7 +1,7 @@
-"""What becomes of claimed tasks of jobs before workers get them: the job has begun, and results flow in."""
+"""Making claimed tasks of jobs ready for workers: their jobs are started, results of parents are filled in."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -10,21 +10,19 @@ from msgspec.structs import replace
 
 from drumline.aio.threads import off_loop
 from drumline.core.dead_letter import Reason, cause_of
-from drumline.core.errors import Fenced, Invalid, Unavailable
-from drumline.core.ids import JobId, TaskId
-from drumline.core.lease import Lease
+from drumline.core.errors import Invalid, Unavailable
+from drumline.core.ids import JobId
 from drumline.core.limits import Limits
 from drumline.core.outcome import ErrorInfo
 from drumline.core.references import fill_in
 from drumline.core.state import Act
 from drumline.core.task import ClaimedTask
-from drumline.ports.hint import Effects
+from drumline.engine.settle import Settlements
 from drumline.ports.jobs import Jobs
-from drumline.ports.store import Claim, ClaimRequest, Executing, Settled, Settlement, Standing
+from drumline.ports.store import Claim, Settlement
 
 MOST_REMEMBERED: Final = 10_000
-"""Jobs whose beginning has been noted: it is noted once by each process."""
-MOST_HELD: Final = 100_000
+"""Jobs that this process has marked as started: each process does so once."""
 MOST_LOADED: Final = 64 * 1024 * 1024
 """Bytes of results that are read for one claim; what its other tasks refer to has to wait for the next one."""
 MOST_FILLED: Final = 16 * 1024 * 1024
@@ -37,34 +35,28 @@ INPUT_ERROR: Final = "InputError"
 """The kind of error of a task whose payload cannot be filled in."""
 
 
-class JobClaims:
-    """The store as workers see it: tasks of jobs come ready to run, and go with a word to whom. Plain ones pass."""
+class JobInputs:
+    """Makes claimed tasks of jobs ready to run: starts their jobs, fills results of parents into payloads."""
 
-    def __init__(self, store: Executing, jobs: Jobs, *, limits: Limits, follow: Callable[[Effects], None]) -> None:
+    def __init__(self, store: Jobs, settlements: Settlements, *, limits: Limits) -> None:
         self._store = store
-        self._jobs = jobs
+        self._settlements = settlements
         self._limits = limits
-        self._follow = follow
         self._begun: OrderedDict[JobId, None] = OrderedDict()
-        self._held: dict[TaskId, JobId] = {}
-        """The jobs of tasks that were claimed here, until they are settled."""
 
-    async def claim(self, requests: Sequence[ClaimRequest]) -> list[Claim]:
-        """Claim, and put the results of parents into the payloads that refer to them.
+    async def fill(self, claims: list[Claim]) -> list[Claim]:
+        """Return claims with the results of parents in the payloads that refer to them.
 
         A task that cannot be given what it asks for fails for good, and is left out. One whose parents' results cannot
-        be read now is left out too: nobody holds it, so it is soon given back without counting. And one for which the
-        answer would become too large is given back at once.
+        be read now is left out too: its lease is not held by a worker, so it is soon queued again without counting. And
+        one for which the answer would become too large is queued again at once.
         """
-        claims = await self._store.claim(requests)
         if left := [lease for claim in claims for lease in claim.left]:
-            await self._settle_here([Settlement(lease=lease, act=Act.RELEASE) for lease in left])
+            await self._settle([Settlement(lease=lease, act=Act.RELEASE) for lease in left])
         in_jobs = [task for claim in claims for task in claim.tasks if task.options.job is not None]
         if not in_jobs:
             return claims
-        if len(self._held) > MOST_HELD:  # their workers settle elsewhere: the store finds their jobs by itself
-            self._held.clear()
-        self._held |= {task.lease.task: task.options.job for task in in_jobs if task.options.job is not None}
+        self._settlements.leases.add_jobs(in_jobs)
         await self._begin(in_jobs)
         asking = [task for task in in_jobs if task.options.takes]
         if not asking:
@@ -72,30 +64,16 @@ class JobClaims:
         filled = await self._filled(asking)
         return [_with_payloads(claim, filled) for claim in claims]
 
-    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
-        """Return where each leased task stands."""
-        return await self._store.standing(leases)
-
-    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
-        """Record how attempts ended; the store is told which jobs they belong to, where that is known."""
-        if self._held:
-            settlements = [self._with_job(settlement) for settlement in settlements]
-        return await self._store.settle(settlements)
-
-    def _with_job(self, settlement: Settlement) -> Settlement:
-        job = self._held.pop(settlement.lease.task, None)
-        return settlement if job is None else replace(settlement, job=job)
-
     async def _begin(self, tasks: Iterable[ClaimedTask]) -> None:
         new = {task.options.job for task in tasks if task.options.job not in self._begun} - {None}
         if not new:
             return
         jobs = sorted(job for job in new if job is not None)
         try:
-            started = await self._jobs.start_jobs(jobs)
+            started = await self._store.start_jobs(jobs)
         except Unavailable:
             return  # the end of their first task says it too
-        self._follow(started)
+        self._settlements.effects.follow(started)
         for job in jobs:
             self._begun[job] = None
         while len(self._begun) > MOST_REMEMBERED:
@@ -127,7 +105,7 @@ class JobClaims:
                 room -= len(bytes(payload))
                 filled[task.lease.task] = replace(task, payload=payload)
         if failed or left:
-            await self._settle_here([*failed, *left])
+            await self._settle([*failed, *left])
         return filled
 
     async def _results(self, wanted: Sequence[tuple[JobId, str]]) -> dict[tuple[JobId, str], Raw | None]:
@@ -136,7 +114,7 @@ class JobClaims:
         size, at_once = 0, FEWEST_AT_ONCE
         while len(found) < len(wanted) and size <= MOST_LOADED:
             keys = wanted[len(found) : len(found) + at_once]
-            results = await self._jobs.results(keys)
+            results = await self._store.results(keys)
             found |= zip(keys, results, strict=True)
             loaded = sum(len(bytes(result)) for result in results if result is not None)
             size += loaded
@@ -149,15 +127,12 @@ class JobClaims:
         known = {key: raw for key, raw in results.items() if raw is not None}
         return fill_in(bytes(task.payload), task.options.takes, known, self._limits)
 
-    async def _settle_here(self, settlements: Sequence[Settlement]) -> None:
-        """Fail what no worker can be given, and give back what this answer has no room for."""
+    async def _settle(self, settlements: Sequence[Settlement]) -> None:
+        """Fail tasks that no worker can be given, and release those that the answer has no room for."""
         try:
-            answers = await self._store.settle(settlements)
+            await self._settlements.record(settlements)
         except Unavailable:
-            return  # the reaper finds them as ghosts, and the next claim deals with them
-        hints = tuple(answer.hint for answer in answers if isinstance(answer, Settled) and answer.hint)
-        if hints:
-            self._follow(Effects(released=hints))
+            return  # the reaper queues them again, since no worker holds them, and the next claim deals with them
 
 
 def _with_payloads(claim: Claim, filled: Mapping[str, ClaimedTask]) -> Claim:
