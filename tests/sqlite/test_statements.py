@@ -17,7 +17,7 @@ FOLDER = Path(package.__file__).parent
 def test_every_statement_is_used_and_every_used_one_exists() -> None:
     source = "".join(file.read_text() for file in FOLDER.glob("*.py"))
 
-    named = r'(?:SQL\[|rows_of\([^"]*|_rows\(\s*|_change\(\s*|fetch\(\s*Line\.\w+,\s*)"([a-z_]+)"'
+    named = r'(?:SQL\[|rows_of\([^"]*|_rows\(\s*|_change\(\s*|fetch\(\s*(?:Line\.\w+,\s*)?)"([a-z_]+)"'
 
     assert set(re.findall(named, source)) - set(shared("sqlite")) == set(OWN)
 

@@ -6,11 +6,13 @@ network; SQLite runs the same code in its writer thread, where no `await` ever w
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from drumline.core.clock import Clock, Instant
 from drumline.core.codec import encode
 from drumline.core.event import Fact
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, State
 from drumline.core.task import Lane
 
 T = TypeVar("T")
@@ -38,12 +40,29 @@ class Line(StrEnum):
     BROAD = "broad"  # statements that read much: reap, counts, lists
 
 
+class TaskEvent(NamedTuple):
+    """A change of a task, as it goes into the outbox."""
+
+    task: TaskId
+    act: Act
+    state: State
+    epoch: int
+
+
 class Transaction(Protocol):
     """Statements that are committed together or not at all."""
 
     async def fetch(self, name: str, /, **values: Any) -> Rows:
         """Run a statement."""
         ...
+
+    async def tell(self, events: Sequence[TaskEvent], *, now: Instant | None) -> None:
+        """Write changes of tasks into the outbox."""
+        ...
+
+
+class RowVanished(Exception):
+    """A row that a statement has just met was deleted by others before the next could read it."""
 
 
 Work: TypeAlias = Callable[[Transaction], Awaitable[T]]

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from drumline.core.clock import Clock
-from drumline.core.ids import TaskId
-from drumline.stores.driver import Line, Part
+from drumline.stores.driver import Part
 from drumline.stores.postgres.cursors import Cursors, Floor
 from drumline.stores.postgres.database import Database
 from drumline.stores.postgres.lanes import Lanes
@@ -24,17 +23,6 @@ class Access(Part):
         self._tenants_at = float("-inf")
         self._keys_seen: dict[int, int] = {}
         """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
-
-    async def _own_tasks(self, tasks: Sequence[TaskId], tenant: str | None) -> frozenset[TaskId]:
-        """Return the tasks that can be seen from within a tenant's wall: whoever acts on one by its id asks before.
-
-        The act itself cannot be done there: ending a task is the same for all who do it, many tenants' at a time.
-        Whose a task is never changes, so the answer is still right when the act begins.
-        """
-        if tenant is None:
-            return frozenset(tasks)
-        rows = await self._database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
-        return frozenset(TaskId(str(task)) for (task,) in rows)
 
 
 def column(name: str, values: Sequence[object]) -> dict[str, object]:

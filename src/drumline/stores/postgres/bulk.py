@@ -21,18 +21,18 @@ from drumline.core.ids import TaskId
 from drumline.core.task import Lane
 from drumline.ports.bulk import Advanced, Survey, bulk_fact, refusal, stale, too_many
 from drumline.ports.dead_letters import DeadLetterFilter
-from drumline.ports.store import Change, Changed
+from drumline.ports.store import Changed
 from drumline.stores.bulk_rows import Item, bulk_view
-from drumline.stores.driver import Line, tell_facts
-from drumline.stores.postgres.controlling import Answer, Doing
-from drumline.stores.postgres.controlling_jobs import Stand
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.editing import Editing
+from drumline.stores.driver import Line, Transaction, tell_facts
+from drumline.stores.parts.control import Answer, Control, TaskAct
+from drumline.stores.parts.control_jobs import TaskRow
+from drumline.stores.postgres.dead_letters import DeadLetters
+from drumline.stores.postgres.following import PostgresFollowing
 
 PRUNED_AT_ONCE: Final = 10
 
 
-class Bulks(Editing):
+class Bulks(DeadLetters, PostgresFollowing, Control):
     """`ports.bulk.Bulks` on PostgreSQL."""
 
     async def survey(self, which: DeadLetterFilter, *, most: int) -> Survey:
@@ -217,35 +217,25 @@ class Bulks(Editing):
             return answers
         if view.act is BulkAct.DISCARD:
             return answers | await self._discard(transaction, tasks, view.tenant, chosen)
-        doing = _guarded(self._doing(view, tasks), chosen)
-        return answers | await self._act(transaction, tasks, view.tenant, doing)
-
-    def _doing(self, view: BulkView, tasks: Sequence[TaskId]) -> Doing:
-        plan = view.plan
-        if view.act is BulkAct.RETRY:
-            return self._retrying()
-        if view.act is BulkAct.CANCEL:
-            return self._cancelling(force=plan.force)
-        return self._rescheduling(
-            [Change(task=task, run_at=plan.run_at, delay_ms=plan.delay_ms, priority=plan.priority) for task in tasks]
-        )
+        act = _guarded(self._bulk_act(view, tasks), chosen)
+        return answers | await self._act(transaction, tasks, view.tenant, act)
 
 
-def _guarded(doing: Doing, chosen: Mapping[TaskId, int]) -> Doing:
+def _guarded(act: TaskAct, chosen: Mapping[TaskId, int]) -> TaskAct:
     """Return an act that does not hold for a task whose dead letter is not the chosen one, now that it is locked."""
 
-    def decide(stand: Stand, lane: Lane, now: Instant) -> Changed:
-        if chosen.get(stand.id, stand.letter) != stand.letter:
-            raise stale(stand.id)
-        return doing.decide(stand, lane, now)
+    def decide(row: TaskRow, lane: Lane, now: Instant) -> Changed:
+        if chosen.get(row.id, row.letter) != row.letter:
+            raise stale(row.id)
+        return act.decide(row, lane, now)
 
-    async def decide_in_job(transaction: Transaction, stand: Stand) -> Changed | Conflict:
-        if chosen.get(stand.id, stand.letter) != stand.letter or in_job is None:
-            return stale(stand.id)
-        return await in_job(transaction, stand)
+    async def decide_in_job(transaction: Transaction, row: TaskRow) -> Changed | Conflict:
+        if chosen.get(row.id, row.letter) != row.letter or in_job is None:
+            return stale(row.id)
+        return await in_job(transaction, row)
 
-    in_job = doing.in_job
-    return doing._replace(decide=decide, in_job=None if in_job is None else decide_in_job)
+    in_job = act.in_job
+    return act._replace(decide=decide, in_job=None if in_job is None else decide_in_job)
 
 
 async def _get(transaction: Transaction, bulk: BulkId, tenant: str | None) -> BulkView:

@@ -1,7 +1,7 @@
 """The database: a few lines of connections, every statement under a timeout, errors translated at this edge."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -9,9 +9,11 @@ from typing import Any, Final, TypeVar
 import asyncpg
 from msgspec import Struct
 
+from drumline.core.clock import Instant
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, TaskEvent
+from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import (
     BROAD,
     LOCAL,
@@ -53,6 +55,18 @@ class Transaction:
     async def fetch(self, name: str, /, **values: Any) -> Rows:
         """Run a statement."""
         return await fetch(self._connection, name, values)
+
+    async def tell(self, events: Sequence[TaskEvent], *, now: Instant | None) -> None:
+        """Write changes of tasks into the outbox."""
+        if events:
+            await self.fetch(
+                "insert_outbox",
+                tasks=[event.task for event in events],
+                acts=[NUMBER_OF[event.act] for event in events],
+                states=[int(event.state) for event in events],
+                epochs=[event.epoch for event in events],
+                now=now,
+            )
 
     async def run(self, script: str) -> None:
         """Run a script of several statements, without parameters."""

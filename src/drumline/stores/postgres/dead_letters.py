@@ -23,9 +23,9 @@ from drumline.ports.dead_letters import (
     discarded,
 )
 from drumline.ports.store import Changed
-from drumline.stores.driver import Line, storable, tell_facts
+from drumline.stores.driver import Line, Transaction, storable, tell_facts
+from drumline.stores.parts.control import own_tasks
 from drumline.stores.postgres.access import Access
-from drumline.stores.postgres.database import Transaction
 
 ABOVE_ALL: Final = Mark(Instant(LATEST + 1), TaskId("00000000-0000-0000-0000-000000000000"))
 MOST_CAUSES: Final = 50
@@ -114,7 +114,7 @@ class DeadLetters(Access):
 
     async def discard(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
         """Resolve dead letters and leave their tasks failed; `Conflict` for a task that has none."""
-        own = await self._own_tasks(tasks, tenant)
+        own = await own_tasks(self._database, tasks, tenant)
 
         async def act(transaction: Transaction) -> dict[TaskId, Answer]:
             return await self._discard(transaction, [task for task in dict.fromkeys(tasks) if task in own], tenant)
@@ -165,6 +165,9 @@ class DeadLetters(Access):
             else NotFound(f"there is no task {task}", field="id")
             for task in tasks
         }
+
+    async def _drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+        await drop_dead_letters(transaction, tasks)
 
     async def _found(self, rows: Iterable[Any], tenant: str | None) -> dict[TaskId, DeadLetter]:
         rows = list(rows)

@@ -7,14 +7,14 @@ from msgspec import Raw
 
 from drumline.core.attempt import OUTCOME_OF
 from drumline.core.clock import Instant
-from drumline.core.codec import encode
-from drumline.core.dead_letter import FailureCause, Reason, cause_of
+from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.state import CANCELLABLE_BY_FLAG, TERMINAL, TRANSITIONS, Act, State
+from drumline.core.state import CANCELLABLE_BY_FLAG, TRANSITIONS, Act, State
+from drumline.stores.driver import Transaction
+from drumline.stores.endings import Ending, error_text
 from drumline.stores.postgres.acts import NUMBER_OF
-from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.dead_letters import Death, write_dead_letters
 
 
@@ -37,27 +37,6 @@ class Held(NamedTuple):
     def lease(self) -> Lease:
         """Its current lease."""
         return Lease(TaskId(str(self.id)), self.epoch, self.nonce)
-
-
-class Ending(NamedTuple):
-    """What is written about the end of one attempt; the fields are the columns of record.sql."""
-
-    id: TaskId
-    act: Act
-    state: State
-    epoch: int
-    lane: int
-    attempt: int
-    nonce: int | None = None
-    session: int | None = None
-    started_at: int | None = None
-    result: bytes | None = None
-    error: str | None = None
-    due_at: int | None = None
-    counted: int = 0
-    failures: int = 0
-    crashes: int = 0
-    cause: FailureCause | None = None
 
 
 def end(
@@ -130,13 +109,3 @@ async def bury(transaction: Transaction, endings: Sequence[Ending]) -> None:
     await write_dead_letters(
         transaction, [Death(ending.id, ending.epoch, ending.cause) for ending in endings if ending.cause is not None]
     )
-
-
-def is_queued(ending: Ending) -> bool:
-    """Tell whether a task waits to be claimed again."""
-    return ending.state not in TERMINAL
-
-
-def error_text(error: ErrorInfo | None) -> str | None:
-    """Return an error as it is stored."""
-    return None if error is None else encode(error).decode()

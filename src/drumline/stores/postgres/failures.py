@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from drumline.core.errors import DrumlineError, Invalid, Unavailable
+from drumline.stores.driver import RowVanished
 
 REFUSED: Final = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """The server is there, but not for this user or with this database."""
@@ -22,10 +23,6 @@ LOST: Final = (
     asyncpg.ReadOnlySQLTransactionError,  # a failover left us on a replica
 )
 """What says nothing about the statement, only that the database cannot be had now."""
-
-
-class RowVanished(Exception):
-    """Something that a statement has just met was deleted by others before the next could look at it."""
 
 
 CLASHED: Final = (

@@ -16,11 +16,12 @@ from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
 from drumline.stores.driver import Line, tell_facts
+from drumline.stores.endings import Ending, is_queued
 from drumline.stores.parts.task_types import publish_types
 from drumline.stores.postgres.cursors import Place
 from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.endings import Ending, Held, bury, end, is_queued, record
-from drumline.stores.postgres.following import JobFollowing
+from drumline.stores.postgres.endings import Held, bury, end, record
+from drumline.stores.postgres.following import PostgresFollowing
 
 CLOSED_FOR_MS: Final = 24 * 3_600_000
 """How long a closed session is still shown."""
@@ -34,7 +35,7 @@ Freed = tuple[Ending, bool]
 """How an orphan ends, and whether it was a ghost."""
 
 
-class Sessions(JobFollowing):
+class Sessions(PostgresFollowing):
     """`ports.store.Sessions` on PostgreSQL."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:

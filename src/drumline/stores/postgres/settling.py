@@ -15,9 +15,10 @@ from drumline.core.state import Act
 from drumline.core.task import decode_options
 from drumline.ports.store import Settled, Settlement, Standing
 from drumline.stores.driver import Line
+from drumline.stores.endings import Ending
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.dead_letters import Death, write_dead_letters
-from drumline.stores.postgres.endings import Ending, record
+from drumline.stores.postgres.endings import record
 from drumline.stores.postgres.settling_jobs import (
     PLAIN,
     Answers,

@@ -12,13 +12,15 @@ from drumline.core.state import CANCELLABLE_BY_FLAG, SETTLING, TRANSITIONS, Act,
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Settled, Settlement
 from drumline.stores.driver import Line
+from drumline.stores.endings import Ending, error_text, is_queued
+from drumline.stores.parts.following import Members, lock_jobs
 from drumline.stores.postgres.access import column
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.cursors import Place
 from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.endings import Ending, Held, end, error_text, is_queued
-from drumline.stores.postgres.following import JobFollowing, Members, lock_jobs
+from drumline.stores.postgres.endings import Held, end
+from drumline.stores.postgres.following import PostgresFollowing
 
 ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
 """The acts whose end depends on nothing but the lease: one statement ends them, without a look before."""
@@ -39,7 +41,7 @@ PLAIN: Final = {
 Answers = dict[Lease, Settled]
 
 
-class SettlingJobs(JobFollowing):
+class SettlingJobs(PostgresFollowing):
     """Settles tasks of jobs."""
 
     async def _settle_in_jobs(self, settlements: Sequence[Settlement]) -> Answers:

@@ -4,13 +4,13 @@ from typing import Self
 
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
+from drumline.stores.parts.firing import Firing
 from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.bulk import Bulks
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
-from drumline.stores.postgres.firing import Firing
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.migrating import check_major
 from drumline.stores.postgres.picking import EventLog
@@ -24,13 +24,13 @@ from drumline.stores.shared import SharedParts
 
 
 class PostgresStore(
-    Firing,
     SubmittingLeased,
     Claiming,
     Settling,
     Sessions,
     Bulks,
     SubmittingJobs,
+    Firing,
     JobQueries,
     TaskQueries,
     Sweeping,

@@ -9,12 +9,10 @@ from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.task import NewTask, Submitted
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, RowVanished, Transaction
 from drumline.stores.postgres.access import Access, column
 from drumline.stores.postgres.acts import SUBMIT
 from drumline.stores.postgres.cursors import Place
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.failures import RowVanished
 
 Key = tuple[str, str]
 """Tenant and idempotency key."""
@@ -72,6 +70,12 @@ class Submitting(Access):
             ((now,),) = await transaction.fetch("submit", **self._task_columns(new))
             answers |= {answer.id: answer for answer in self._stored(new, now) if isinstance(answer, Submitted)}
         return answers
+
+    async def _submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
+        """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
+        entries = Entries(tasks, await self._lanes.numbers_in_order([task.lane for task in tasks]))
+        ((now,),) = await transaction.fetch("submit", **self._task_columns(entries))
+        return [answer.due_at for answer in self._stored(entries, now) if isinstance(answer, Submitted)]
 
     def _stored(self, entries: Entries, now: int) -> list[Submitted | KeyReused]:
         answers: list[Submitted | KeyReused] = []

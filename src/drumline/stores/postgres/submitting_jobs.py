@@ -1,183 +1,38 @@
-"""Bringing jobs in."""
+"""Storing the tasks of new jobs on PostgreSQL: one statement for all of them."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 from drumline.core.clock import Instant
-from drumline.core.codec import encode
-from drumline.core.errors import Invalid, KeyReused
-from drumline.core.ids import JobId, TaskId
-from drumline.core.job import ENDED, JobStatus, NewJob, NewJobTask
-from drumline.core.state import State
-from drumline.ports.hint import Effects, Hint
-from drumline.ports.jobs import SubmittedJob
-from drumline.stores.driver import Line, tell_facts
-from drumline.stores.job_rows import RUN_IFS, STATUS_OF, JobRow, job_fact, job_row
+from drumline.core.task import Lane
+from drumline.stores.driver import Transaction
+from drumline.stores.job_rows import RUN_IFS
+from drumline.stores.parts.submit_jobs import JobSubmission, Member
 from drumline.stores.postgres.acts import SUBMIT
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.failures import RowVanished
-from drumline.stores.postgres.rippling import Rippling
-
-Answer = SubmittedJob | KeyReused | Invalid
+from drumline.stores.postgres.following import PostgresFollowing
 
 
-class SubmittingJobs(Rippling):
-    """The submitting part of `ports.jobs.Jobs` on PostgreSQL."""
+class SubmittingJobs(PostgresFollowing, JobSubmission):
+    """`submit_jobs` of `ports.jobs.Jobs` on PostgreSQL."""
 
-    async def submit_jobs(self, jobs: Sequence[NewJob]) -> list[Answer]:
-        """Store jobs durably with their tasks and edges, each whole or not at all."""
-        if not jobs:
-            return []
-        # Before the transaction, which is on the line that this goes over.
-        await self._lanes.numbers({each.task.lane for job in jobs for each in job.tasks})
-        answers = await self._database.transact(Line.SUBMIT, partial(self._submit_jobs, jobs=jobs), repeat=True)
-        return [answers[job.id] for job in jobs]
+    async def _know_lanes(self, lanes: Iterable[Lane]) -> None:
+        await self._lanes.numbers(lanes)  # on the line that the transaction is on
 
-    async def _submit_jobs(self, transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, Answer]:
-        """Store jobs as part of a transaction; the numbers of their lanes are known."""
-        needed = await _needed(transaction, jobs)
-        refused = {job.id: reason for job in jobs if (reason := _refusal(job, needed)) is not None}
-        new = await self._insert(transaction, [job for job in jobs if job.id not in refused], needed)
-        answers = await _known(transaction, [job for job in jobs if job.id not in new])
-        for job in jobs:
-            if job.id not in new and job.id not in answers:
-                if job.id not in refused:
-                    raise RowVanished(f"the job of the idempotency key {job.idempotency_key!r} was pruned just now")
-                answers[job.id] = refused[job.id]
-        if new:
-            answers |= await self._insert_tasks(transaction, list(new.values()), needed)
-        return answers
-
-    async def _insert(
-        self, transaction: Transaction, jobs: Sequence[NewJob], needed: Mapping[str, JobRow]
-    ) -> dict[JobId, NewJob]:
-        """Store what is new of jobs, but for their tasks, and return it."""
-        jobs = sorted(jobs, key=lambda job: (job.tenant, job.idempotency_key or "", job.id))
-        rows = await transaction.fetch(
-            "insert_jobs",
-            ids=[job.id for job in jobs],
-            tenants=[job.tenant for job in jobs],
-            names=[job.name for job in jobs],
-            owners=[job.owner for job in jobs],
-            options=[encode(job.options).decode() for job in jobs],
-            totals=[len(job.tasks) for job in jobs],
-            pending_jobs=[len(_waits_for(job, needed)) for job in jobs],
-            keys=[job.idempotency_key for job in jobs],
-            fingerprints=[job.fingerprint for job in jobs],
-            schedules=[job.schedule_id for job in jobs],
-            fire_times=[job.fire_time for job in jobs],
-            now=self._now(),
-        )
-        stored = {str(id_) for (id_,) in rows}
-        new = {job.id: job for job in jobs if job.id in stored}
-        deps = [(job.id, other) for job in new.values() for other in job.depends_on]
-        if deps:
-            await transaction.fetch(
-                "insert_deps",
-                jobs=[job for job, _ in deps],
-                needed=[other for _, other in deps],
-                done=[needed[other].status is JobStatus.COMPLETED for _, other in deps],
-            )
-        return new
-
-    async def _insert_tasks(
-        self, transaction: Transaction, jobs: Sequence[NewJob], needed: Mapping[str, JobRow]
-    ) -> dict[JobId, Answer]:
-        """Store the tasks and edges of new jobs, and return the answers for them."""
-        waiting = {job.id for job in jobs if _waits_for(job, needed)}
-        tasks = [(job, each) for job in jobs for each in job.tasks]
-        lanes = await self._lanes.numbers_in_order([each.task.lane for _, each in tasks])
-        states = [State.BLOCKED if each.needs or job.id in waiting else State.QUEUED for job, each in tasks]
+    async def _insert_members(self, transaction: Transaction, members: Sequence[Member]) -> Instant:
+        tasks = [each.task for _, each, _ in members]
         ((now,),) = await transaction.fetch(
             "submit_in_jobs",
-            ids=[each.task.id for _, each in tasks],
-            lanes=lanes,
-            payloads=[each.task.payload for _, each in tasks],
-            options=[None if each.task.options is None else each.task.options.decode() for _, each in tasks],
-            delays=[each.task.delay_ms for _, each in tasks],
-            run_at=[each.task.run_at for _, each in tasks],
-            states=[int(state) for state in states],
-            jobs=[job.id for job, _ in tasks],
-            keys=[each.key for _, each in tasks],
-            pending=[len(each.needs) for _, each in tasks],
-            run_ifs=[RUN_IFS.index(each.run_if) for _, each in tasks],
+            ids=[task.id for task in tasks],
+            lanes=await self._lanes.numbers_in_order([task.lane for task in tasks]),
+            payloads=[task.payload for task in tasks],
+            options=[None if task.options is None else task.options.decode() for task in tasks],
+            delays=[task.delay_ms for task in tasks],
+            run_at=[task.run_at for task in tasks],
+            states=[int(member.state) for member in members],
+            jobs=[member.job for member in members],
+            keys=[each.key for _, each, _ in members],
+            pending=[len(each.needs) for _, each, _ in members],
+            run_ifs=[RUN_IFS.index(each.run_if) for _, each, _ in members],
             act=SUBMIT,
             now=self._now(),
         )
-        edges = [(parent, each.task.id) for _, each in tasks for parent in each.needs]
-        if edges:
-            await transaction.fetch(
-                "insert_edges", parents=[parent for parent, _ in edges], children=[child for _, child in edges]
-            )
-        rows = [job_row(row) for row in await transaction.fetch("jobs", ids=[job.id for job in jobs])]
-        await tell_facts(transaction, [job_fact("submitted", row) for row in rows], now=self._now())
-        stored = {row.id: row for row in rows}
-        return {job.id: await self._begin(transaction, job, stored[job.id], needed, Instant(now)) for job in jobs}
-
-    async def _begin(
-        self, transaction: Transaction, job: NewJob, row: JobRow, needed: Mapping[str, JobRow], now: Instant
-    ) -> SubmittedJob:
-        """Return the answer for a new job: what of it is due, or that a job it depends on has failed already."""
-        waits_for = _waits_for(job, needed)
-        failed = next((other for other in waits_for if other.status in ENDED), None)
-        if failed is not None:
-            effects = await self._fail_job(transaction, row, failed)
-        else:
-            effects = Effects(
-                released=() if waits_for else tuple(_hint(each, now) for each in job.tasks if not each.needs)
-            )
-        return SubmittedJob(
-            id=job.id,
-            status=row.status if failed is None else JobStatus.FAILED,
-            tasks={each.key: each.task.id for each in job.tasks},
-            effects=effects,
-        )
-
-
-def _hint(each: NewJobTask, now: Instant) -> Hint:
-    task = each.task
-    return Hint(task.id, task.lane, task.run_at if task.run_at is not None else Instant(now + task.delay_ms))
-
-
-def _waits_for(job: NewJob, needed: Mapping[str, JobRow]) -> list[JobRow]:
-    """Return the jobs that a job depends on and that have not completed."""
-    return [needed[other] for other in job.depends_on if needed[other].status is not JobStatus.COMPLETED]
-
-
-def _refusal(job: NewJob, needed: Mapping[str, JobRow]) -> Invalid | None:
-    for place, other in enumerate(job.depends_on):
-        if other not in needed or needed[other].tenant != job.tenant:
-            return Invalid(f"there is no job {other}", field=f"depends_on[{place}]")
-    return None
-
-
-async def _needed(transaction: Transaction, jobs: Sequence[NewJob]) -> dict[str, JobRow]:
-    """Return the jobs that jobs are to depend on; none of them can end before this transaction does."""
-    ids = sorted({other for job in jobs for other in job.depends_on})
-    rows = [job_row(row) for row in await transaction.fetch("share_jobs", ids=ids)] if ids else []
-    return {row.id: row for row in rows}
-
-
-async def _known(transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, Answer]:
-    """Return the answers for jobs whose id or key was used before."""
-    if not jobs:
-        return {}
-    rows = await transaction.fetch(
-        "known_jobs",
-        ids=[job.id for job in jobs],
-        tenants=[job.tenant for job in jobs],
-        keys=[job.idempotency_key for job in jobs],
-    )
-    found = {str(asked): (str(first), STATUS_OF[status], fingerprint) for asked, first, status, fingerprint in rows}
-    keys: dict[str, dict[str, TaskId]] = {first: {} for first, _, _ in found.values()}
-    for job_id, key, task in await transaction.fetch("job_keys", ids=list(keys)):
-        keys[str(job_id)][key] = TaskId(str(task))
-    return {job.id: _answer(job, *found[job.id], keys) for job in jobs if job.id in found}
-
-
-def _answer(
-    job: NewJob, first: str, status: JobStatus, fingerprint: bytes, keys: Mapping[str, dict[str, TaskId]]
-) -> Answer:
-    if first != job.id and fingerprint != job.fingerprint:
-        return KeyReused(f"belongs to job {first}, which was submitted differently", field="idempotency_key")
-    return SubmittedJob(id=JobId(first), status=status, tasks=keys[first], created=first == job.id)
+        return Instant(now)

@@ -19,15 +19,15 @@ from drumline.core.clock import LATEST, Instant
 from drumline.core.codec import encode
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
-from drumline.core.state import Act
 from drumline.ports.bulk import Advanced, Survey, bulk_fact, refusal, stale, too_many
 from drumline.ports.dead_letters import DeadLetterFilter
-from drumline.ports.store import Change, Changed
+from drumline.ports.store import Changed
 from drumline.stores.bulk_rows import Item, bulk_view
+from drumline.stores.parts.control import Control
 from drumline.stores.sqlite.access import batch_of, rows_of, tell_facts
-from drumline.stores.sqlite.controlling import Doing
-from drumline.stores.sqlite.dead_letters import find_causes
-from drumline.stores.sqlite.editing import Editing
+from drumline.stores.sqlite.database import Statements, finish
+from drumline.stores.sqlite.dead_letters import DeadLetters, find_causes
+from drumline.stores.sqlite.following import SqliteFollowing
 from drumline.stores.sqlite.statements import SQL
 
 PRUNED_AT_ONCE: Final = 5000
@@ -36,7 +36,7 @@ PRUNED_AT_ONCE: Final = 5000
 Answer = Changed | NotFound | Conflict
 
 
-class Bulks(Editing):
+class Bulks(DeadLetters, SqliteFollowing, Control):
     """`ports.bulk.Bulks` on SQLite."""
 
     async def survey(self, which: DeadLetterFilter, *, most: int) -> Survey:
@@ -47,7 +47,7 @@ class Bulks(Editing):
         self, bulk: NewBulk, *, which: DeadLetterFilter | None = None, tasks: Sequence[TaskId] = (), most: int
     ) -> BulkView:
         """Store an operation with the dead letters that a filter finds, the oldest first, or with these tasks."""
-        return await self._database.write(lambda connection: self._begin(connection, bulk, which, tasks, most))
+        return await self._database.write(lambda connection: self._begin_bulk(connection, bulk, which, tasks, most))
 
     async def advance_bulk(self, bulk: BulkId, *, limit: int) -> Advanced | None:
         """Deal with the next tasks of an operation, at most `limit` and what its rate allows by the store's clock."""
@@ -126,7 +126,7 @@ class Bulks(Editing):
             await self._change("prune_bulk", {"id": bulk})
         return len(rows)
 
-    def _begin(
+    def _begin_bulk(
         self,
         connection: sqlite3.Connection,
         bulk: NewBulk,
@@ -184,21 +184,8 @@ class Bulks(Editing):
         tasks = [item.task for item in items if item.task not in answers]
         if view.act is BulkAct.DISCARD:
             return answers | dict(zip(tasks, self._discard(connection, tasks, view.tenant), strict=True))
-        doing = self._doing(view)
-        return answers | {task: self._act(connection, task, view.tenant, doing) for task in tasks}
-
-    def _doing(self, view: BulkView) -> Doing:
-        plan = view.plan
-        if view.act is BulkAct.RETRY:
-            return self._retry
-        if view.act is BulkAct.CANCEL:
-            act = Act.FORCE_CANCEL if plan.force else Act.CANCEL
-            return lambda connection, task, at: self._cancel(connection, task, at, act)
-        return lambda connection, task, at: self._reschedule(
-            connection,
-            Change(task=task, run_at=plan.run_at, delay_ms=plan.delay_ms, priority=plan.priority),
-            at,
-        )
+        act = self._bulk_act(view, tasks)
+        return answers | finish(self._act(Statements(connection), tasks, view.tenant, act))
 
 
 def _survey(connection: sqlite3.Connection, which: DeadLetterFilter, limit: int) -> Survey:

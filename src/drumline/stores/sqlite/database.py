@@ -12,17 +12,18 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from drumline.core.codec import decode
+from drumline.core.clock import Instant
+from drumline.core.codec import decode, encode
 from drumline.core.errors import Invalid, Unavailable
 from drumline.core.metrics import Metrics
-from drumline.stores.driver import Line, Rows, Transaction, Work
+from drumline.stores.driver import Line, Rows, TaskEvent, Transaction, Work
 from drumline.stores.sqlite.statements import STATEMENTS
 from drumline.stores.statements import SQLITE_FUNCTIONS, SqliteStatement
 
@@ -76,6 +77,12 @@ class Statements:
     async def fetch(self, name: str, /, **values: Any) -> Rows:
         """Run a statement."""
         return run_statement(STATEMENTS[name], values, self.connection)
+
+    async def tell(self, events: Sequence[TaskEvent], *, now: Instant | None) -> None:
+        """Write changes of tasks into the outbox."""
+        if events:
+            rows = [(event.task, event.act.value, int(event.state), event.epoch) for event in events]
+            self.connection.execute(STATEMENTS["insert_outbox"].text, {"now": now, "events": encode(rows).decode()})
 
 
 def connection_of(transaction: Transaction | None) -> sqlite3.Connection:

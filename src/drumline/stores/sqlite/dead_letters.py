@@ -25,7 +25,9 @@ from drumline.ports.dead_letters import (
     discarded,
 )
 from drumline.ports.store import Changed
+from drumline.stores.driver import Transaction
 from drumline.stores.sqlite.access import Access, batch_of, tell_facts
+from drumline.stores.sqlite.database import connection_of
 from drumline.stores.sqlite.statements import SQL
 
 ABOVE_ALL: Final = Mark(Instant(LATEST + 1), TaskId(""))
@@ -103,6 +105,9 @@ class DeadLetters(Access):
         wanted = {"id": task, "tenant": tenant}
         rows = await self._database.read(lambda connection: connection.execute(SQL["payload_edits"], wanted).fetchall())
         return [PayloadEdit(epoch=epoch, at=at, payload=Raw(payload.encode())) for epoch, at, payload in rows]
+
+    async def _drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+        drop_dead_letters(connection_of(transaction), tasks)
 
     def _discard(
         self, connection: sqlite3.Connection, tasks: Sequence[TaskId], tenant: str | None
@@ -182,7 +187,7 @@ def _words(which: DeadLetterFilter) -> dict[str, Any]:
 
 
 def _absent(connection: sqlite3.Connection, task: TaskId, tenant: str | None) -> NotFound | Conflict:
-    row = connection.execute(SQL["stands"], {"id": task}).fetchone()
+    row = connection.execute(SQL["tenant_of_task"], {"id": task}).fetchone()
     if row is None or (tenant is not None and row[0] != tenant):
         return NotFound(f"there is no task {task}", field="id")
     return Conflict(f"task {task} has no dead letter")

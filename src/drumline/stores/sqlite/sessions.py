@@ -18,7 +18,7 @@ from drumline.ports.store import Hint, Reaped
 from drumline.stores.parts.task_types import publish_types
 from drumline.stores.sqlite.access import batch_of, tell_facts
 from drumline.stores.sqlite.database import Statements, finish
-from drumline.stores.sqlite.following import JobFollowing
+from drumline.stores.sqlite.following import SqliteFollowing
 from drumline.stores.sqlite.settling import Ends, Held, held_by
 from drumline.stores.sqlite.statements import SQL
 
@@ -26,7 +26,7 @@ CLOSED_FOR_MS = 24 * 3_600_000
 """How long a closed session is still shown."""
 
 
-class Sessions(JobFollowing):
+class Sessions(SqliteFollowing):
     """`ports.store.Sessions` on SQLite."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
@@ -148,7 +148,7 @@ class Sessions(JobFollowing):
             if due_at is not None:
                 queued.append((lease.task, held.lane, due_at))
         ends.write(connection)
-        effects = self._follow_all(connection, now, ends.in_jobs, ends.queued_in_jobs)
+        effects = self._follow_ends(connection, ends.in_jobs, ends.queued_in_jobs)
         elsewhere = {task for task, _ in effects.moved}
         lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])
         return Reaped(

@@ -12,7 +12,7 @@ from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.bulk import Bulks
 from drumline.stores.sqlite.database import Database
-from drumline.stores.sqlite.firing import Firing
+from drumline.stores.sqlite.firing import SqliteFiring
 from drumline.stores.sqlite.housekeeping import Housekeeping
 from drumline.stores.sqlite.picking import EventLog
 from drumline.stores.sqlite.sessions import Sessions
@@ -24,12 +24,12 @@ from drumline.stores.sqlite.sweeping import Sweeping
 
 
 class SqliteStore(
-    Firing,
     SubmittingLeased,
     Settling,
     Sessions,
     Bulks,
     SubmittingJobs,
+    SqliteFiring,
     JobQueries,
     TaskQueries,
     Sweeping,

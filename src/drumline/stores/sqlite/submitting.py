@@ -8,7 +8,9 @@ from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import NewTask, Submitted
+from drumline.stores.driver import Transaction
 from drumline.stores.sqlite.access import Access, batch_of, tell
+from drumline.stores.sqlite.database import connection_of
 from drumline.stores.sqlite.statements import SQL
 
 SUBMITTED = "submit"
@@ -23,6 +25,11 @@ class Submitting(Access):
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         """Store tasks durably, in order."""
         return await self._database.write(lambda connection: self._submit(connection, tasks))
+
+    async def _submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
+        """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
+        answers = self._submit(connection_of(transaction), tasks)
+        return [answer.due_at for answer in answers if isinstance(answer, Submitted)]
 
     def _submit(self, connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         now = self._now()

@@ -1,7 +1,3 @@
--- name: own_tasks
--- acts on tasks: those among them that can be seen. Asked from within a tenant's wall, that is the tenant's.
-SELECT task.id FROM drumline.task WHERE task.id = any(:ids::uuid [])
-
 -- name: wall
 -- look from within the wall: the role of tenants in this database, and what keeps us from acting as it.
 -- GIVES its name, and NULL if all is in place

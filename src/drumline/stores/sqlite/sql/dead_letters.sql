@@ -184,3 +184,8 @@ WHERE
     AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
 ORDER BY at DESC, task_id DESC
 LIMIT :limit
+
+-- name: tenant_of_task
+-- discard: the tenant of a task; no row if there is no such task.
+SELECT lane.tenant FROM task INNER JOIN lane ON task.lane = lane.id
+WHERE task.id = :id

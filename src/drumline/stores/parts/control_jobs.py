@@ -1,4 +1,4 @@
-"""What people do to jobs: cancel, resume; and to one task of a job: run it again."""
+"""Cancelling and resuming jobs, and running one task of a job again."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,8 @@ from drumline.core.state import Act, State, step
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.jobs import ChangedJob
 from drumline.ports.store import Changed
-from drumline.stores.driver import Line, tell_facts
+from drumline.stores.driver import Line, TaskEvent, Transaction, tell_facts
+from drumline.stores.endings import Ending, moved_by
 from drumline.stores.job_rows import (
     RUN_IFS,
     JobRow,
@@ -25,21 +26,16 @@ from drumline.stores.job_rows import (
     pending_jobs,
     retried,
 )
-from drumline.stores.postgres.acts import NUMBER_OF
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.dead_letters import drop_dead_letters
-from drumline.stores.postgres.endings import Ending, record
-from drumline.stores.postgres.following import lock_jobs, moved_by
-from drumline.stores.postgres.holding_back import count_parents, hold_back
-from drumline.stores.postgres.rippling import Rippling
+from drumline.stores.parts.following import count_parents, lock_jobs
+from drumline.stores.parts.ripple import JobRipple
 
 Answer = ChangedJob | NotFound | Conflict
 Jobs = Mapping[str, JobRow]
 """Jobs that are locked: the one that is acted on, and those that it depends on."""
 
 
-class Standing(NamedTuple):
-    """A task of a job as it stands; the order is that of members.sql."""
+class JobTask(NamedTuple):
+    """A task of a job as it is; the order is that of the statement `members`."""
 
     id: TaskId
     key: str
@@ -52,8 +48,8 @@ class Standing(NamedTuple):
     parents: tuple[TaskId, ...]
 
 
-class Stand(NamedTuple):
-    """Where a task stands; the order is that of stands.sql."""
+class TaskRow(NamedTuple):
+    """A task as an act finds it; the order is that of the statement `stands`."""
 
     id: TaskId
     lane: int
@@ -68,8 +64,8 @@ class Stand(NamedTuple):
     """The epoch of its dead letter, if it has one."""
 
 
-class ControllingJobs(Rippling):
-    """The controlling part of `ports.jobs.Jobs` on PostgreSQL."""
+class JobControl(JobRipple):
+    """`start_jobs`, `cancel_jobs` and `resume_jobs` of `ports.jobs.Jobs`."""
 
     async def start_jobs(self, jobs: Sequence[JobId]) -> Effects:
         """Note that tasks of these jobs have been claimed, and return the jobs for which that is news."""
@@ -91,6 +87,42 @@ class ControllingJobs(Rippling):
         """Run the failed, cancelled and skipped tasks of jobs again, and only those; results are kept."""
         return [await self._act_on_job(job, tenant, self._resume_job) for job in jobs]
 
+    async def _drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+        """Drop the dead letters of tasks that run again."""
+        raise NotImplementedError
+
+    async def _request_cancel(self, transaction: Transaction, tasks: Sequence[TaskId], act: Act) -> None:
+        """Ask running tasks to stop."""
+        if tasks:
+            rows = await transaction.fetch("request_cancel", ids=tasks)
+            events = [TaskEvent(TaskId(str(task)), act, State.RUNNING, epoch) for task, epoch in rows]
+            await transaction.tell(events, now=self._now())
+
+    async def _bring_back(
+        self,
+        transaction: Transaction,
+        queued: Sequence["JobTask | TaskRow"],
+        blocked: Sequence["JobTask | TaskRow"] = (),
+        *,
+        due_at: Instant,
+        in_job: bool,
+    ) -> None:
+        """Give ended tasks a live row again."""
+        tasks = [(each, Act.RETRY, State.QUEUED) for each in queued]
+        tasks += [(each, Act.RESUME, State.BLOCKED) for each in blocked]
+        await transaction.fetch(
+            "revive",
+            ids=[each.id for each, _, _ in tasks],
+            lanes=[each.lane for each, _, _ in tasks],
+            states=[int(state) for _, _, state in tasks],
+            epochs=[each.epoch + 1 for each, _, _ in tasks],
+            attempts=[each.attempt for each, _, _ in tasks],
+            due_at=due_at,
+            in_job=in_job,
+        )
+        events = [TaskEvent(each.id, act, state, each.epoch + 1) for each, act, state in tasks]
+        await transaction.tell(events, now=self._now())
+
     async def _act_on_job(
         self,
         id_: JobId,
@@ -98,7 +130,7 @@ class ControllingJobs(Rippling):
         act: Callable[[Transaction, JobRow, Jobs], Awaitable[Effects | Conflict]],
     ) -> Answer:
         unknown = NotFound(f"there is no job {id_}", field="id")
-        # As with tasks: whose a job is never changes, and what ends with it cannot be ended within the wall.
+        # As with tasks: the tenant of a job never changes, and what ends with it cannot be ended within the wall.
         if tenant is not None and not await self._database.fetch(
             Line.DESK, "jobs", repeat=True, within=tenant, ids=[id_]
         ):
@@ -132,7 +164,7 @@ class ControllingJobs(Rippling):
         ):
             is_running = state == State.RUNNING
             if step(State(state), act) is State.RUNNING:
-                asked.append(task)
+                asked.append(TaskId(str(task)))
                 continue
             endings.append(
                 Ending(
@@ -146,9 +178,8 @@ class ControllingJobs(Rippling):
                     started_at=started_at if is_running else None,
                 )
             )
-        if asked:
-            await transaction.fetch("request_cancel", ids=asked, act=NUMBER_OF[act], now=self._now())
-        await record(transaction, endings, now=self._now())
+        await self._request_cancel(transaction, asked, act)
+        await self._record(transaction, endings)
         ended = [(job.id, each.state, each.started_at) for each in endings]
         changed = await self._tally(transaction, ended, {job.id: job})
         return moved_by(endings) + changed
@@ -158,18 +189,18 @@ class ControllingJobs(Rippling):
             return Conflict("the job has completed: there is nothing to run again")
         return await self._revive(transaction, job, needed)
 
-    async def _retry_in_job(self, transaction: Transaction, stand: Stand) -> Changed | Conflict:
+    async def _retry_in_job(self, transaction: Transaction, task: TaskRow) -> Changed | Conflict:
         """Run one task of a job again, and what was skipped because of it; the jobs are locked."""
         try:
-            step(stand.state, Act.RETRY)
+            step(task.state, Act.RETRY)
         except Conflict as conflict:
             return conflict
-        ((_, job, _),) = await transaction.fetch("in_jobs", ids=[stand.id])
+        ((_, job, _),) = await transaction.fetch("in_jobs", ids=[task.id])
         needed = [str(other) for _, other in await transaction.fetch("deps", ids=[job])]
         jobs = await lock_jobs(transaction, [str(job), *needed])
         others = {other: jobs[other] for other in needed if other in jobs}
-        effects = await self._revive(transaction, jobs[str(job)], others, stand.id)
-        return effects if isinstance(effects, Conflict) else retried(stand.id, effects)
+        effects = await self._revive(transaction, jobs[str(job)], others, task.id)
+        return effects if isinstance(effects, Conflict) else retried(task.id, effects)
 
     async def _revive(
         self,
@@ -178,15 +209,15 @@ class ControllingJobs(Rippling):
         needed: Jobs,
         only: TaskId | None = None,
     ) -> Effects | Conflict:
-        standings = {each.id: each for each in map(_standing, await transaction.fetch("members", job=job.id))}
-        revival = revive({each.id: _member(each) for each in standings.values()}, only)
+        members = {each.id: each for each in map(_job_task, await transaction.fetch("members", job=job.id))}
+        revival = revive({each.id: _member(each) for each in members.values()}, only)
         try:
             check_revival(job, revival)
             pending = pending_jobs({JobId(other.id): (other.name, other.status) for other in needed.values()})
         except Conflict as conflict:
             return conflict
         queued, blocked = (revival.queued, revival.blocked) if not pending else ([], revival.queued + revival.blocked)
-        count = Counter(standings[task].state for task in queued + blocked)
+        count = Counter(members[task].state for task in queued + blocked)
         await transaction.fetch("mark_deps", job=job.id, pending=pending)
         await count_parents(transaction, revival.counted)
         (row,) = await transaction.fetch(
@@ -197,49 +228,30 @@ class ControllingJobs(Rippling):
             skipped=count[State.SKIPPED],
             pending_jobs=len(pending),
         )
-        hints = await self._bring_back(transaction, standings, queued, blocked)
-        held_back = await hold_back(transaction, revival.held_back, now=self._now())
+        ((now,),) = await transaction.fetch("now", now=self._now())
+        due_at = Instant(now)
+        back = [members[task] for task in queued], [members[task] for task in blocked]
+        await self._bring_back(transaction, *back, due_at=due_at, in_job=True)
+        lanes = await self._lanes.lanes({members[task].lane for task in queued}, transaction)
+        held_back = await self._hold_back(transaction, revival.held_back)
         after = job_row(row)
         await tell_facts(transaction, [job_fact("resumed", after)], now=self._now())
-        await drop_dead_letters(transaction, queued + blocked)
+        await self._drop_dead_letters(transaction, queued + blocked)
         return Effects(
-            released=tuple(hints),
+            released=tuple(Hint(task, lanes[members[task].lane], due_at) for task in queued),
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),
             renews=True,
-            epochs=(*((task, standings[task].epoch + 1) for task in queued + blocked), *held_back.items()),
+            epochs=(*((task, members[task].epoch + 1) for task in queued + blocked), *held_back.items()),
         ) + jobs_changed([after] if after.status is not job.status else [])
 
-    async def _bring_back(
-        self,
-        transaction: Transaction,
-        standings: Mapping[TaskId, Standing],
-        queued: Sequence[TaskId],
-        blocked: Sequence[TaskId],
-    ) -> list[Hint]:
-        """Give tasks a live row again, and return those that wait to be claimed."""
-        ((now,),) = await transaction.fetch("now", now=self._now())
-        tasks = [standings[task] for task in [*queued, *blocked]]
-        await transaction.fetch(
-            "revive",
-            ids=[each.id for each in tasks],
-            lanes=[each.lane for each in tasks],
-            states=[int(State.QUEUED)] * len(queued) + [int(State.BLOCKED)] * len(blocked),
-            epochs=[each.epoch + 1 for each in tasks],
-            attempts=[each.attempt for each in tasks],
-            acts=[NUMBER_OF[Act.RETRY]] * len(queued) + [NUMBER_OF[Act.RESUME]] * len(blocked),
-            due_at=now,
-        )
-        lanes = await self._lanes.lanes({standings[task].lane for task in queued})
-        return [Hint(task, lanes[standings[task].lane], Instant(now)) for task in queued]
 
-
-def _standing(row: Iterable[Any]) -> Standing:
+def _job_task(row: Iterable[Any]) -> JobTask:
     task, key, state, run_if, cause, epoch, attempt, lane, parents = row
-    return Standing(
+    return JobTask(
         TaskId(str(task)), key, State(state), run_if, None if cause is None else TaskId(str(cause)), epoch, attempt,
         lane, tuple(TaskId(str(parent)) for parent in parents),
     )  # fmt: skip
 
 
-def _member(each: Standing) -> Member:
+def _member(each: JobTask) -> Member:
     return Member(each.state, RUN_IFS[each.run_if], each.parents, each.cause)

@@ -12,22 +12,21 @@ from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.schedule import RunState, RunView
 from drumline.core.state import State
-from drumline.core.task import NewTask, Submitted
+from drumline.core.task import NewTask
 from drumline.core.task_type import TypeRules
 from drumline.ports.hint import NO_EFFECTS
 from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
 from drumline.ports.task_types import TypeKey
-from drumline.stores.driver import Line, tell_facts
+from drumline.stores.driver import Line, Transaction, tell_facts
+from drumline.stores.parts.control import Control
+from drumline.stores.parts.following import lock_jobs
 from drumline.stores.parts.schedules import locked_views
+from drumline.stores.parts.submit_jobs import JobSubmission
 from drumline.stores.parts.task_types import types_in
-from drumline.stores.postgres.controlling import Controlling
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.following import lock_jobs
-from drumline.stores.postgres.submitting import Entries, Submitting
-from drumline.stores.postgres.submitting_jobs import SubmittingJobs
 from drumline.stores.schedule_plans import (
+    Advance,
     Due,
     Made,
     Planned,
@@ -51,8 +50,12 @@ from drumline.stores.schedule_rows import (
 )
 
 
-class Firing(Submitting, SubmittingJobs, Controlling):
-    """`ports.schedules.Firing` on PostgreSQL."""
+class Firing(JobSubmission, Control):
+    """`ports.schedules.Firing`."""
+
+    async def _submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
+        """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
+        raise NotImplementedError
 
     async def fire(self, order: FireOrder) -> Fired:
         """Make the runs of schedules that are due, and find their next fire times."""
@@ -78,7 +81,7 @@ class Firing(Submitting, SubmittingJobs, Controlling):
         made = await self._make_runs(transaction, new)
         plans = [due.kept(made.runs) for due in plans]
         stopped = await self._stop_previous(transaction, [due for due in plans if due.cancels])
-        await _advance(transaction, plans)
+        await self._advance_schedules(transaction, sorted(advance_of(due) for due in plans))
         await tell_facts(transaction, facts_of(plans), now=self._now())
         return replace(
             made.fired(len(plans), has_more=len(rows) == order.limit or len(plans) < len(rows)),
@@ -161,18 +164,9 @@ class Firing(Submitting, SubmittingJobs, Controlling):
                 runs[one.key] = one.refused(answer)
                 refused.append(runs[one.key].run)
         await self._note_starts(transaction, refused)
-        tasks = await self._submit_tasks_of(transaction, tasks_of(planned))
-        return Made(runs, tasks, tuple(jobs), effects)
-
-    async def _submit_tasks_of(
-        self, transaction: Transaction, tasks: Sequence[NewTask]
-    ) -> tuple[tuple[NewTask, Instant], ...]:
-        if not tasks:
-            return ()
-        entries = Entries(tasks, await self._lanes.numbers_in_order([task.lane for task in tasks]))
-        ((now,),) = await transaction.fetch("submit", **self._task_columns(entries))
-        due = [answer.due_at for answer in self._stored(entries, now) if isinstance(answer, Submitted)]
-        return tuple(zip(tasks, due, strict=True))
+        tasks = tasks_of(planned)
+        due_at = await self._submit_in(transaction, tasks) if tasks else []
+        return Made(runs, tuple(zip(tasks, due_at, strict=True)), tuple(jobs), effects)
 
     async def _note_starts(self, transaction: Transaction, runs: Sequence[RunView]) -> None:
         if runs:
@@ -188,6 +182,16 @@ class Firing(Submitting, SubmittingJobs, Controlling):
                 now=self._now(),
             )
 
+    async def _advance_schedules(self, transaction: Transaction, advances: Sequence[Advance]) -> None:
+        """Write the next fire times of schedules, and what is added to their counts."""
+        names = (
+            "ids", "fire_at", "due_at", "finished", "runs", "skipped", "missed", "waiting", "last_fire_times",
+            "last_tasks", "last_jobs",
+        )  # fmt: skip
+        if advances:
+            columns = [list(column) for column in zip(*advances, strict=True)]
+            await transaction.fetch("advance_schedules", **dict(zip(names, columns, strict=True)))
+
     async def _stop_previous(self, transaction: Transaction, plans: Sequence[Due]) -> Stopped:
         """Cancel what previous runs made: jobs before tasks, and each in the order of their ids."""
         effects = NO_EFFECTS
@@ -200,13 +204,3 @@ class Firing(Submitting, SubmittingJobs, Controlling):
         changed = [answer for answer in answers.values() if isinstance(answer, Changed)]
         effects = sum((answer.effects for answer in changed), effects)
         return Stopped(tuple(answer.task for answer in changed if answer.state is not State.RUNNING), effects)
-
-
-async def _advance(transaction: Transaction, plans: Sequence[Due]) -> None:
-    names = (
-        "ids", "fire_at", "due_at", "finished", "runs", "skipped", "missed", "waiting", "last_fire_times", "last_tasks",
-        "last_jobs",
-    )  # fmt: skip
-    advances = sorted(advance_of(due) for due in plans)
-    columns = [list(column) for column in zip(*advances, strict=True)]
-    await transaction.fetch("advance_schedules", **dict(zip(names, columns, strict=True)))

@@ -1,4 +1,4 @@
-"""Jobs that wait for other jobs are told when those have ended, one at a time."""
+"""Jobs that depend on other jobs begin, or fail, when those have ended: one job at a time."""
 
 from functools import partial
 
@@ -7,15 +7,14 @@ from drumline.core.job import JobStatus
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.jobs import Rippled
-from drumline.stores.driver import Line
+from drumline.stores.driver import Line, Transaction
+from drumline.stores.endings import Ending, error_text, moved_by
 from drumline.stores.job_rows import JobRow, job_error
-from drumline.stores.postgres.database import Transaction
-from drumline.stores.postgres.endings import Ending, error_text, record
-from drumline.stores.postgres.following import JobFollowing, lock_jobs, moved_by
+from drumline.stores.parts.following import JobFollowing, lock_jobs
 
 
-class Rippling(JobFollowing):
-    """The rippling part of `ports.jobs.Jobs` on PostgreSQL."""
+class JobRipple(JobFollowing):
+    """`ripple` of `ports.jobs.Jobs`."""
 
     async def ripple(self, *, limit: int = 100) -> Rippled:
         """Tell up to `limit` jobs that others which they depend on have ended."""
@@ -32,13 +31,13 @@ class Rippling(JobFollowing):
                 told, effects = told + 1, effects + led_to
             if told >= limit:
                 return Rippled(told=told, effects=effects, is_done=False)
-            # Whoever waits for it still, or began to after we looked, does so because it lives again: its next end
-            # tells them.
+            # A job that waits for it still, or began to after this read, does so because it was resumed: its next
+            # end tells them.
             await self._database.fetch(Line.DESK, "delete_ripple", repeat=True, seq=seq)
         return Rippled(told=told, effects=effects)
 
     async def _tell_job(self, transaction: Transaction, waiting: str, ended: str) -> Effects | None:
-        """Tell one job that another has ended, unless it has been told; None if the other lives again."""
+        """Tell one job that another has ended, unless it has been told; None if the other was resumed."""
         jobs = await lock_jobs(transaction, [waiting, ended])
         if ended not in jobs or not jobs[ended].has_ended:
             return None
@@ -71,6 +70,6 @@ class Rippling(JobFollowing):
             )
             for task, _, lane, epoch, attempt, *_ in await transaction.fetch("lock_in_job", job=job.id)
         ]
-        await record(transaction, endings, now=self._now())
+        await self._record(transaction, endings)
         changed = await self._tally(transaction, [(job.id, State.SKIPPED, None) for _ in endings], {job.id: job})
         return moved_by(endings) + changed

@@ -1,0 +1,274 @@
+"""Cancelling, rescheduling and retrying tasks, pausing and resuming queues."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from drumline.core.bulk import BulkAct, BulkView
+from drumline.core.clock import Instant
+from drumline.core.errors import Conflict, NotFound
+from drumline.core.facts import queue_paused, queue_resumed
+from drumline.core.ids import TaskId
+from drumline.core.state import Act, State, step
+from drumline.core.task import Lane
+from drumline.ports.dead_letters import edited
+from drumline.ports.hint import NO_EFFECTS, Effects
+from drumline.ports.store import Change, Changed, Hint
+from drumline.stores.driver import Database, Line, TaskEvent, Transaction, tell_facts
+from drumline.stores.endings import Ending
+from drumline.stores.parts.control_jobs import JobControl, TaskRow
+
+Answer = Changed | NotFound | Conflict
+
+
+Changes = Mapping[TaskId, tuple[TaskRow, Changed]]
+"""Tasks as they were, and what an act changes about them."""
+
+
+class TaskAct(NamedTuple):
+    """An act on tasks whose rows are locked."""
+
+    decide: Callable[[TaskRow, Lane, Instant], Changed]
+    """Returns what the act changes about one task, or raises `Conflict`."""
+    write: Callable[[Transaction, Changes], Awaitable[Effects]]
+    """Writes what was decided about all of them, and returns what that leads to."""
+    in_job: Callable[[Transaction, TaskRow], Awaitable[Changed | Conflict]] | None = None
+    """Does it all for a task of a job, where that is another matter."""
+
+
+class Control(JobControl):
+    """`ports.control.Controlling`, and `retry_edited` of `ports.dead_letters.DeadLetters`."""
+
+    async def _note_queued(self, answers: Iterable[Answer]) -> None:
+        """Note where claims have to begin to search, if the store keeps such notes."""
+
+    async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
+        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
+        return await self._each(tasks, tenant, self._cancelling(force=force))
+
+    async def reschedule(self, changes: Sequence[Change], *, tenant: str | None = None) -> list[Answer]:
+        """Change when queued tasks are due, or their priority."""
+        return await self._each([change.task for change in changes], tenant, self._rescheduling(changes))
+
+    async def retry(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Answer]:
+        """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
+        return await self._each(tasks, tenant, self._retrying())
+
+    def _cancelling(self, *, force: bool) -> TaskAct:
+        act = Act.FORCE_CANCEL if force else Act.CANCEL
+
+        def decide(row: TaskRow, _lane: Lane, _now: Instant) -> Changed:
+            epoch = row.epoch + (row.state is not State.RUNNING)
+            return Changed(row.id, step(row.state, act), epoch=epoch)
+
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
+            asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
+            await self._request_cancel(transaction, asked, act)
+            ended = [row for row, change in changed.values() if change.state is not State.RUNNING]
+            endings = [_cancelled(row, act) for row in ended]
+            members = await self._lock_members(transaction, [row.id for row in ended if row.in_job])
+            if members is not None:
+                return await self._record_in_jobs(transaction, endings, members)
+            await self._record(transaction, endings)
+            return NO_EFFECTS
+
+        return TaskAct(decide, write)
+
+    def _rescheduling(self, changes: Sequence[Change]) -> TaskAct:
+        wanted = {change.task: change for change in changes}
+
+        def decide(row: TaskRow, lane: Lane, now: Instant) -> Changed:
+            change = wanted[row.id]
+            state = step(row.state, Act.RESCHEDULE)
+            due_at = row.due_at
+            if change.run_at is not None:
+                due_at = change.run_at
+            elif change.delay_ms is not None:
+                due_at = now + change.delay_ms
+            if change.priority is not None:
+                lane = Lane(lane.tenant, lane.queue, lane.name, change.priority)
+            return Changed(row.id, state, Hint(row.id, lane, Instant(due_at)), epoch=row.epoch + 1)
+
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
+            after = [change for _, (_, change) in sorted(changed.items())]
+            hints = [change.hint for change in after if change.hint is not None]
+            values: dict[str, Any] = {
+                "ids": [hint.task for hint in hints],
+                "lanes": await self._lanes.numbers_in_order([hint.lane for hint in hints], transaction),
+                "due_at": [hint.due_at for hint in hints],
+            }
+            await transaction.fetch("reschedule_tasks", **values)
+            await transaction.fetch("reschedule_live", **values)
+            events = [TaskEvent(change.task, Act.RESCHEDULE, change.state, change.epoch) for change in after]
+            await transaction.tell(events, now=self._now())
+            return NO_EFFECTS
+
+        return TaskAct(decide, write)
+
+    def _retrying(self) -> TaskAct:
+        def decide(row: TaskRow, lane: Lane, now: Instant) -> Changed:
+            return Changed(row.id, step(row.state, Act.RETRY), Hint(row.id, lane, now), epoch=row.epoch + 1)
+
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
+            due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
+            await self._bring_back(transaction, [row for row, _ in changed.values()], due_at=due_at, in_job=False)
+            await self._drop_dead_letters(transaction, list(changed))
+            return NO_EFFECTS
+
+        return TaskAct(decide, write, self._retry_in_job)
+
+    async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
+        """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`."""
+        retrying = self._retrying()
+
+        async def edit(transaction: Transaction, row: TaskRow) -> None:
+            await transaction.fetch("keep_payload", id=task, epoch=row.epoch, now=self._now())
+            await transaction.fetch("edit_payload", id=task, payload=bytes(payload))
+            lanes = await self._lanes.lanes([row.lane], transaction)
+            await tell_facts(transaction, [edited(task, lanes[row.lane], epoch=row.epoch)], now=self._now())
+
+        async def write(transaction: Transaction, changed: Changes) -> Effects:
+            effects = await retrying.write(transaction, changed)
+            ((row, _),) = changed.values()
+            await edit(transaction, row)
+            return effects
+
+        async def in_job(transaction: Transaction, row: TaskRow) -> Changed | Conflict:
+            answer = await self._retry_in_job(transaction, row)
+            if isinstance(answer, Changed):
+                await edit(transaction, row)
+            return answer
+
+        (answer,) = await self._each([task], tenant, TaskAct(retrying.decide, write, in_job))
+        if not isinstance(answer, Changed):
+            raise answer
+        return answer
+
+    async def pause_queue(self, queue: str, *, tenant: str, reason: str | None = None) -> None:
+        """Hand out no more tasks of a queue; running ones go on."""
+
+        async def pause(transaction: Transaction) -> None:
+            await transaction.fetch("pause_queue", tenant=tenant, queue=queue, reason=reason, now=self._now())
+            await tell_facts(transaction, [queue_paused(queue, tenant=tenant, reason=reason)], now=self._now())
+
+        await self._database.transact(Line.DESK, pause, repeat=True, within=tenant)
+
+    async def resume_queue(self, queue: str, *, tenant: str) -> None:
+        """Hand out a paused queue's tasks again."""
+
+        async def resume(transaction: Transaction) -> None:
+            if await transaction.fetch("resume_queue", tenant=tenant, queue=queue):
+                await tell_facts(transaction, [queue_resumed(queue, tenant=tenant)], now=self._now())
+
+        await self._database.transact(Line.DESK, resume, repeat=True, within=tenant)
+
+    def _bulk_act(self, view: BulkView, tasks: Sequence[TaskId]) -> TaskAct:
+        """Return the act of a bulk operation."""
+        plan = view.plan
+        if view.act is BulkAct.RETRY:
+            return self._retrying()
+        if view.act is BulkAct.CANCEL:
+            return self._cancelling(force=plan.force)
+        return self._rescheduling(
+            [Change(task=task, run_at=plan.run_at, delay_ms=plan.delay_ms, priority=plan.priority) for task in tasks]
+        )
+
+    async def _each(self, tasks: Sequence[TaskId], tenant: str | None, act: TaskAct) -> list[Answer]:
+        own = await own_tasks(self._database, tasks, tenant)
+        answers: dict[int, Answer] = {}
+        for places in _rounds(tasks):
+            ids = [tasks[place] for place in places if tasks[place] in own]
+            run = partial(self._act, ids=ids, tenant=tenant, act=act)
+            found = await self._database.transact(Line.DESK, run) if ids else {}
+            answers |= {place: found.get(tasks[place]) or _unknown(tasks[place]) for place in places}
+        await self._note_queued(answers.values())
+        return [answers[place] for place in range(len(tasks))]
+
+    async def _act(
+        self, transaction: Transaction, ids: Sequence[TaskId], tenant: str | None, act: TaskAct
+    ) -> dict[TaskId, Answer]:
+        """Lock tasks, decide about each, and write what was decided. No task may be in the list twice."""
+        answers: dict[TaskId, Answer] = {}
+        changed: dict[TaskId, tuple[TaskRow, Changed]] = {}
+        # The jobs before all their tasks, and those they depend on too, which may keep one from coming back.
+        await self._lock_members(transaction, ids, with_needed=act.in_job is not None)
+        rows, lanes, now = await self._locked(transaction, ids)
+        for task in ids:
+            row = rows.get(task)
+            if row is None or (tenant is not None and lanes[row.lane].tenant != tenant):
+                answers[task] = _unknown(task)
+                continue
+            if row.in_job and act.in_job is not None:
+                answers[task] = await act.in_job(transaction, row)
+                continue
+            try:
+                answer = act.decide(row, lanes[row.lane], now)
+            except Conflict as conflict:
+                answers[task] = conflict
+                continue
+            answers[task] = answer
+            changed[task] = (row, answer)
+        if changed and (effects := await act.write(transaction, changed)):
+            task, (_, answer) = next(iter(changed.items()))
+            answers[task] = replace(answer, effects=effects)
+        return answers
+
+    async def _locked(
+        self, transaction: Transaction, ids: Sequence[TaskId]
+    ) -> tuple[dict[TaskId, TaskRow], Mapping[int, Lane], Instant]:
+        # The task first: only its lock keeps a retry from giving it a live row after we have looked. Then the live
+        # row, against claims and settlements. Then, in a statement that sees all they waited for, its state.
+        await transaction.fetch("lock_tasks", ids=list(ids))
+        await transaction.fetch("lock_live", ids=list(ids))
+        found = await transaction.fetch("stands", ids=list(ids))
+        ((now,),) = await transaction.fetch("now", now=self._now())
+        rows = {
+            TaskId(str(task)): TaskRow(TaskId(str(task)), lane, State(state), *rest)
+            for task, lane, state, *rest in found
+        }
+        return rows, await self._lanes.lanes({row.lane for row in rows.values()}, transaction), Instant(now)
+
+
+async def own_tasks(database: Database, tasks: Sequence[TaskId], tenant: str | None) -> frozenset[TaskId]:
+    """Return the tasks that can be seen from within a tenant's wall: each act on a task by its id begins with it.
+
+    The act itself cannot be done there: ending a task is the same for all who do it, many tenants' at a time.
+    The tenant of a task never changes, so the answer is still right when the act begins.
+    """
+    if tenant is None:
+        return frozenset(tasks)
+    rows = await database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
+    return frozenset(TaskId(str(task)) for (task,) in rows)
+
+
+def _cancelled(row: TaskRow, act: Act) -> Ending:
+    return Ending(
+        id=row.id,
+        act=act,
+        state=State.CANCELLED,
+        epoch=row.epoch if row.state is State.RUNNING else row.epoch + 1,
+        lane=row.lane,
+        attempt=row.attempt,
+        session=row.session,
+        started_at=row.started_at,
+    )
+
+
+def _unknown(task: TaskId) -> NotFound:
+    return NotFound(f"there is no task {task}", field="id")
+
+
+def _rounds(tasks: Sequence[TaskId]) -> list[list[int]]:
+    """Split a list, by places, so that no task is twice in one part: a second act begins where the first ended."""
+    rounds: list[list[int]] = []
+    seen: dict[TaskId, int] = {}
+    for place, task in enumerate(tasks):
+        number = seen.get(task, 0)
+        seen[task] = number + 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(place)
+    return rounds
