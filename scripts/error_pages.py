@@ -6,7 +6,7 @@ from drumline.api.problem_help import HELP, Help
 from drumline.api.problems import PROBLEMS
 from drumline.cli.errors import exit_code_of
 from drumline.core.errors import DrumlineError
-from drumline.sdk.problems import Problem
+from drumline.core.problem import Problem
 
 MADE = "<!-- Made by `make reference` from src/drumline/api/problem_help.py: change it there. -->"
 INTRODUCTION = f"""\

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.api.wire import claimed_body
+from drumline.core.protocol import claimed_body
 from drumline.engine.engine import Engine
 from drumline.scheduler.fire import Firer
 from tests.api.conftest import Ada, problem

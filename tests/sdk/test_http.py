@@ -28,12 +28,12 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.api.server import Server
+from drumline.core.problem import error_of
 from drumline.core.task import TaskRequest
 from drumline.sdk import http as http_module
 from drumline.sdk.embedded import EmbeddedTransport
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Place
-from drumline.sdk.problems import error_of
 from drumline.sdk.transport import Get, SubmitMany
 from drumline.wiring import embedded_engine
 from tests.sdk.conftest import KEY, served

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from drumline.api.operation import Call
-from drumline.api.wire import ChunkBody, nonce_of, without_nul
 from drumline.core.access import Caller, are_within
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import SessionId, TaskId, parse_task_id, session_text
+from drumline.core.protocol import ChunkBody, nonce_of, without_nul
 from drumline.core.session import SessionSpec
 from drumline.ports.query import Holder
 from drumline.ports.store import LogChunk

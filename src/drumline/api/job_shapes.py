@@ -4,13 +4,12 @@ from typing import ClassVar
 
 from msgspec import Struct, field, structs
 
-from drumline.api.shapes import BackoffBody, NotifyBody, backoff_body, notify_body
 from drumline.core.attempt import JobAttempt
 from drumline.core.clock import Instant, moment_of
 from drumline.core.graph import CriticalPath, critical_path
 from drumline.core.job import JobCounts, JobStatus, JobView, NodeView
 from drumline.core.job_views import PublicJob, PublicJobAttempt, PublicNode, show_attempt, show_job, show_node
-from drumline.core.views import Moment, TaskIdText
+from drumline.core.views import BackoffBody, Moment, NotifyBody, TaskIdText, backoff_body, notify_body
 
 
 class CountsBody(JobCounts, frozen=True, kw_only=True):

@@ -7,11 +7,12 @@ from typing import Any, Final
 from msgspec import structs
 
 from drumline.api.operation import EVENT_STREAM, JSON, Info, NoQuery, Operation
-from drumline.api.problems import PROBLEMS, Problem
+from drumline.api.problems import PROBLEMS
 from drumline.api.schema import Schemas
 from drumline.api.tasks import HEADER_KEY
 from drumline.core.field_schema import QUEUE, UUID, WORKER, Schema
 from drumline.core.limits import Limits
+from drumline.core.problem import Problem
 from drumline.core.secret import LONGEST_NAME as LONGEST_SECRET_NAME
 from drumline.core.secret import NAME_PATTERN
 from drumline.core.tenant import TENANT_SCHEMA

@@ -5,10 +5,11 @@ from math import ceil
 from types import MappingProxyType
 from typing import Final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
 from drumline.core.codec import cut
 from drumline.core.errors import DrumlineError, Invalid, Overloaded
+from drumline.core.problem import Problem
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -54,18 +55,6 @@ _EXTRA: Final[Mapping[str, Headers]] = MappingProxyType(
         "unavailable": ((b"retry-after", b"2"),),
     }
 )
-
-
-class Problem(Struct, frozen=True, kw_only=True):
-    """Why a request was refused. `code` is stable; `field` names the input at fault, where there is one."""
-
-    type: str
-    title: str
-    status: int
-    code: str
-    detail: str
-    field: str | None = None
-    request_id: str | UnsetType = UNSET
 
 
 class Refused(DrumlineError):

@@ -17,7 +17,14 @@ from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
 from drumline.api.problems import to_problem
 from drumline.api.stopping import unless_stopped
-from drumline.api.wire import (
+from drumline.core.access import Caller, Permission
+from drumline.core.codec import check_json, encode
+from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, QuotaExceeded, Unavailable
+from drumline.core.ids import SessionId, TaskId, parse_session_id, parse_task_id, session_text
+from drumline.core.lease import Lease
+from drumline.core.limits import Limits
+from drumline.core.names import check_name, check_queue, check_text
+from drumline.core.protocol import (
     BeatBody,
     BeatRequest,
     ChangeSessionRequest,
@@ -48,13 +55,6 @@ from drumline.api.wire import (
     outcome_of,
     progress_note,
 )
-from drumline.core.access import Caller, Permission
-from drumline.core.codec import check_json, encode
-from drumline.core.errors import DrumlineError, Fenced, Forbidden, Invalid, QuotaExceeded, Unavailable
-from drumline.core.ids import SessionId, TaskId, parse_session_id, parse_task_id, session_text
-from drumline.core.lease import Lease
-from drumline.core.limits import Limits
-from drumline.core.names import check_name, check_queue, check_text
 from drumline.core.session import BEAT_EVERY, SESSION_TTL, Beat, SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.ports.gateway import Report
@@ -101,7 +101,15 @@ async def open_session(call: Call[Opening, NoQuery]) -> Reply:
         key=call.by.id,
     )
     session = await call.desk.gateway.open_session(spec)
-    return Reply(encode(OpenBody(session_text(session), BEAT_EVERY, SESSION_TTL, spec.tenant is None)), 201)
+    opened = OpenBody(
+        session=session_text(session),
+        beat_every=BEAT_EVERY,
+        ttl=SESSION_TTL,
+        wants_held=spec.tenant is None,
+        wants_nonce=True,
+        tells_stops=True,
+    )
+    return Reply(encode(opened), 201)
 
 
 async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
@@ -260,7 +268,7 @@ async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:
     if view.worker != session or view.state is not State.RUNNING:
         raise Fenced(f"worker {session_text(session)} does not hold task {lease.task}", field="lease")
     secrets = await call.engine.secrets.reveal(lease, tenant=call.tenant)
-    return Reply(encode(RevealBody(None if secrets is None else dict(secrets))))
+    return Reply(encode(RevealBody(secrets=None if secrets is None else dict(secrets))))
 
 
 async def close_session(call: Call[None, NoQuery]) -> Reply:

@@ -8,10 +8,11 @@ from typing import Final
 
 import structlog
 
-from drumline.api.problems import PROBLEMS, Problem
+from drumline.api.problems import PROBLEMS
 from drumline.core.clock import Clock
 from drumline.core.codec import encode
 from drumline.core.metrics import Metrics
+from drumline.core.problem import Problem
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

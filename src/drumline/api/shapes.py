@@ -1,9 +1,8 @@
 """What tasks, attempts, queues and workers look like in JSON, and how they get there."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from drumline.core.attempt import AttemptView
@@ -12,39 +11,27 @@ from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.progress import Progress
 from drumline.core.redaction import Redaction
-from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.retry import DEFAULT_BACKOFF
 from drumline.core.serving import served_of
 from drumline.core.session import SessionView
 from drumline.core.state import Status
-from drumline.core.task import NotifyTarget, TaskView
+from drumline.core.task import TaskView
 from drumline.core.views import (
+    BackoffBody,
+    ErrorBody,
     Moment,
+    NotifyBody,
+    ProgressBody,
     PublicExecution,
     PublicTask,
     TaskIdText,
     WorkerIdText,
+    backoff_body,
     execution_fields,
+    notify_body,
     show_task,
 )
 from drumline.ports.store import ArtifactView, QueueView
-
-
-class ErrorBody(ErrorInfo, frozen=True, omit_defaults=False):
-    """What went wrong in an attempt."""
-
-    IS_WRITTEN_WHOLE: ClassVar[bool] = True
-
-
-class BackoffBody(Backoff, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=False):
-    """How long to wait before each retry, in seconds: base, base * factor, … at most cap."""
-
-    IS_WRITTEN_WHOLE: ClassVar[bool] = True
-
-
-class NotifyBody(NotifyTarget, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=False):
-    """Whom to tell when the task ends, and on which outcomes."""
-
-    IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
 class StatusBody(Struct, frozen=True):
@@ -52,12 +39,6 @@ class StatusBody(Struct, frozen=True):
 
     id: TaskIdText
     status: Status
-
-
-class ProgressBody(Progress, frozen=True):
-    """How far the running attempt is, by its own word; without a `total` nobody knows how much there is."""
-
-    IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
 class TaskBody(PublicTask[Moment], frozen=True, kw_only=True):
@@ -187,17 +168,7 @@ def task_body(view: TaskView, *, now: Instant, progress: ProgressBody | UnsetTyp
     )
 
 
-def backoff_body(backoff: Backoff) -> BackoffBody:
-    """Return a backoff with all its parts."""
-    return BackoffBody(**structs.asdict(backoff))
-
-
 _DEFAULT_BACKOFF = backoff_body(DEFAULT_BACKOFF)
-
-
-def notify_body(target: NotifyTarget) -> NotifyBody:
-    """Return a notification target with all its parts."""
-    return NotifyBody(**structs.asdict(target))
 
 
 def without_traceback(view: TaskView) -> TaskView:

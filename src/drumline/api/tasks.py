@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from drumline.aio.threads import off_loop
 from drumline.api.lists import raw_items
 from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.problems import Problem, to_problem
+from drumline.api.problems import to_problem
 from drumline.api.reading import decode_body
 from drumline.api.shapes import (
     AttemptList,
@@ -49,6 +49,7 @@ from drumline.core.field_schema import (
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.job import JobRequest
 from drumline.core.limits import Limits
+from drumline.core.problem import Problem
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import EMPTY_PAYLOAD, Submitted, TaskRequest, TaskView
 from drumline.core.views import Moment, TaskIdText

@@ -16,9 +16,9 @@ from drumline._version import __version__
 from drumline.cli.output import say
 from drumline.cli.tables import tidy
 from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unauthorized, Unavailable
+from drumline.core.problem import error_of
 from drumline.lifecycle.addresses import url_of
 from drumline.lifecycle.data_folder import read_note, with_stored_key
-from drumline.sdk.problems import error_of
 from drumline.settings import load_settings
 from drumline.settings.fields import KEY_FILE
 

@@ -7,7 +7,7 @@ its users `datetime`. Everything else is declared here once. How the engine sees
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, structs
 
 from drumline.core.attempt import AttemptOutcome, Execution
 from drumline.core.clock import Instant
@@ -89,6 +89,40 @@ class PublicExecution(View, Generic[Time], frozen=True, kw_only=True):
     started_at: Time | None = None
     """None if it ended without having begun: a task that was skipped, or cancelled while it waited."""
     finished_at: Time | None = None
+
+
+class ErrorBody(ErrorInfo, frozen=True, omit_defaults=False):
+    """What went wrong in an attempt."""
+
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
+
+
+class BackoffBody(Backoff, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=False):
+    """How long to wait before each retry, in seconds: base, base * factor, … at most cap."""
+
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
+
+
+class NotifyBody(NotifyTarget, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=False):
+    """Whom to tell when the task ends, and on which outcomes."""
+
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
+
+
+class ProgressBody(Progress, frozen=True):
+    """How far the running attempt is, by its own word; without a `total` nobody knows how much there is."""
+
+    IS_WRITTEN_WHOLE: ClassVar[bool] = True
+
+
+def backoff_body(backoff: Backoff) -> BackoffBody:
+    """Return a backoff with all its parts."""
+    return BackoffBody(**structs.asdict(backoff))
+
+
+def notify_body(target: NotifyTarget) -> NotifyBody:
+    """Return a notification target with all its parts."""
+    return NotifyBody(**structs.asdict(target))
 
 
 Shape = TypeVar("Shape", bound=PublicTask[Any])

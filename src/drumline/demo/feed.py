@@ -10,9 +10,9 @@ import httpx
 import structlog
 
 from drumline.core.errors import Conflict, Invalid, Overloaded, Unavailable
+from drumline.core.problem import error_of
 from drumline.demo.scenario import Ask, closing, going_on, opening
 from drumline.outbound.no_cookies import no_cookies
-from drumline.sdk.problems import error_of
 
 ANSWER_SECONDS: Final = 20.0
 PROBE_SECONDS: Final = 10.0

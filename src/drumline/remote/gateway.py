@@ -9,7 +9,6 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
 
 import httpx
-import msgspec
 
 from drumline._version import __version__
 from drumline.core.codec import decode, encode
@@ -17,7 +16,34 @@ from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.lease import Lease
 from drumline.core.outcome import Succeeded
+from drumline.core.problem import error_of
 from drumline.core.progress import ProgressNote
+from drumline.core.protocol import (
+    BeatBody,
+    BeatRequest,
+    ChangeSessionRequest,
+    ChunkBody,
+    ClaimBody,
+    ClaimRequestBody,
+    LogRequest,
+    OpenBody,
+    ProgressRequest,
+    RevealBody,
+    RevealRequest,
+    SettleBody,
+    SettledBody,
+    SettleRequest,
+    StopsBody,
+    StopsRequest,
+    WorkerConfigBody,
+    beat_reply,
+    claimed_task,
+    lease_body,
+    open_request,
+    progress_report,
+    report_body,
+    state_of,
+)
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.task import ClaimedTask
@@ -25,22 +51,6 @@ from drumline.outbound.bodies import read_body
 from drumline.outbound.no_cookies import no_cookies
 from drumline.ports.gateway import NOTHING_HELD, Acknowledged, Report
 from drumline.ports.store import Artifact, LogChunk
-from drumline.remote.words import (
-    Beaten,
-    ChunkWords,
-    Claimed,
-    Opened,
-    Revealed,
-    SettledAnswer,
-    SettledWords,
-    Told,
-    WorkerConfig,
-    lease_words,
-    progress_words,
-    report_words,
-    state_of,
-)
-from drumline.sdk.problems import error_of
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -88,7 +98,7 @@ class RemoteGateway:
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
         """The claims whose answers were lost: the next claim of the session asks for those first."""
-        self._later_words: set[str | None] = set()
+        self._later_words: set[str] = set()
         """The states that we have no word for: servers may be of a later version than we are."""
 
     async def __aenter__(self) -> Self:
@@ -101,10 +111,7 @@ class RemoteGateway:
 
     async def open_session(self, spec: SessionSpec) -> SessionId:
         """Register, and return the session to use in all that follows."""
-        said = msgspec.to_builtins(spec)
-        for word in ("tenant", "key", "paused"):  # the key says whose worker it is, and the server what it pauses
-            said.pop(word, None)
-        opened = await self._ask("POST", _SESSIONS, Opened, said)
+        opened = await self._ask("POST", _SESSIONS, OpenBody, open_request(spec))
         self._session = parse_session_id(opened.session)
         self._wants_held = opened.wants_held
         self._wants_nonce = opened.wants_nonce
@@ -124,50 +131,48 @@ class RemoteGateway:
         lost = self._unanswered.get(session)
         claim_id = lost or secrets.token_hex(8)
         wait = min(wait, LONGEST_WAIT)
-        said: dict[str, Any] = {
-            "limit": min(limit, MOST_CLAIMED),
-            "wait": wait,
-            "claim_id": claim_id,
-            "again": lost is not None,
-        }
-        if held and self._wants_held:  # an older server would not know the word
-            said["held"] = dict(held)
-        if queues is not None:
-            said["queues"] = queues
+        wanted = ClaimRequestBody(
+            limit=min(limit, MOST_CLAIMED),
+            wait=wait,
+            claim_id=claim_id,
+            again=lost is not None,
+            held=dict(held) if self._wants_held else {},  # an older server would not know the word
+            queues=queues,
+        )
         self._unanswered[session] = claim_id
         try:
             claimed = await self._ask(
-                "POST", self._path(session, "claim"), Claimed, said, seconds=wait + ANSWER_SECONDS
+                "POST", self._path(session, "claim"), ClaimBody, wanted, seconds=wait + ANSWER_SECONDS
             )
         except NotFound:
             del self._unanswered[session]
             return ()
         del self._unanswered[session]
-        return tuple(words.task() for words in claimed.tasks)
+        return tuple(claimed_task(body) for body in claimed.tasks)
 
     async def beat(self, beat: Beat) -> BeatReply:
         """Say what is held, and learn what was lost or should stop."""
-        said = {"held": [lease_words(lease) for lease in beat.held]}
-        beaten = await self._ask("POST", self._path(beat.session, "beat"), Beaten, said)
-        self.config_version = max(self.config_version, beaten.config)
-        return beaten.reply()
+        request = BeatRequest([lease_body(lease) for lease in beat.held])
+        answer = await self._ask("POST", self._path(beat.session, "beat"), BeatBody, request)
+        self.config_version = max(self.config_version, answer.config)
+        return beat_reply(answer)
 
     async def stops(self, session: SessionId, held: Sequence[Lease], *, wait: float) -> Stops:
         """Return which attempts should stop now, waiting until there may be some; `NotFound` from an older server."""
         if not self._tells_stops:
             raise NotFound("the server does not tell which attempts should stop", field="session")
-        said = {"held": [lease_words(lease) for lease in held], "wait": min(wait, LONGEST_WAIT)}
-        told = await self._ask("POST", self._path(session, "stops"), Told, said, seconds=wait + ANSWER_SECONDS)
+        request = StopsRequest([lease_body(lease) for lease in held], min(wait, LONGEST_WAIT))
+        told = await self._ask("POST", self._path(session, "stops"), StopsBody, request, seconds=wait + ANSWER_SECONDS)
         return Stops(lost=told.lost, cancelled=told.cancelled)
 
     async def change_session(self, session: SessionId, *, queues: tuple[str, ...], capacity: int) -> None:
         """Say what the worker serves from now on."""
-        await self._ask("PATCH", self._path(session), None, {"queues": queues, "capacity": capacity})
+        await self._ask("PATCH", self._path(session), None, ChangeSessionRequest(queues=queues, capacity=capacity))
 
     async def runtime_config(self) -> RuntimeConfig:
         """Return what the runtime configuration says about workers; nothing if the server has none yet."""
         try:
-            found = await self._ask("GET", "/api/v1/worker/config", WorkerConfig)
+            found = await self._ask("GET", "/api/v1/worker/config", WorkerConfigBody)
         except NotFound:
             return NO_CONFIG
         self.config_version = max(self.config_version, found.version)
@@ -178,22 +183,21 @@ class RemoteGateway:
         answers: list[Acknowledged] = []
         path = self._path(self._session, "settle")
         for part in parted(reports, _report_bytes, most=MOST_SENT):
-            said = {"reports": [report_words(report.lease, report.outcome) for report in part]}
-            answer = await self._ask("POST", path, SettledAnswer, said)
-            answers += [self._acknowledged(words) for words in answer.reports]
+            request = SettleRequest([report_body(report.lease, report.outcome) for report in part])
+            answer = await self._ask("POST", path, SettleBody, request)
+            answers += [self._acknowledged(body) for body in answer.reports]
         return answers
 
     async def append_log(self, chunks: Sequence[LogChunk]) -> None:
         """Keep log output."""
         path = self._path(self._session, "log")
         for part in parted(chunks, lambda chunk: 2 * len(chunk.text), most=MOST_SENT):
-            said = {"chunks": [self._chunk_words(chunk) for chunk in part]}
-            await self._ask("POST", path, None, said)
+            await self._ask("POST", path, None, LogRequest([self._chunk_body(chunk) for chunk in part]))
 
     async def report_progress(self, notes: Sequence[ProgressNote]) -> None:
         """Say how far attempts are."""
-        said = {"notes": [progress_words(note) for note in notes]}
-        await self._ask("POST", self._path(self._session, "progress"), None, said)
+        request = ProgressRequest([progress_report(note) for note in notes])
+        await self._ask("POST", self._path(self._session, "progress"), None, request)
 
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file that a task made."""
@@ -205,28 +209,29 @@ class RemoteGateway:
 
     async def reveal(self, lease: Lease) -> Mapping[str, str] | None:
         """Return the secrets that a task refers to, by name; None if it has none."""
-        said = {"lease": lease_words(lease)}
-        return (await self._ask("POST", self._path(self._session, "secrets"), Revealed, said)).secrets
+        request = RevealRequest(lease_body(lease))
+        return (await self._ask("POST", self._path(self._session, "secrets"), RevealBody, request)).secrets
 
     async def close_session(self, session: SessionId) -> None:
         """Leave in order."""
         self._unanswered.pop(session, None)
         await self._ask("DELETE", self._path(session), None)
 
-    def _chunk_words(self, chunk: LogChunk) -> ChunkWords:
+    def _chunk_body(self, chunk: LogChunk) -> ChunkBody:
         nonce = None if chunk.nonce is None or not self._wants_nonce else f"{chunk.nonce:016x}"
-        return ChunkWords(task=chunk.task, epoch=chunk.epoch, seq=chunk.seq, text=chunk.text, nonce=nonce)
+        return ChunkBody(task=chunk.task, epoch=chunk.epoch, seq=chunk.seq, text=chunk.text, nonce=nonce)
 
-    def _acknowledged(self, words: SettledWords) -> Acknowledged:
-        if words.error is not None:
-            error = words.error.error()
+    def _acknowledged(self, answer: SettledBody) -> Acknowledged:
+        if answer.error:
+            error = answer.error.error()
             if isinstance(error, Fenced):
                 return error
             raise error
-        state = state_of(words.state)
-        if state is None and words.state not in self._later_words:
-            self._later_words.add(words.state)
-            _log.warning("report.state_unknown: %r: taken, but the server is of a later version", words.state)
+        word = answer.state or ""
+        state = state_of(word)
+        if state is None and word not in self._later_words:
+            self._later_words.add(word)
+            _log.warning("report.state_unknown: %r: taken, but the server is of a later version", word)
         return state
 
     def _path(self, session: SessionId, *parts: str) -> str:

@@ -14,9 +14,9 @@ from drumline._version import __version__
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Overloaded, Unavailable
 from drumline.core.ids import JobId, TaskId
+from drumline.core.problem import Problem, error_of
 from drumline.core.task import TaskRequest
 from drumline.sdk.http_body import read_body
-from drumline.sdk.problems import Problem, error_of
 from drumline.sdk.propagation import trace_headers
 from drumline.sdk.threads import DaemonThreads
 from drumline.sdk.transport import (

@@ -132,7 +132,7 @@ export type BeatBody = {
   lost: string[];
   cancelled: string[];
   should_drain: boolean;
-  config?: number | undefined;
+  config: number;
 };
 
 /** Every lease that the worker believes it holds: from the claim's answer until its settlement is answered. */
@@ -909,9 +909,9 @@ export type OpenBody = {
   session: string;
   beat_every: number;
   ttl: number;
-  wants_held?: boolean | undefined;
-  wants_nonce?: boolean | undefined;
-  tells_stops?: boolean | undefined;
+  wants_held: boolean;
+  wants_nonce: boolean;
+  tells_stops: boolean;
 };
 
 /** What a worker says of itself when it starts. No `queues` means all queues. */
@@ -990,7 +990,7 @@ export type Problem = {
   status: number;
   code: string;
   detail: string;
-  field?: string | null | undefined;
+  field: string | null;
   request_id?: string | undefined;
 };
 

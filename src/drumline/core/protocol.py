@@ -1,27 +1,46 @@
-"""The worker protocol's words in JSON. 64-bit numbers are hex text, so that JavaScript can carry them."""
+"""The messages of the worker protocol, for both sides (docs/reference/worker-protocol.md).
+
+Servers decode requests and encode answers (`api/protocol.py`), workers the other way round (`remote/gateway.py`).
+Either may be a version older than the other: a server refuses what it does not know in a request, so workers leave out
+what has its default; a worker ignores what it does not know in an answer. 64-bit numbers are hex text, so that
+JavaScript can carry them.
+"""
 
 import re
+from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, convert, structs
 
-from drumline.api.problems import Problem
-from drumline.api.shapes import BackoffBody, NotifyBody, backoff_body, moment, notify_body
+from drumline.core.clock import moment_of, to_instant
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import LINE_PATTERN, QUEUE, WAIT, Schema, about, given
-from drumline.core.ids import parse_task_id
+from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.lease import Lease
 from drumline.core.names import LONGEST_NAME
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
+from drumline.core.problem import Problem
 from drumline.core.progress import ProgressNote, progress_of
-from drumline.core.session import TaskType
+from drumline.core.retry import DEFAULT_BACKOFF, Backoff
+from drumline.core.session import BeatReply, SessionSpec, TaskType
 from drumline.core.state import State
-from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask
-from drumline.core.views import Moment, TaskIdText, WorkerIdText
+from drumline.core.task import DEFAULT_OPTIONS, DEFAULT_TENANT, ClaimedTask, TaskOptions
+from drumline.core.views import (
+    UUID_FORMAT,
+    BackoffBody,
+    Moment,
+    NotifyBody,
+    View,
+    WorkerIdText,
+    backoff_body,
+    notify_body,
+)
 
 _HEX = re.compile(r"[0-9a-f]{16}")
 _63_BITS = (1 << 63) - 1
+_STATES = {state.name.lower(): state for state in State}
 
+_TaskId = Annotated[TaskId, UUID_FORMAT]
 HexText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{16}$"})]
 StateWord = Annotated[str, Meta(extra_json_schema={"enum": [state.name.lower() for state in State]})]
 Count = Annotated[int, Meta(ge=0, le=_63_BITS)]
@@ -29,10 +48,12 @@ Serial = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 """An epoch, or a place in a log. What no store has room for must not get into a batch with others' reports."""
 
 
-class LeaseBody(Struct, frozen=True, forbid_unknown_fields=True):
+class LeaseBody(Struct, frozen=True):
     """The right to one attempt of a task. Send it back as it came."""
 
-    task: TaskIdText
+    # Unknown fields are ignored: it may come back to a server that is older than the one that gave it.
+
+    task: _TaskId
     epoch: Serial
     nonce: HexText
 
@@ -55,7 +76,7 @@ class Opening(OpenRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
     types: Raw  # type: ignore[assignment]
 
 
-class OpenBody(Struct, frozen=True):
+class OpenBody(View, frozen=True, kw_only=True):
     """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death.
 
     With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds. With
@@ -67,11 +88,11 @@ class OpenBody(Struct, frozen=True):
     beat_every: float
     ttl: float
     wants_held: bool = False
-    wants_nonce: bool = True
-    tells_stops: bool = True
+    wants_nonce: bool = False
+    tells_stops: bool = False
 
 
-class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClaimRequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Ask for up to `limit` tasks, waiting up to `wait` seconds for the first.
 
     `claim_id`, 16 random hex digits, names the claim; if its answer is lost, the same again with `again` true
@@ -122,10 +143,13 @@ class RevealRequest(Struct, frozen=True, forbid_unknown_fields=True):
     lease: LeaseBody
 
 
-class RevealBody(Struct, frozen=True):
+class RevealBody(View, frozen=True, kw_only=True):
     """The values of the secrets that the task refers to, by name; null if its payload has no reference at all."""
 
-    secrets: dict[str, str] | None
+    secrets: dict[str, str] | None = None
+
+    def __repr__(self) -> str:
+        return "RevealBody(***)"
 
 
 class BeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -147,8 +171,8 @@ class StopsBody(Struct, frozen=True):
     The leases of `lost` are not current any more, the tasks of `cancelled` were cancelled. With neither, ask again.
     """
 
-    lost: tuple[TaskIdText, ...] = ()
-    cancelled: tuple[TaskIdText, ...] = ()
+    lost: tuple[_TaskId, ...] = ()
+    cancelled: tuple[_TaskId, ...] = ()
 
 
 class ChangeSessionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -165,13 +189,13 @@ class WorkerConfigBody(Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
 
 
-class BeatBody(Struct, frozen=True, kw_only=True):
+class BeatBody(View, frozen=True, kw_only=True):
     """What the server knows better: leases lost, tasks to stop, whether to take no more."""
 
     is_open: bool
-    lost: tuple[TaskIdText, ...]
-    cancelled: tuple[TaskIdText, ...]
-    should_drain: bool
+    lost: tuple[_TaskId, ...] = ()
+    cancelled: tuple[_TaskId, ...] = ()
+    should_drain: bool = False
     config: int = 0
     """The version of the runtime configuration; when it rises, look at `/api/v1/worker/config`."""
 
@@ -239,10 +263,10 @@ class SettleBody(Struct, frozen=True):
     reports: list[SettledBody]
 
 
-class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ChunkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A piece of an attempt's log: the lease's task, epoch and nonce, and `seq` counting from 0."""
 
-    task: TaskIdText
+    task: _TaskId
     epoch: Serial
     seq: Serial
     text: str
@@ -317,8 +341,80 @@ def claimed_body(task: ClaimedTask) -> ClaimedBody:
         backoff=None if options.backoff == DEFAULT_OPTIONS.backoff else backoff_body(options.backoff),
         timeout=None if options.timeout_ms is None else options.timeout_ms / 1000,
         tags=options.tags, notify=tuple(notify_body(target) for target in options.notify),
-        fire_time=moment(options.fire_time), traceparent=options.trace,
+        fire_time=None if options.fire_time is None else moment_of(options.fire_time), traceparent=options.trace,
     )  # fmt: skip
+
+
+def claimed_task(body: ClaimedBody) -> ClaimedTask:
+    """Return a claimed task as a worker knows it."""
+    fire_time = None if body.fire_time is None else convert(body.fire_time, datetime)
+    options = TaskOptions(
+        retries=body.retries,
+        backoff=DEFAULT_BACKOFF if body.backoff is None else Backoff(**structs.asdict(body.backoff)),
+        timeout_ms=None if body.timeout is None else round(body.timeout * 1000),
+        tags=body.tags,
+        fire_time=None if fire_time is None else to_instant(fire_time, field="fire_time"),
+        trace=body.traceparent,
+    )
+    return ClaimedTask(
+        lease=_lease(body.lease),
+        name=body.name,
+        queue=body.queue,
+        payload=Raw(bytes(body.payload)),  # a copy: the reply it points into is large, and freed with it
+        attempt=body.attempt,
+        priority=body.priority,
+        tenant=body.tenant or DEFAULT_TENANT,
+        options=options,
+    )
+
+
+def _lease(body: LeaseBody) -> Lease:
+    """Return a lease that a server gave."""
+    return Lease(body.task, body.epoch, int(body.nonce, 16))
+
+
+def open_request(spec: SessionSpec) -> OpenRequest:
+    """Return what a worker says of itself; whose it is the server knows by its key."""
+    return OpenRequest(
+        types=spec.types,
+        capacity=spec.capacity,
+        queues=spec.queues,
+        host=spec.host,
+        pid=spec.pid,
+        version=spec.version,
+        label=spec.label,
+    )
+
+
+def report_body(lease: Lease, outcome: Outcome) -> ReportBody:
+    """Return how an attempt ended as JSON carries it."""
+    body = lease_body(lease)
+    match outcome:
+        case Succeeded(result=result):
+            return SucceededReport(body, result)
+        case Failed(error=error, permanent=permanent, retry_after=retry_after):
+            return FailedReport(body, error, permanent, retry_after)
+        case Snoozed(seconds=seconds):
+            return SnoozedReport(body, seconds)
+        case Released():
+            return ReleasedReport(body)
+        case Stopped():
+            return StoppedReport(body)
+
+
+def progress_report(note: ProgressNote) -> ProgressReport:
+    """Return how far an attempt is as JSON carries it."""
+    return ProgressReport(lease=lease_body(note.lease), **structs.asdict(note.progress))
+
+
+def state_of(word: str) -> State | None:
+    """Return the state behind its word; None if only a later version has it."""
+    return _STATES.get(word)
+
+
+def beat_reply(body: BeatBody) -> BeatReply:
+    """Return the answer to a heartbeat as a worker knows it."""
+    return BeatReply(is_open=body.is_open, lost=body.lost, cancelled=body.cancelled, should_drain=body.should_drain)
 
 
 def outcome_of(report: ReportBody) -> Outcome:

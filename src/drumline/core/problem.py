@@ -1,9 +1,9 @@
-"""Problem replies of the HTTP API, turned back into the errors that they were made of."""
+"""Problem replies of the HTTP API (RFC 9457): the API writes them, clients turn them back into errors."""
 
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, UnsetType
 
 from drumline.core.errors import (
     Conflict,
@@ -20,6 +20,7 @@ from drumline.core.errors import (
     Unavailable,
     Unreadable,
 )
+from drumline.core.views import View
 
 _BY_CODE: Final[dict[str, type[DrumlineError]]] = {
     error.code: error
@@ -46,14 +47,16 @@ _BY_STATUS: Final[dict[int, type[DrumlineError]]] = {
 }
 
 
-class Problem(Struct, frozen=True):
-    """An `application/problem+json` body."""
+class Problem(View, frozen=True, kw_only=True):
+    """Why a request was refused. `code` is stable; `field` names the input at fault, where there is one."""
 
+    type: str = ""
     title: str = ""
     status: int = 0
     code: str = ""
     detail: str = ""
     field: str | None = None
+    request_id: str | UnsetType = UNSET
 
     def error(self) -> DrumlineError:
         """Return the error that the problem tells of."""
