@@ -6,8 +6,8 @@ PYTEST := $(BIN)/python -m pytest
 UI := src/drumline/_ui/index.html
 SITE := src/drumline/_docs/index.html.gz
 ARGS ?=
-# More than there are cores on a small machine: tests that kill wait for most of their time.
-JOBS ?= 3
+# More than there are cores on a small machine: tests that kill or look at pages wait for most of their time.
+JOBS ?= 5
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -22,7 +22,7 @@ run: $(VENV)/.installed-run $(UI) $(SITE)  ## Start Drumline on this machine: AP
 dev: $(VENV)/.installed-run $(UI)  ## The same, started again whenever the sources change (ARGS="examples/hello.py").
 	@exec $(BIN)/drumline dev --reload $(ARGS)
 
-test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=3 at once).
+test: $(VENV)/.installed-test services $(UI) $(SITE)  ## Run every test, on every backend, with real services it installs and starts itself (JOBS=5 at once).
 	$(PYTEST) --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 test-bare:  ## Run `make run` and `make test` from a fresh clone on a bare Debian (needs Docker, or root for debootstrap).

@@ -47,10 +47,19 @@ def test_there_are_at_least_three_hundred_disguises() -> None:
     assert len(vectors.forbidden_urls()) + len(vectors.NAMES) >= 300
 
 
-@pytest.mark.parametrize("url", vectors.forbidden_urls())
-def test_no_disguise_leads_inside(url: str) -> None:
-    with pytest.raises((AddressRefused, Invalid)):
+def test_no_disguise_leads_inside() -> None:
+    urls = list(vectors.forbidden_urls())
+
+    assert len(urls) > 500
+    assert [url for url in urls if is_let_through(url)] == []
+
+
+def is_let_through(url: str) -> bool:
+    try:
         AddressGuard().check_url(url, field="url")
+    except (AddressRefused, Invalid):
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name", vectors.NAMES)

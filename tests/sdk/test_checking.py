@@ -99,19 +99,27 @@ PLACES: list[tuple[Callable[..., Any], Any]] = [
     (node, NodeOptions),
 ]
 CASES = [
-    pytest.param(place, option, value, id=f"{place.__name__} {option}={value!r}"[:60])
+    (place, option, value)
     for place, known in PLACES
     for option in known.__annotations__
     for value in WRONG.get(option, [])
 ]
 
 
-@pytest.mark.parametrize(("place", "option", "value"), CASES)
-def test_an_option_of_the_wrong_type_is_refused_by_its_name(place: Callable[..., Any], option: str, value: Any) -> None:
-    with pytest.raises((TypeError, Invalid)) as caught:
-        place(**{option: value})
+def test_an_option_of_the_wrong_type_is_refused_by_its_name() -> None:
+    messages = [(str(place), option, value, refusal(place, option, value)) for place, option, value in CASES]
 
-    assert option in str(caught.value)
+    assert len(messages) > 200
+    assert [case for case in messages if case[1] not in case[3]] == []
+
+
+def refusal(place: Callable[..., Any], option: str, value: Any) -> str:
+    """Return the message that a value is refused with; nothing if it is accepted."""
+    try:
+        place(**{option: value})
+    except (TypeError, Invalid) as error:
+        return str(error)
+    return ""
 
 
 def test_every_option_of_every_place_is_checked_here() -> None:
