@@ -1,4 +1,4 @@
-"""What the stores make of the rows of the outbox: the act on a task and what is known of it, joined into an event.
+"""Events from rows of the outbox: an act on a task, joined with what is stored about the task.
 
 Only the act is written when it happens. The rest is looked up when the event is read: what a task is never changes,
 and how an execution began and ended is found by the task's id and epoch, whatever has happened since.
@@ -75,7 +75,7 @@ class Past(NamedTuple):
 
 
 class Now(NamedTuple):
-    """Where the task stands at the moment of reading, if it has not ended."""
+    """The live row of a task at the time of reading, if it has not ended."""
 
     state: int
     epoch: int
@@ -98,15 +98,15 @@ class Known(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """How far full batches of pruning have come that ask for the same: the next one does not look at that again.
+    """How far full batches of pruning have come that have the same limit of time: the next one begins there.
 
-    It saves time and decides nothing. What they passed over, being locked, is found when somebody asks anew.
+    It saves time and decides nothing. What they passed over, being locked, is found by the next pass.
     """
 
     ended_before: Instant
     """As it was asked for."""
     before: Instant
-    """The same, or earlier if somebody has not read so far."""
+    """The same, or earlier if a consumer has not read so far."""
     above: str
     """The last task that was pruned."""
 

@@ -1,4 +1,4 @@
-"""Jobs as both stores keep them: numbers for words, rows for people, and the facts about them."""
+"""Rows of jobs, as both stores keep them, the views made from them, and events about jobs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,7 +79,7 @@ class JobRow(NamedTuple):
 
     @property
     def status(self) -> JobStatus:
-        """Where the job stands."""
+        """The status of the job."""
         return STATUS_OF[self.status_number]
 
     @property
@@ -151,7 +151,7 @@ def job_fact(word: str, row: JobRow) -> Fact:
 
 
 def job_error(needed: JobRow) -> ErrorInfo:
-    """Return in words why the tasks of a job are skipped when one that it depends on has not completed."""
+    """Return the error that says why the tasks of a job are skipped when one that it depends on has not completed."""
     how = "failed" if needed.status is JobStatus.FAILED else "was cancelled"
     return ErrorInfo(SKIPPED, f"job {needed.name} ({needed.id}) {how}")
 
@@ -164,7 +164,7 @@ WORD_OF: Final = MappingProxyType(
         JobStatus.CANCELLED: "cancelled",
     }
 )
-"""What is told of a job when it has come to a status by itself."""
+"""The last part of the type of the event that a job has come to a status."""
 
 
 class Tally(NamedTuple):

@@ -1,4 +1,4 @@
-"""From what is due to what is written: the steps of a firing that are the same in every store."""
+"""Plans of firings: which runs a due schedule makes, and how it goes on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -51,13 +51,13 @@ class Planned(NamedTuple):
         return run.schedule, run.fire_time, kind, state, run.start_at, run.task, run.job, run.reason
 
     def refused(self, error: Invalid) -> "Planned":
-        """Return it as one that does not take place, because what it would have made was not accepted."""
+        """Return it as skipped, because its task or job was not accepted."""
         skipped = replace(self.run, state=RunState.SKIPPED, task=None, job=None, reason=str(error))
         return Planned(skipped)
 
 
 class Due(NamedTuple):
-    """A schedule whose time has come, and what was decided."""
+    """A schedule that is due, and what was decided."""
 
     row: DueRow
     firing: Firing
@@ -65,18 +65,18 @@ class Due(NamedTuple):
 
     @property
     def cancels(self) -> bool:
-        """Whether its previous run is to be cancelled: only if one of those that came about takes its place."""
+        """Whether its previous run is to be cancelled: only if a new run takes its place."""
         starts = any(one.run.state is RunState.STARTED for one in self.planned)
         return starts and bool(self.row.is_busy) and self.row.due.policy.overlap is Overlap.CANCEL_PREVIOUS
 
     def kept(self, runs: "Mapping[Key, Planned]") -> "Due":
-        """Return it with those runs that came about, as they did."""
+        """Return it with those of its runs that were stored, as they were."""
         came = tuple([runs[one.key] for one in self.planned if one.key in runs])
         return self if came == self.planned else self._replace(planned=came)
 
 
 class Made(NamedTuple):
-    """What came about: runs by key, tasks with their due times, jobs, and what followed in jobs."""
+    """What was stored: runs by key, tasks with their due times, jobs, and what followed in jobs."""
 
     runs: dict[Key, Planned]
     tasks: tuple[tuple[NewTask, Instant], ...]
@@ -143,7 +143,7 @@ def plan_runs(
     now: Instant,
     types: Mapping[TypeKey, TypeRules] = NO_TYPES,
 ) -> list[Planned]:
-    """Return runs that somebody asks for, of the schedule in `row`."""
+    """Return runs that were requested, of the schedule in `row`."""
     maker = Maker(order.new_id, order.limits, order.retry, types)
     planned = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""Schedules as both stores keep them: numbers for words, rows for people, and what firings become."""
+"""Rows of schedules, as both stores keep them, the views made from them, and events about runs."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -226,7 +226,7 @@ def policy_of(text: str) -> FiringPolicy:
 
 
 def text_of(value: Rule | FiringPolicy | ScheduleTarget) -> str:
-    """Return a part of a schedule as it is stored. An empty object stands for all defaults."""
+    """Return a part of a schedule as it is stored. An empty object means all defaults."""
     return encode(value).decode()
 
 

@@ -140,7 +140,7 @@ class Firing(JobSubmission, Control):
         return known_types(wanted, await types_in(transaction, wanted, self._now()))
 
     async def _insert_runs(self, transaction: Transaction, planned: Sequence[Planned]) -> list[Planned]:
-        """Store runs, and return those that came about: a fire time that has one keeps it."""
+        """Store runs, and return those that are new: a fire time that has a run keeps it."""
         columns = [list(column) for column in zip(*(one.columns for one in planned), strict=True)]
         if not columns:
             return []

@@ -24,7 +24,7 @@ class JobQueries(Part):
     """The reading part of `ports.jobs.Jobs`."""
 
     async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
-        """Return jobs as they stand, with their running tasks counted; None for those that do not exist."""
+        """Return jobs as they are now, with their running tasks counted; None for those that do not exist."""
         found_rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=list(jobs))
         rows = [job_row(row) for row in found_rows]
         living = [row.id for row in rows if not row.has_ended]

@@ -1,4 +1,4 @@
-"""Schedules: what they are, and where they stand. How they fire is in `firing.py` of each store."""
+"""Schedules: definitions, state and runs. How they fire is in `firing.py`."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -37,7 +37,7 @@ class Schedules(Part):
     async def get_schedules(
         self, schedules: Sequence[ScheduleId], *, tenant: str | None = None
     ) -> list[ScheduleView | None]:
-        """Return schedules as they stand; None for those that do not exist."""
+        """Return schedules as they are now; None for those that do not exist."""
         rows = await self._database.fetch(Line.DESK, "schedules", repeat=True, within=tenant, ids=list(schedules))
         found = {view.id: view for view in map(schedule_view, rows) if tenant in {None, view.tenant}}
         return [found.get(schedule) for schedule in schedules]
@@ -193,7 +193,7 @@ class Schedules(Part):
 async def locked_views(
     transaction: Transaction, schedules: Sequence[ScheduleId], tenant: str | None = None
 ) -> dict[ScheduleId, ScheduleView]:
-    """Lock schedules and return them as they stand, by id."""
+    """Lock schedules and return them by id."""
     await transaction.fetch("lock_schedules", ids=list(schedules))
     rows = await transaction.fetch("schedules", ids=list(schedules))
     return {view.id: view for view in map(schedule_view, rows) if tenant in {None, view.tenant}}

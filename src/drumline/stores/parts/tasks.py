@@ -53,7 +53,7 @@ class TaskQueries(Part):
     async def get(
         self, tasks: Sequence[TaskId], *, tenant: str | None = None, payload: bool = True
     ) -> list[TaskView | None]:
-        """Return tasks as they stand; None for those that do not exist (for this tenant)."""
+        """Return tasks as they are now; None for those that do not exist (for this tenant)."""
         rows = await self._database.fetch(
             Line.DESK, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
         )

@@ -51,7 +51,7 @@ def end(
     """Decide what an act on a running task leads to; `due_at` counts if it is queued again.
 
     Only a settlement leaves the lease's nonce in the history: that is how it is recognised when it comes again, and
-    why a late one is not after somebody else ended the attempt.
+    why a late one is not after another act ended the attempt.
     """
     if held.cancel_requested and act in CANCELLABLE_BY_FLAG:
         act = Act.STOP

@@ -23,7 +23,7 @@ from drumline.stores.postgres.endings import Held, end
 from drumline.stores.postgres.following import PostgresFollowing
 
 ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
-"""The acts whose end depends on nothing but the lease: one statement ends them, without a look before."""
+"""The acts whose end depends on nothing but the lease: one statement ends them, without a read before it."""
 
 
 class Plain(NamedTuple):
@@ -67,7 +67,7 @@ class SettlingJobs(PostgresFollowing):
         return answers | await self._settle_in_jobs(rest) if rest else answers
 
     async def _members_of(self, transaction: Transaction, settlements: Sequence[Settlement]) -> Members | None:
-        """Lock the jobs of tasks, which whoever settles them may know."""
+        """Lock the jobs of tasks; a settlement may name the job of its task."""
         known = {each.lease.task: str(each.job) for each in settlements if each.job is not None}
         if len(known) < len(settlements):
             return await self._lock_members(transaction, [each.lease.task for each in settlements])

@@ -1,4 +1,4 @@
-"""Firing on SQLite: runs that are alike, which nearly all are, are written with less JSON to look into."""
+"""Firing on SQLite: runs that are alike, as nearly all are, are written by statements that read little JSON."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ class SqliteFiring(Firing):
     """`ports.schedules.Firing` on SQLite."""
 
     async def _insert_runs(self, transaction: Transaction, planned: Sequence[Planned]) -> list[Planned]:
-        """Store runs, and return those that came about: a fire time that has one keeps it."""
+        """Store runs, and return those that are new: a fire time that has a run keeps it."""
         alike: defaultdict[int, dict[str, str]] = defaultdict(dict)
         other: list[Planned] = []
         for one in planned:
@@ -31,7 +31,7 @@ class SqliteFiring(Firing):
         return [one for one in planned if one.key in new]
 
     def _insert_alike(self, transaction: Transaction, fire_time: int, tasks: dict[str, str]) -> Iterable[Key]:
-        """Store runs that differ in nothing but schedule and task, and return those that came about: mostly all."""
+        """Store runs that differ in nothing but schedule and task, and return those that are new: mostly all."""
         connection = connection_of(transaction)
         batch = {"batch": encode(tasks).decode(), "fire_time": fire_time}
         if connection.execute(SQL["insert_runs_alike"], batch | {"now": self._now()}).rowcount == len(tasks):
