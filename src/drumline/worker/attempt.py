@@ -1,4 +1,4 @@
-"""The life of one attempt: execute within its time, decide what that means, record it. Each step is one method."""
+"""Runs one attempt: execute within its timeout, decide the outcome, report it. Each step is one method."""
 
 import asyncio
 import logging
@@ -45,7 +45,7 @@ def start(services: AttemptServices, executors: Executors, tasks: Sequence[Claim
 
 
 def _received(task: ClaimedTask, tracer: Tracer) -> str | None:
-    """Note in the task's trace that it has come here, and return the span of that."""
+    """Record a `receive` span in the task's trace, and return its traceparent."""
     facts = messaging("receive", task.queue, messaging__message__id=task.lease.task)
     with tracer.span(f"receive {task.queue}", Kind.CONSUMER, parent=task.options.trace, facts=facts) as span:
         return span.traceparent
@@ -62,18 +62,18 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
     _running: asyncio.Task[None] | None = None
 
     def facts(self) -> dict[str, str | int]:
-        """Return what log lines of this attempt have in common."""
+        """Return the fields that all log lines of this attempt share."""
         return facts_of(self.task, self.session)
 
     def _log_end(self, outcome: Outcome) -> None:
-        """Write a line about how the attempt ended, if it has failed, or if all that end have one."""
+        """Log the end of the attempt: failures always, completions if task logging is on."""
         if isinstance(outcome, Failed):
             self._services.failures.write(self.facts(), outcome, seconds=self._services.loop.time() - self._began)
         elif isinstance(outcome, Succeeded):
             TASK_LOG.write(COMPLETED, self._completed())
 
     def _completed(self) -> Iterator[Mapping[str, str | int | float]]:
-        """Yield what the line about the end says, once: put together only where there is room for the line."""
+        """Yield the fields of the completion line; computed only if the line is written."""
         yield {**self.facts(), "seconds": round(self._services.loop.time() - self._began, 6)}
 
     def write(self, text: str) -> None:
@@ -91,7 +91,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             self._running = asyncio.Task(self._live(), loop=services.loop, name=name)
 
     def stop(self, reason: StopReason) -> None:
-        """Make the attempt end, for the first reason given; being lost heartbeat every other."""
+        """Stop the attempt. The first reason counts, except that `LOST` overrides every other."""
         if self.stopping is StopReason.LOST or (self.stopping is not None and reason is not StopReason.LOST):
             return
         self.stopping = reason
@@ -99,7 +99,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
 
     @property
     def is_stoppable(self) -> bool:
-        """Whether it is executed, and has not been told to stop."""
+        """Whether it is executing and no stop was requested."""
         return self._is_executing and self.stopping is None
 
     def interrupt(self) -> None:
@@ -108,7 +108,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             self._running.cancel()
 
     async def leave(self) -> None:
-        """Give the task back although its code has not ended: the process is about to."""
+        """Release the task although its code is still running: the process is about to end."""
         if self._is_executing and self.stopping is not StopReason.LOST:
             self.stopping = StopReason.LOST
             await self._services.reports.report(self.task.lease, Released())
@@ -127,7 +127,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             if self.opened is not None or self.artifacts or self.has_progress:
                 outcome = await self._store_outputs(outcome)
         except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is
-            # Saying nothing would have it given back and run again, without end and without counting.
+            # Without a report the task would be given back and run again, forever, without counting attempts.
             _log.exception("attempt.broken: task %s", lease.task)
             outcome = outcome_of_error(error)
         except BaseException as error:
@@ -145,7 +145,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
                 outcome = masked_outcome(outcome, self.mask)
             if TASK_LOG.is_on or outcome.__class__ is Failed:
                 self._log_end(outcome)
-            # Nobody need wait for the acknowledgement; the lease is held until it is there.
+            # Not awaited; the attempt is held until the report is acknowledged.
             services.reports.send(lease, outcome)
 
     async def _traced(self) -> Outcome | None:
@@ -166,7 +166,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             return outcome
 
     async def _executed(self) -> Outcome | None:
-        """Run the executor and decide what its end means; None if there is nothing to report."""
+        """Run the executor and return the outcome; None if there is nothing to report."""
         CURRENT_ATTEMPT.set(self)
         outcome: Outcome | None = None
         self._is_executing = True
@@ -186,11 +186,11 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             await self._absorb_cancellation()
         if self.stopping is None:
             return outcome
-        # Whoever was told to stop and has ended was stopped, whatever it returned or raised on the way.
+        # An attempt that was asked to stop and has ended counts as stopped, whatever it returned or raised.
         return outcome_of(self.stopping, timeout=self.timeout)
 
     def _execution(self) -> Awaitable[Any]:
-        """Return what executes the task: the executor itself, where nothing has to be seen to around it."""
+        """Return the awaitable that executes the task: the executor's own, if it needs no gate, timeout or secrets."""
         entry = self._entry
         if entry is None:
             raise failure("UnknownTask", f"this worker has no task named {self.task.name!r}")
@@ -238,7 +238,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
     def _is_process_ending(self, error: BaseException) -> bool:
         """Tell an end that comes from outside from what user code raised itself, which counts like any failure."""
         if isinstance(error, asyncio.CancelledError):
-            # Whoever ends the loop cancels the worker's own task together with those of its attempts.
+            # When the loop is shut down, the worker's own task is cancelled together with those of its attempts.
             owner = self._services.owner
             return owner is None or owner.done() or owner.cancelling() > 0
         if isinstance(error, GeneratorExit):
@@ -247,7 +247,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         return isinstance(error, KeyboardInterrupt) and _is_from_runner(error)
 
     async def _absorb_cancellation(self) -> None:
-        """Take back cancellations of this task, also one that has not been thrown into it yet."""
+        """Undo cancellations of this task, including one that was requested but not raised yet."""
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError as error:
@@ -257,7 +257,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             self._running.uncancel()
 
     def _when_over(self, act: Callable[[], None]) -> None:
-        """Do `act` when nothing of the execution runs any more: usually now."""
+        """Call `act` when no thread of the execution is left running: usually now."""
         lingering = self.lingering
         if lingering is None or lingering.done():
             act()
@@ -265,7 +265,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
             lingering.add_done_callback(lambda _: act())
 
     async def _store_outputs(self, outcome: Outcome | None) -> Outcome | None:
-        """See to what the execution leaves behind: its files and the rest of its log are stored, if it is reported."""
+        """Store the artifacts, if the attempt is reported, and the rest of the log."""
         self._services.progress.forget(self.task.lease)
         if outcome is not None and self.artifacts:
             outcome = await self._store_artifacts(outcome)
@@ -291,7 +291,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
 
 
 def _is_from_runner(error: KeyboardInterrupt) -> bool:
-    """Tell whether Ctrl-C was pressed again in a program that `asyncio.run` has in hand."""
+    """Tell whether a second Ctrl-C was raised by the signal handler of `asyncio.run`."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

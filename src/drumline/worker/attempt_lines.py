@@ -1,4 +1,4 @@
-"""What log lines about an attempt say."""
+"""Fields of log lines about an attempt."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from drumline.core.task_log import PROCESSING, TASK_LOG
 
 
 def facts_of(task: ClaimedTask, session: SessionId) -> dict[str, str | int]:
-    """Return what all lines of an attempt have in common."""
+    """Return the fields that all log lines of an attempt share."""
     return {
         "task_id": task.lease.task,
         "task": task.name,

@@ -1,4 +1,4 @@
-"""Routes what tasks log and print to the log of their attempt, told apart by a context variable."""
+"""Routes log records and printed output of tasks to the log of their attempt, found by a context variable."""
 
 import json
 import logging
@@ -123,14 +123,14 @@ class Routing:
         self._undo = ExitStack()
 
     def begin(self) -> None:
-        """Route from now on, if nobody has it done so far."""
+        """Start routing, if no worker of this process has done so."""
         with self._lock:
             self._users += 1
             if self._users == 1:
                 self._undo.enter_context(_routed())
 
     def end(self) -> None:
-        """Route no more, once nobody needs it."""
+        """Stop routing, once no worker of this process needs it."""
         with self._lock:
             self._users -= 1
             if self._users == 0:

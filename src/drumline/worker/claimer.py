@@ -1,4 +1,4 @@
-"""Claiming: ask for what is free, start what comes, ask again."""
+"""Claims tasks for the free slots and starts them."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from drumline.worker.held_attempts import HeldAttempts
 from drumline.worker.queue_shares import QueueShares
 
 ANSWER_SECONDS: Final = 10.0
-"""How much longer than its own wait a claim may take."""
+"""Added to the wait to get the claim's timeout."""
 
 _log = logging.getLogger("drumline.worker")
 
@@ -56,7 +56,7 @@ class Claimer:
                 await asyncio.sleep(0)  # a lone task begins before more are asked for; many begin meanwhile
 
     async def pass_once(self, session: SessionId) -> int:
-        """Claim once what there is room for; return how many tasks were started."""
+        """Claim as many tasks as there are free slots; return how many were started."""
         limit = await self._held_attempts.room()
         if self._turns is None:
             return len(await self._claim(session, limit, wait=self._wait, queues=self._queues) or ())
@@ -78,7 +78,7 @@ class Claimer:
     async def _claim(
         self, session: SessionId, limit: int, *, wait: float, queues: tuple[str, ...] | None
     ) -> Sequence[ClaimedTask] | None:
-        """Claim and start tasks, and return them; None if nobody answered."""
+        """Claim and start tasks, and return them; None if the engine did not answer."""
         try:
             async with asyncio.timeout(wait + ANSWER_SECONDS):
                 tasks = await self._gateway.claim(

@@ -1,4 +1,4 @@
-"""A line in the worker's own log for each attempt that failed; in a storm of failures a part of them, and how many."""
+"""Logs failed attempts to the worker's own log, at most so many a second, and the number of the others."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""What an error of user code means: try again, never again, or later. Unknown errors are worth a retry."""
+"""Maps errors of user code to outcomes: retry, fail for good, or snooze. Unknown errors are retried."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ def refusal(error: Invalid) -> ExecutorFailure:
 
 
 def outcome_of_error(error: BaseException, *, permanent: bool = False) -> Outcome:
-    """Return what to report when an attempt ended with an error; `permanent` is the task's own opinion of it."""
+    """Return the outcome of an attempt that raised an error; `permanent` if its definition gives up on it."""
     match error:
         case ExecutorFailure(outcome=outcome):
             return outcome

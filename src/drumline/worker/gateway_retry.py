@@ -1,4 +1,4 @@
-"""The line to the engine: calls are repeated until they are answered, and an outage is told once, not per call."""
+"""Repeats calls to the gateway until they are answered; an outage is logged once, not per call."""
 
 import asyncio
 import logging
@@ -15,16 +15,16 @@ T = TypeVar("T")
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 ACTIVITY: Final = "talk to the engine"
-"""What shows that a worker gets somewhere: at the latest its heartbeat do."""
+"""The activity that shows that a worker is not stuck."""
 PASSING: Final = (Unavailable, Overloaded, OSError)  # TimeoutError is an OSError
-"""Errors that go away by themselves."""
+"""Errors that may pass, so that the call is repeated."""
 
 _log = logging.getLogger("drumline.worker")
 _random = SystemRandom()
 
 
 class GatewayRetry:
-    """Repeats calls to the gateway with growing pauses, until they are answered or the worker hangs up."""
+    """Repeats calls to the gateway with growing pauses, until they are answered or `stop_retrying` is called."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class GatewayRetry:
                 return answer
 
     def stop_retrying(self) -> None:
-        """Repeat nothing any more: each call under way gets its last try."""
+        """Stop repeating: each running call gets one last try."""
         self._stopped.set()
 
     def failed(self, error: Exception) -> float:

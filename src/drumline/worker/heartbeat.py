@@ -1,4 +1,4 @@
-"""Heartbeat: say what is held, hear what was lost or should stop.
+"""Sends heartbeats with the held leases, and stops attempts whose leases are lost or whose tasks were cancelled.
 
 While nobody answers, attempts go on: as long as the store is away nobody can take their tasks over, and after an outage
 every session gets a full TTL again, so the work is not in vain. A worker that is cut off alone cannot tell the
@@ -22,13 +22,13 @@ from drumline.worker.options import WorkerOptions
 from drumline.worker.stop_reason import StopReason
 
 ANSWER_SECONDS: Final = 4.0
-"""How long one beat may take. On a connection that died silently it is lost; a TTL has to have time for another one."""
+"""Timeout of one heartbeat. A TTL must leave time for a second one if a dead connection loses the first."""
 
 _log = logging.getLogger("drumline.worker")
 
 
 class Heartbeat:
-    """The heart of one session."""
+    """Sends the heartbeats of one session."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class Heartbeat:
         self._settings = settings
         self._clock = clock
         self.lost = asyncio.Event()
-        """Set when the session is over: whatever was held in it is somebody else's."""
+        """Set when the session has ended: its tasks may run in other workers."""
         self.asked_to_drain = asyncio.Event()
 
     async def run(self, session: SessionId) -> None:
-        """Beat until the session is lost or this is cancelled."""
+        """Send heartbeats until the session is lost or this is cancelled."""
         answered = self._clock.monotonic()
         pause = self._settings.beat_every
         while not self.lost.is_set():
@@ -68,7 +68,7 @@ class Heartbeat:
                 pause = self._settings.beat_every
 
     async def pass_once(self, session: SessionId) -> BeatReply:
-        """Send one beat and do what the answer says."""
+        """Send one heartbeat and apply the reply."""
         held = self._held_attempts.leases(session)
         reply = await self._gateway.beat(Beat(session=session, held=held))
         if not reply.is_open:

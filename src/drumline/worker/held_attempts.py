@@ -1,4 +1,4 @@
-"""What a worker holds: attempts from the claim's answer until their report is acknowledged, and the free slots."""
+"""The attempts that a worker holds, from the claim until the report is acknowledged, and its free slots."""
 
 import asyncio
 from collections import Counter
@@ -29,7 +29,7 @@ class HeldAttempts:
         self._executing = 0
         self._held: dict[Lease, Attempt] = {}
         self._wanted = 0
-        """Free slots that somebody waits for; none if nobody does."""
+        """Free slots that the claimer waits for; 0 if it does not wait."""
         self._roomy = asyncio.Event()
         self.empty = asyncio.Event()
         self.empty.set()
@@ -51,16 +51,16 @@ class HeldAttempts:
         return self._executing
 
     def resize(self, capacity: int) -> None:
-        """Have more slots from now on, or fewer: what runs in those that are gone ends by itself."""
+        """Change the number of slots; attempts beyond a smaller number run to their end."""
         self._capacity = capacity
-        self._look()
+        self._wake_claimer()
 
     def leases(self, session: SessionId) -> tuple[Lease, ...]:
-        """Return what is held in a session."""
+        """Return the leases held in a session."""
         return tuple(lease for lease, attempt in self._held.items() if attempt.session == session)
 
     def running(self, session: SessionId) -> tuple[Lease, ...]:
-        """Return the leases of a session whose attempts are executed and have not been told to stop."""
+        """Return the leases of a session whose attempts are executing and were not asked to stop."""
         return tuple(
             lease for lease, attempt in self._held.items() if attempt.session == session and attempt.is_stoppable
         )
@@ -74,24 +74,24 @@ class HeldAttempts:
         return self._held.get(lease)
 
     def add(self, attempt: "Attempt") -> None:
-        """Take a slot and a lease."""
+        """Add an attempt, which takes a slot."""
         if not self._held:
             self.empty.clear()
         self._held[attempt.task.lease] = attempt
         self._executing += 1
 
     def free_slot(self) -> None:
-        """Give a slot back: an execution has ended."""
+        """Free a slot: an execution has ended."""
         self._executing -= 1
         if self._wanted:
-            self._look()
+            self._wake_claimer()
 
     def drop(self, *leases: Lease) -> None:
-        """Let leases go: their reports were acknowledged, or they are lost."""
+        """Drop attempts whose reports were acknowledged, or whose leases are lost."""
         for lease in leases:
             self._held.pop(lease, None)
         if self._wanted:
-            self._look()
+            self._wake_claimer()
         if not self._held:
             self.empty.set()
 
@@ -101,7 +101,7 @@ class HeldAttempts:
             attempt.stop(reason)
 
     async def room(self) -> int:
-        """Wait until claiming is worth while, and return for how many tasks there is room.
+        """Wait until claiming is worthwhile, and return how many slots are free.
 
         At once when there are many free slots or nothing runs; otherwise a moment later, so that a busy worker
         claims in batches.
@@ -115,14 +115,14 @@ class HeldAttempts:
     async def _room_for(self, wanted: int, *, within: float | None) -> None:
         self._wanted = wanted
         self._roomy.clear()
-        self._look()
+        self._wake_claimer()
         if within is None:
             await self._roomy.wait()
         else:
             await wait_for(self._roomy, within=within)
 
-    def _look(self) -> None:
-        """Tell whoever waits, once, when there is as much room as they want."""
+    def _wake_claimer(self) -> None:
+        """Wake the waiting claimer, once, when there are enough free slots."""
         free = self.free
         if free >= self._wanted or (free > 0 and not self._executing):
             self._wanted = 0

@@ -1,4 +1,4 @@
-"""Keeping what the environment told this process from programs that run beside it as the same user.
+"""Hides secrets in this process's environment from other programs of the same user.
 
 `shell` tasks are such programs. The kernel shows the environment that a process was started with under `/proc`,
 whatever the process does to its variables later. So the values are overwritten where the kernel reads them, and the
@@ -21,7 +21,7 @@ HIDDEN: Final = re.compile(
 
 
 def protect_process() -> None:
-    """Let no other program of the same user read what this process was told; to be called before threads start."""
+    """Make this process's environment unreadable for other programs of its user; call it before threads start."""
     if not sys.platform.startswith("linux"):
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -31,7 +31,7 @@ def protect_process() -> None:
 
 
 def split_environment(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what a child process may be started with, for all to see, and what it must be told in another way."""
+    """Return the variables that a child may be started with, and the secret ones that must be sent another way."""
     hidden = {name: value for name, value in environ.items() if HIDDEN.fullmatch(name)}
     return {name: value for name, value in environ.items() if name not in hidden}, hidden
 

@@ -24,7 +24,7 @@ class LogTail:
         """Bytes that were written and are not kept."""
 
     def write(self, text: str) -> None:
-        """Add a text at the end; what is too old is dropped."""
+        """Append a text; the oldest bytes beyond the limit are dropped."""
         size = size_of(text)
         if size > self._largest:
             kept = text.encode()[size - self._largest :].decode("utf-8", "ignore")

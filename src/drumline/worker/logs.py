@@ -31,7 +31,7 @@ _log = logging.getLogger("drumline.worker")
 
 
 class AttemptLog(Struct, eq=False):
-    """What one attempt has written and what of it was taken to be sent; there is one for every attempt that writes."""
+    """The log output of one attempt that was not sent yet."""
 
     _logs: "AttemptLogs"
     _lease: Lease
@@ -147,7 +147,7 @@ class AttemptLogs:
             self._loop.call_soon_threadsafe(self._written.set)
 
     async def run(self) -> None:
-        """Send what is written, about every half second, until cancelled; sleep while nothing is."""
+        """Send new log output about every half second, until cancelled; sleep while there is none."""
         self._loop = asyncio.get_running_loop()
         while True:
             await self._written.wait()
@@ -155,7 +155,7 @@ class AttemptLogs:
             await self.pass_once()
 
     async def pass_once(self) -> int:
-        """Send what every attempt has written so far; return how many chunks that were."""
+        """Send the new output of every attempt; return the number of chunks."""
         self._written.clear()
         with self.lock:
             noted, self._noted = self._noted, set()

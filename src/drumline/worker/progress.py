@@ -1,4 +1,4 @@
-"""How far attempts are: only the latest word of each is kept, and all of them are sent together, once a second.
+"""Reports progress of attempts: only the latest of each is kept, and all are sent together, once a second.
 
 Noted from the loop and from threads, as often as user code likes; sent by the loop only. A note that is lost is made
 good by the next.
@@ -22,7 +22,7 @@ _log = logging.getLogger("drumline.worker")
 
 
 class ProgressReporter:
-    """The latest word of every attempt of a worker, and its way to the engine."""
+    """Keeps the latest progress of each attempt of a worker, and sends it to the engine."""
 
     def __init__(self, gateway: Gateway, *, every: float) -> None:
         self._gateway = gateway
@@ -51,7 +51,7 @@ class ProgressReporter:
                 self._latest.pop(lease, None)
 
     async def run(self) -> None:
-        """Send what is noted, about every second, until cancelled; sleep while nothing is."""
+        """Send new progress about every second, until cancelled; sleep while there is none."""
         self._loop = asyncio.get_running_loop()
         while True:
             await self._noted.wait()
@@ -59,7 +59,7 @@ class ProgressReporter:
             await self.pass_once()
 
     async def pass_once(self) -> int:
-        """Send the latest word of every attempt that said something; return how many those were."""
+        """Send the latest progress of each attempt that has some; return how many there were."""
         self._noted.clear()
         with self._lock:
             notes = list(self._latest.values())
@@ -73,7 +73,7 @@ class ProgressReporter:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._gateway.report_progress(notes)
         except PASSING:
-            return  # heartbeat and reports tell of the outage, and the next notes are newer anyway
+            return  # heartbeats and reports log the outage, and the next notes are newer anyway
         except Exception as error:  # noqa: BLE001 - it is for people: losing it must not fail the tasks
             if not self._is_told:
                 _log.warning("progress.dropped: %s: %s", type(error).__name__, error)

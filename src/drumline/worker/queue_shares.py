@@ -1,7 +1,7 @@
-"""QueueShares: how a worker shares its room among the queues it serves, by their weights.
+"""Shares a worker's free slots among its queues, by their weights.
 
 Each queue earns credit for every slot that is handed out, as much as its weight is of all weights, and the queues with
-most credit are asked first. A queue that has nothing to give loses its credit: nobody saves up for a rush, and no slot
+most credit are asked first. A queue that has nothing to give loses its credit: no queue saves up credit, and no slot
 waits for a queue that is empty.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 
 class QueueShares:
-    """The credit of each queue."""
+    """Credits slots to queues by their weights."""
 
     def __init__(self, weights: Mapping[str, int]) -> None:
         self._weights = dict(weights)
@@ -18,7 +18,7 @@ class QueueShares:
 
     @property
     def are_even(self) -> bool:
-        """Whether nobody is to get more than another: then there is nothing to share out."""
+        """Whether all weights are equal."""
         return len(set(self._weights.values())) <= 1
 
     def share(self, room: int) -> list[tuple[str, int]]:

@@ -21,7 +21,7 @@ _log = logging.getLogger("drumline.worker")
 
 
 class Reporter:
-    """The way back: an attempt is over for the worker when its report is acknowledged."""
+    """Sends outcomes of attempts to the engine; an attempt is held until its report is acknowledged."""
 
     def __init__(
         self, gateway: Gateway, retry: GatewayRetry, held_attempts: HeldAttempts, metrics: Metrics, *, largest: int
@@ -50,7 +50,7 @@ class Reporter:
         return await self._batcher.join(Report(lease, outcome))
 
     def send(self, lease: Lease, outcome: Outcome) -> None:
-        """Report without waiting; the lease is let go when the report is acknowledged."""
+        """Report without waiting; the attempt is dropped when the report is acknowledged."""
         self._batcher.send(Report(lease, outcome))
 
     def _acknowledged(

@@ -1,4 +1,4 @@
-"""What every attempt of a worker works with."""
+"""The gateway, reporter, logs and limits that a worker's attempts share."""
 
 import asyncio
 from functools import cached_property
@@ -17,7 +17,7 @@ from drumline.worker.reporter import Reporter
 
 
 class AttemptServices:
-    """What every attempt of a worker works with."""
+    """The gateway, reporter, logs and limits that a worker's attempts share."""
 
     def __init__(self, gateway: Gateway, settings: WorkerOptions, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
         self.tracer = tracer
@@ -40,5 +40,5 @@ class AttemptServices:
 
     @cached_property
     def has_task_factory(self) -> bool:
-        """Whether somebody has a say in how the loop's tasks are made."""
+        """Whether the loop has a task factory."""
         return self.loop.get_task_factory() is not None

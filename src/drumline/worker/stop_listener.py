@@ -1,4 +1,4 @@
-"""Hearing soon that attempts should stop, instead of at the next beat."""
+"""Long-polls the engine for attempts to stop, which is faster than the next heartbeat."""
 
 import asyncio
 import logging
@@ -12,17 +12,17 @@ from drumline.worker.held_attempts import HeldAttempts
 
 WAIT_SECONDS: Final = 20.0
 ANSWER_SECONDS: Final = 10.0
-"""How much longer than its own wait a question may take."""
+"""Added to the wait to get the request's timeout."""
 APART: Final = 0.2
-"""Seconds between two questions at least, however many signals there are."""
+"""Minimum seconds between two requests."""
 AGAIN_AFTER: Final = 5.0
-"""Seconds until an engine that does not answer is asked again: heartbeat go on meanwhile."""
+"""Seconds before the next request after a failed one; heartbeats go on meanwhile."""
 
 _log = logging.getLogger("drumline.worker")
 
 
 class StopListener:
-    """Asks which attempts should stop, and waits for the answer."""
+    """Asks the engine which attempts should stop, and stops them."""
 
     def __init__(self, gateway: Gateway, held_attempts: HeldAttempts, heartbeat: Heartbeat) -> None:
         self._gateway = gateway
@@ -30,15 +30,15 @@ class StopListener:
         self._heartbeat = heartbeat
 
     async def run(self, session: SessionId) -> None:
-        """Listen until cancelled, or until the engine turns out to be too old for it."""
+        """Listen until cancelled, or until the engine answers that it does not support this."""
         while True:
             held = self._held_attempts.running(session)
             try:
                 async with asyncio.timeout(WAIT_SECONDS + ANSWER_SECONDS):
                     stops = await self._gateway.stops(session, held, wait=WAIT_SECONDS)
             except NotFound:
-                return  # the session is closed, or the server does not know the question: heartbeat tell
-            except Exception as error:  # noqa: BLE001 - whatever the gateway raises, heartbeat tell the same later
+                return  # the session is closed, or the server does not support this: heartbeats do the same
+            except Exception as error:  # noqa: BLE001 - whatever the gateway raises, heartbeats say the same later
                 _log.debug("stops.not_heard: %s", error)
                 await asyncio.sleep(AGAIN_AFTER)
                 continue

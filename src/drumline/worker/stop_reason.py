@@ -6,12 +6,12 @@ from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Stopped
 
 
 class StopReason(StrEnum):
-    """Who wants the attempt to stop."""
+    """Why an attempt was asked to stop."""
 
     TIMED_OUT = "timed out"  # its own timeout
-    CANCELLED = "cancelled"  # somebody cancelled the task
+    CANCELLED = "cancelled"  # the task was cancelled
     RELEASED = "released"  # the worker is leaving
-    LOST = "lost"  # the lease is somebody else's: stop at once and say nothing
+    LOST = "lost"  # the lease is not current any more: stop at once and report nothing
 
 
 def outcome_of(reason: StopReason, *, timeout: float | None) -> Outcome | None:

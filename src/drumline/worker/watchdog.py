@@ -1,4 +1,4 @@
-"""Sees to it that no program outlives its worker, not even one killed with -9.
+"""Kills programs whose worker has died, even if it was killed with -9.
 
 One tiny process beside the worker holds the reading end of a pipe and a list of process groups. When the worker dies,
 however it dies, the kernel closes the pipe, and the watchdog kills the groups. It is started with the first program.
@@ -32,7 +32,7 @@ class Watchdog:
         self._tell(f"+{group}\n")
 
     def unwatch(self, group: int) -> None:
-        """Forget a group that has ended: its number may come back as somebody else's."""
+        """Forget a group that has ended: its number may be reused by another program."""
         self._groups.discard(group)
         self._tell(f"-{group}\n")
 

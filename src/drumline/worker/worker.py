@@ -1,6 +1,6 @@
-"""The life of a worker: open a session, claim by free capacity, beat, and when told to stop drain and close.
+"""The worker: opens a session, claims tasks for free slots, sends heartbeats, and drains when it stops.
 
-One session is served at a time. If it is lost, whatever runs is abandoned and a new one is opened.
+One session is served at a time. If it is lost, its attempts are stopped and a new session is opened.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ from drumline.worker.stop_reason import StopReason
 OPEN_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
 LONGEST_SILENCE: Final = 60.0
-"""Seconds without a word to the engine, answered or not, after which the worker is stuck; heartbeat come each few."""
+"""Seconds without a call to the engine, answered or not, after which the worker counts as stuck."""
 LAST_SECONDS: Final = 1.0
-"""How long a killed attempt may take to be gone, and the last reports to be sent."""
+"""How long a killed attempt may take to end, and the last reports to be sent."""
 
 _log = logging.getLogger("drumline.worker")
 
 
 class Worker:
-    """Runs tasks for an engine, near or far."""
+    """Runs tasks for an engine, in the same process or over HTTP."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Worker:
 
     @contextmanager
     def _measured(self) -> Iterator[None]:
-        """Tell how busy the worker is, while it is there."""
+        """Publish the worker's slot and session metrics while it runs."""
         metrics = self._metrics
         metrics.vitals.expect(ACTIVITY, within=LONGEST_SILENCE)
         metrics.before_reading.append(self._tell_slots)
@@ -123,7 +123,7 @@ class Worker:
         self._changed.set()
 
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
-        """Serve one session to its end; tell whether the worker is done."""
+        """Serve one session until it ends; tell whether the worker should stop."""
         session = await self._open(stop)
         if session is None:
             return True
@@ -157,7 +157,7 @@ class Worker:
         return True
 
     async def _open(self, stop: asyncio.Event) -> SessionId | None:
-        """Open a session, however long that takes; None if the worker is told to stop before."""
+        """Open a session, however long that takes; None if `stop` is set first."""
         while not stop.is_set():
             try:
                 spec = self._spec()
@@ -177,7 +177,7 @@ class Worker:
         self._claims.serve(weights, opened_with=self._opened_with)
 
     async def _tell_change(self, session: SessionId) -> None:
-        """Say what is served now, for those who look; nothing depends on it."""
+        """Send the queues and capacity that are served now; they are only shown."""
         settings = self._settings
         try:
             async with asyncio.timeout(CLOSE_SECONDS):

@@ -1,4 +1,4 @@
-"""Becomes another program, after giving up what that program shall not have.
+"""Sets resource limits and drops privileges, then executes another program.
 
 Run as `python -I -S confined.py LIMITS USER GROUP PROGRAM ARGUMENT…`, LIMITS as `name=number,…` of `resource.RLIMIT_…`,
 USER and GROUP as numbers or `-`. It imports nothing of Drumline, and is gone when the program runs: the process, its

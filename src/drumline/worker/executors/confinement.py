@@ -71,7 +71,7 @@ class Confinement(Struct, frozen=True, kw_only=True):
         return {name: number for name, number in given.items() if number is not None}
 
     def argv(self, argv: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what to execute for a command inside the walls; `Invalid` if it may not run, or is not there."""
+        """Return the argv of a confined command; `Invalid` if it may not run, or does not exist."""
         limits, is_free = self.limits, self.user is None
         if is_free and not limits and not self.allow:
             return argv
@@ -83,7 +83,7 @@ class Confinement(Struct, frozen=True, kw_only=True):
         return (sys.executable, "-I", "-S", str(LAUNCHER), said, *user, program, *argv[1:])
 
     def check_environment(self, given: Mapping[str, str]) -> None:
-        """Raise `Invalid` for a variable that is not known to leave an allowed program what it is."""
+        """Raise `Invalid` for a variable that could change which code an allowed program runs."""
         if not self.allow:
             return
         for name, value in given.items():
@@ -97,7 +97,7 @@ class Confinement(Struct, frozen=True, kw_only=True):
                 raise Invalid("must be the name of a locale or zone", field=f"payload.env.{name}")
 
     def own_environment(self, folder: Path) -> dict[str, str]:
-        """Return the variables that tell a program whose it is, if it runs as somebody else."""
+        """Return `HOME`, `USER` and the like for a program that runs as another user."""
         if self.user is None:
             return {}
         return {"HOME": str(folder), "USER": self.user.name, "LOGNAME": self.user.name}

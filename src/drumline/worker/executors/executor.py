@@ -1,4 +1,4 @@
-"""What an executor is, and what it gets: the whole contract for adding a kind of task."""
+"""The executor protocol and its argument: the whole contract for adding a kind of task."""
 
 import asyncio
 import re
@@ -26,10 +26,10 @@ _SEPARATOR: Final = re.compile(r"[/\\]")
 
 
 class ContextFactory(Protocol):
-    """Makes contexts: an executor whose code may ask what it is part of."""
+    """Makes the `ctx` of an attempt; executors of Python functions are such."""
 
     def context_of(self, call: "ExecutorCall") -> Context[Any]:
-        """Return what the code may know of its attempt."""
+        """Return the attempt's `ctx`."""
         ...
 
 
@@ -66,14 +66,14 @@ class ExecutorCall(msgspec.Struct, eq=False):
         return self.opened
 
     def context(self) -> Context[Any] | None:
-        """Return what the code may know of its attempt, the same each time: most never asks, so it is made here."""
+        """Return the attempt's `ctx`, made when it is first asked for."""
         if self._context is None and self.context_factory is not None:
             self._context = self.context_factory.context_of(self)
         return self._context
 
     @property
     def grace(self) -> float:
-        """Seconds to let a stopped attempt end by itself; none if somebody else may be running the task already."""
+        """Seconds to let a stopped attempt end by itself; 0 if another worker may be running the task already."""
         return 0.0 if self.stopping is StopReason.LOST else self._services.stop_grace
 
     def payload_as(self, type: type[T]) -> T:
@@ -138,7 +138,7 @@ def published(name: str, payload: type[msgspec.Struct], *, doc: str) -> TaskType
 
 
 def check_artifact_name(name: str, *, field: str = "artifact") -> str:
-    """Return a file name, or raise `Invalid` if it is a path or cannot stand in a URL or a header."""
+    """Return a file name, or raise `Invalid` if it is a path or is not valid in a URL or a header."""
     check_text(name, field=field, longest=255)
     if _SEPARATOR.search(name) or name.strip(". ") == "":
         raise Invalid("must be a plain file name, without folders", field=field)

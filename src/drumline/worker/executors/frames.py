@@ -26,7 +26,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
 
 class Hidden(Struct, frozen=True):
-    """The variables of the worker that the child is told here: its environment can be read by others."""
+    """Environment variables that are sent to the child by socket: other programs could read its environment."""
 
     variables: dict[str, str]
 

@@ -145,7 +145,7 @@ def context_of(call: ExecutorCall, state: Any) -> Context[Any]:
 
 
 def judge(error: Exception, definition: TaskDefinition) -> Exception:
-    """Return an error as what the definition makes of it: itself, or the failure that it is."""
+    """Return the error, or an `ExecutorFailure` if the task's definition says how to treat it."""
     if isinstance(error, Signal) or not definition.is_permanent(error):
         return error
     return ExecutorFailure(Failed(describe(error), permanent=True))

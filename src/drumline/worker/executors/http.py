@@ -1,4 +1,4 @@
-"""HTTP requests: `http`. What the server says decides whether a failure is worth a retry."""
+"""Executes `http` tasks. The response status decides whether a failure is retried."""
 
 import asyncio
 from datetime import UTC, datetime

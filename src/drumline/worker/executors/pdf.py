@@ -54,7 +54,7 @@ DEFAULT_PDF_LIMITS: Final = PdfLimits()
 
 
 def is_installed() -> bool:
-    """Tell whether what sets documents is here: it comes with the extra `pdf`."""
+    """Tell whether the packages of the extra `pdf` are installed."""
     return find_spec("typst") is not None
 
 

@@ -144,7 +144,7 @@ class ChildProcess:
             self._log = None
 
     def read_output(self) -> None:
-        """Take what the child has written."""
+        """Read the child's output and write it to the attempt's log."""
         while True:
             try:
                 data = os.read(self._output, 64 * 1024)

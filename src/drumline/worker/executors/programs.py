@@ -56,7 +56,7 @@ class Tail:
 
 
 class Output:
-    """Where a program's output goes: bytes to whoever wants them, and text to the log as it comes."""
+    """Collects a program's output: bytes for the executor, and text for the log as it arrives."""
 
     def __init__(self, write: Callable[[str], None], *tails: Tail) -> None:
         self._write = write
@@ -121,7 +121,7 @@ async def run_program(
 
 
 def _input(stdin: bytes | None) -> IO[bytes]:
-    """Return what the program reads: a file, so that nobody has to feed a program that does not read."""
+    """Return the program's standard input as a file, so that a program that does not read blocks nothing."""
     if stdin is None:
         return Path(os.devnull).open("rb")
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the caller
@@ -190,7 +190,7 @@ def kill_group(group: int, number: signal.Signals) -> None:
 
 
 def describe_exit(code: int) -> str:
-    """Return an exit code in words."""
+    """Return a description of an exit code."""
     if code >= 0:
         return f"exit code {code}"
     try:

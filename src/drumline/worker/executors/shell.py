@@ -46,7 +46,7 @@ class ShellPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ShellExecutor:
-    """Runs commands. Whoever may submit tasks may run anything on the worker's machine: enable it knowingly."""
+    """Runs shell commands. Any caller who may submit tasks can run any command on the worker's machine."""
 
     def __init__(self, watchdog: Watchdog, walls: Confinement = NO_WALLS) -> None:
         self._watchdog = watchdog
