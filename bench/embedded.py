@@ -16,7 +16,7 @@ from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.processes import run
-from drumline.lifecycle.working import Crew
+from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.sdk.app import Drumline
 from drumline.settings import Settings
 from drumline.wiring import open_engine
@@ -74,9 +74,11 @@ async def _measure(data: Path, share: float, results: dict[str, Any]) -> None:
     results["enqueue_bulk_per_s"] = await _rate(_submit_in_bulk, engine, count)
     gateway.wanted = int(3_000 * share) + int(30_000 * share) + count // BULK * BULK
     stop = asyncio.Event()
-    crew = Crew(gateway, [app], WorkerOptions(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False))
+    worker = assemble_worker(
+        gateway, [app], WorkerOptions(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False)
+    )
     began = time.perf_counter()
-    working = asyncio.create_task(crew.run(stop), name="worker")
+    working = asyncio.create_task(worker.run(stop), name="worker")
     await gateway.enough.wait()
     results["drain_per_s"] = round(gateway.wanted / (time.perf_counter() - began), 1)
     results["start_latency_ms"] = await _latency(engine, int(1_000 * share))

@@ -26,7 +26,7 @@ from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.processes import run
-from drumline.lifecycle.working import Crew
+from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.ports.gateway import Report
 from drumline.scheduler.duty import Rounds
 from drumline.sdk.app import Drumline
@@ -147,8 +147,10 @@ async def _measure(settings: Settings, meter: Meter, results: dict[str, Any]) ->
 async def _working(gateway: Counting) -> AsyncIterator[None]:
     """Run a worker meanwhile."""
     stop = asyncio.Event()
-    crew = Crew(gateway, [app], WorkerOptions(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False))
-    working = asyncio.create_task(crew.run(stop), name="worker")
+    worker = assemble_worker(
+        gateway, [app], WorkerOptions(capacity=CAPACITY, grace=1.0), BuiltIn(http=False, pdf=False)
+    )
+    working = asyncio.create_task(worker.run(stop), name="worker")
     try:
         yield
     finally:

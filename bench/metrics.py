@@ -30,7 +30,7 @@ from drumline.core.clock import SystemClock
 from drumline.core.meters import Counter, Gauge, Histogram
 from drumline.engine.engine import Engine
 from drumline.lifecycle.processes import run
-from drumline.lifecycle.working import Crew
+from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.observe.logging import set_up_logging
 from drumline.scheduler.duty import Rounds
 from drumline.scheduler.queue_metrics import QueueMetrics
@@ -110,10 +110,10 @@ async def _drain(settings: Settings, variant: str, services: list[int], tasks: i
     gateway = Counting(engine)
     gateway.wanted = tasks // BULK * BULK
     worker = WorkerOptions(capacity=CAPACITY, grace=1.0)
-    crew = Crew(gateway, [app], worker, BuiltIn(http=False, pdf=False), engine.metrics)
+    running_worker = assemble_worker(gateway, [app], worker, BuiltIn(http=False, pdf=False), engine.metrics)
     stop = asyncio.Event()
     before, began = _cpu(services), time.perf_counter()
-    running = [asyncio.create_task(crew.run(stop), name="worker")]
+    running = [asyncio.create_task(running_worker.run(stop), name="worker")]
     running += [asyncio.create_task(each.run(stop), name="duty") for each in _duties(engine, variant)]
     await gateway.enough.wait()
     seconds = time.perf_counter() - began

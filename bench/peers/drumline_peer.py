@@ -14,7 +14,7 @@ from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.lifecycle.processes import run, run_migrate, run_scheduler
-from drumline.lifecycle.working import Crew
+from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.ports.gateway import Report
 from drumline.sdk.app import Drumline
 from drumline.sdk.locate import Direct
@@ -67,9 +67,9 @@ def work() -> None:
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         options = WorkerOptions(capacity=CONCURRENCY, grace=1.0)
-        crew = Crew(CountingGateway(engine), [app], options, BuiltIn(http=False, pdf=False))
+        worker = assemble_worker(CountingGateway(engine), [app], options, BuiltIn(http=False, pdf=False))
         listening = asyncio.create_task(engine.listen(), name="hear wake-ups")
-        await crew.run(stop)
+        await worker.run(stop)
         listening.cancel()
         await asyncio.wait({listening})
         await engine.close()

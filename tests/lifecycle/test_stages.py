@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
-from drumline.lifecycle.stopping import Stopping
+from drumline.lifecycle.stop_signals import Stopping
 
 
 class Journal:

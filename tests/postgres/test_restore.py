@@ -14,7 +14,7 @@ from drumline.core.session import SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
-from drumline.lifecycle.backing_up import finish_restore
+from drumline.lifecycle.backup import finish_restore
 from drumline.ports.store import TaskFilter
 from drumline.redis import RedisQueue
 from drumline.scheduler.sweep import Sweeper

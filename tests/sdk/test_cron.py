@@ -14,7 +14,7 @@ from drumline.core.recurring import Misfire, Overlap
 from drumline.core.registration import AppSchedule, RegisterRequest
 from drumline.core.schedule import ScheduleRequest
 from drumline.core.task import TaskRequest
-from drumline.lifecycle.registering import requests_of
+from drumline.lifecycle.schedule_registration import requests_of
 from drumline.sdk.schedules import RegisterSchedules
 
 

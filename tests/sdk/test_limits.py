@@ -6,7 +6,7 @@ import pytest
 
 from drumline.core.errors import Invalid
 from drumline.engine.engine import Engine
-from drumline.lifecycle.registering import register_schedules
+from drumline.lifecycle.schedule_registration import register_schedules
 from drumline.sdk.app import Drumline
 from drumline.sdk.embedded import EngineTransport
 from drumline.stores.no_queue import NoQueue

@@ -10,7 +10,7 @@ import pytest
 from drumline.core.errors import Invalid
 from drumline.core.state import State
 from drumline.core.task import TaskView
-from drumline.lifecycle.working import built_in_kinds
+from drumline.lifecycle.worker_setup import built_in_kinds
 from drumline.settings import Settings
 from drumline.settings.fields import ShellSettings
 from drumline.worker.executors.catalogue import BuiltIn

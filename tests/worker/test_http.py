@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from drumline.core.state import State
-from drumline.lifecycle.working import built_in_kinds
+from drumline.lifecycle.worker_setup import built_in_kinds
 from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.settings import Settings
 from drumline.worker.executors.catalogue import BuiltIn

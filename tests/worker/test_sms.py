@@ -14,7 +14,7 @@ from drumline.core.errors import Invalid
 from drumline.core.state import State
 from drumline.core.task_type import PayloadMode
 from drumline.core.tuning import Tuning
-from drumline.lifecycle.mailing import sms_gateway
+from drumline.lifecycle.mail_server import sms_gateway
 from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.outbound.sms import SmsGateway
 from drumline.settings import Settings, load_settings

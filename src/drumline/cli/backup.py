@@ -26,7 +26,7 @@ def backup(
     """
     import msgspec
 
-    from drumline.lifecycle.backing_up import back_up, sqlite_file
+    from drumline.lifecycle.backup import back_up, sqlite_file
 
     made = back_up(Path(sqlite_file(_settings(data, config))), target, replace=replace)
     if as_json:
@@ -51,7 +51,7 @@ def restored(
 
     import msgspec
 
-    from drumline.lifecycle.backing_up import check_idle, finish_restore
+    from drumline.lifecycle.backup import check_idle, finish_restore
 
     settings = _settings(data, config)
     if not force:

@@ -62,7 +62,7 @@ def scheduler(data: Data = None, config: Config = None, log_level: LogLevel = No
 def notifier(data: Data = None, config: Config = None, log_level: LogLevel = None) -> None:
     """Run a notifier, which calls webhooks and sends mail; any number of notifiers may run."""
     settings, sources = _load(config, data=data, log_level=log_level)
-    from drumline.lifecycle.notifying import run_notifier
+    from drumline.lifecycle.notifier_process import run_notifier
 
     run_process(settings, run_notifier(settings, sources))
 

@@ -16,8 +16,8 @@ from drumline.demo.receiver import receiving
 from drumline.demo.tasks import app
 from drumline.lifecycle.servers import run_dev
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
-from drumline.lifecycle.stopping import stopping_by_signal
-from drumline.lifecycle.working import Crew
+from drumline.lifecycle.stop_signals import stopping_by_signal
+from drumline.lifecycle.worker_setup import assemble_worker
 from drumline.observe.logging import ProcessHandler
 from drumline.sdk.context import TASK_LOG
 from drumline.settings import Settings
@@ -118,11 +118,11 @@ def _working(settings: Settings, label: str, queues: tuple[str, ...], capacity: 
     async def service(stop: asyncio.Event) -> None:
         async with remote_gateway(settings) as gateway:
             how = WorkerOptions(capacity=capacity, threads=capacity, queues=queues, label=label, grace=GRACE)
-            crew = Crew(gateway, [app], how, BuiltIn())
+            worker = assemble_worker(gateway, [app], how, BuiltIn())
             ended = asyncio.Event()
             async with asyncio.TaskGroup() as group:
                 watching = group.create_task(_either(stop, over, ended), name=f"watch over {label}")
-                await crew.run(ended)
+                await worker.run(ended)
                 watching.cancel()
 
     return service

@@ -1,12 +1,13 @@
-"""Finding the apps to serve: by path (`hello.py`, `shop/`), by module (`shop.tasks`) or by name (`shop.tasks:app`).
+"""Finds the apps to serve: by path (`hello.py`, `shop/`), by module (`shop.tasks`) or by name (`shop.tasks:app`).
 
 A file is imported as the module that it is, so that a task has one name whether its file is run as a program,
 imported, or served here: `hello.py` is `hello`, and `shop/tasks.py` inside a package is `shop.tasks`.
 """
 
 import importlib
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,8 @@ from typing import Any
 
 from drumline.core.errors import Invalid
 from drumline.sdk.app import Drumline
+from drumline.sdk.transport import Transport
+from drumline.settings import Settings
 
 App = Drumline[Any]
 
@@ -79,3 +82,24 @@ def _named(module: ModuleType, name: str, target: str) -> App:
     near = get_close_matches(name, vars(module), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise Invalid(f"{target}: {module.__name__} has no {name}{hint}", field="app")
+
+
+def bind_apps(apps: Sequence[App], transport: Transport, settings: Settings) -> None:
+    """Let tasks submit tasks: their apps use `transport`, except those that name a server of their own.
+
+    Child processes of CPU-bound tasks import the app anew; they find the server by their environment.
+    """
+    for app in apps:
+        app.use(transport, unless_named=True)
+    os.environ.update(_location_of(settings))
+
+
+def _location_of(settings: Settings) -> dict[str, str]:
+    location = {
+        "DRUMLINE_DATA": str(settings.data.absolute()),
+        "DRUMLINE_URL": settings.url,
+        "DRUMLINE_API_KEY": settings.api_key,
+        "DRUMLINE_STORE_URL": settings.store_url,
+        "DRUMLINE_QUEUE_URL": settings.queue_url,
+    }
+    return {name: str(value) for name, value in location.items() if value is not None}

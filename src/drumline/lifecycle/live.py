@@ -253,7 +253,7 @@ def _in_thread(look: Callable[[], object]) -> Callable[[], Any]:
     return lambda: asyncio.to_thread(look)
 
 
-def standing_shown(metrics: Metrics) -> Callable[[Standing], None]:
+def show_config_state(metrics: Metrics) -> Callable[[Standing], None]:
     """Return what shows in figures how a process stands to its configuration."""
 
     def show(standing: Standing) -> None:
@@ -271,7 +271,7 @@ async def following(engine: Engine, settings: Settings, sources: Sources | None)
     live.follow(lambda new: engine.access.use_policy(policy_of(new.access)))
     engine.tune(tuning_of(settings))
     live.tell(lambda standing: setattr(engine.configuration, "standing", standing))
-    live.tell(standing_shown(engine.metrics))
+    live.tell(show_config_state(engine.metrics))
     async with kept_live(live):
         yield live
 

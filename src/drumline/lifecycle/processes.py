@@ -20,16 +20,15 @@ from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.options import SignInOptions
-from drumline.lifecycle.apps import App, load_apps
+from drumline.lifecycle.apps import App, bind_apps, load_apps
 from drumline.lifecycle.data_folder import make_data_folder, with_stored_key
-from drumline.lifecycle.lending import lend
-from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live, standing_shown
-from drumline.lifecycle.registering import register_schedules
-from drumline.lifecycle.relaying import relay_services
+from drumline.lifecycle.live import Live, RemoteRuntime, following, kept_live, show_config_state
+from drumline.lifecycle.monitoring import traced, watched
+from drumline.lifecycle.relay_setup import relay_services
+from drumline.lifecycle.schedule_registration import register_schedules
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
-from drumline.lifecycle.stopping import ending_by_signal, stopping_by_signal
-from drumline.lifecycle.watching import traced, watched
-from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.lifecycle.stop_signals import ending_by_signal, stopping_by_signal
+from drumline.lifecycle.worker_setup import assemble_worker, built_in_kinds, follow_settings, worker_options
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.depth import DepthSampler
@@ -51,6 +50,7 @@ from drumline.sdk.transport import LiveNames
 from drumline.settings import Settings, Sources
 from drumline.wiring import DEFAULT_SIGN_IN, Wired, remote_gateway, wire
 from drumline.worker.hidden_environment import protect_process
+from drumline.worker.worker import Worker
 
 STORE_SECONDS = 60.0
 """How long a process that starts waits for its database."""
@@ -129,17 +129,17 @@ async def run_worker(settings: Settings, targets: Sequence[str], sources: Source
         settings = with_stored_key(settings)
         transport = HttpTransport(str(settings.url), api_key=settings.api_key)
         await _check_key(transport, settings)
-        lend(apps, transport, settings)
+        bind_apps(apps, transport, settings)
         async with (
             traced(settings.trace, role="worker") as tracer,
             remote_gateway(settings) as gateway,
             kept_live(Live(settings, sources, RemoteRuntime(gateway))) as live,
         ):
             besides: dict[str, Service] = {"schedules": register_schedules(apps, transport)}
-            crew = Crew(gateway, apps, worker_settings(live.settings), kinds, Metrics(), tracer)
-            live.follow(crew.change)
-            live.tell(standing_shown(crew.metrics))
-            await _run_crew(crew, besides, settings)
+            worker = assemble_worker(gateway, apps, worker_options(live.settings), kinds, Metrics(), tracer)
+            follow_settings(worker, live)
+            live.tell(show_config_state(worker.metrics))
+            await _run_until_stopped(worker, besides, settings)
         return
     async with (
         traced(settings.trace, role="worker") as tracer,
@@ -147,11 +147,15 @@ async def run_worker(settings: Settings, targets: Sequence[str], sources: Source
         following(wired.engine, settings, sources) as live,
     ):
         metrics = wired.engine.metrics
-        crew = Crew(LocalGateway(wired.engine), apps, worker_settings(live.settings), kinds, metrics, tracer)
-        live.follow(crew.change)
+        worker = assemble_worker(
+            LocalGateway(wired.engine), apps, worker_options(live.settings), kinds, metrics, tracer
+        )
+        follow_settings(worker, live)
         own = EngineTransport(wired.engine, asyncio.get_running_loop())
-        lend(apps, own, settings)
-        await _run_crew(crew, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)}, settings)
+        bind_apps(apps, own, settings)
+        await _run_until_stopped(
+            worker, {"listen": hear(wired.engine), "schedules": register_schedules(apps, own)}, settings
+        )
 
 
 async def _check_key(transport: HttpTransport, settings: Settings) -> None:
@@ -166,25 +170,25 @@ async def _check_key(transport: HttpTransport, settings: Settings) -> None:
         log.warning("server.awaited", error=error.message)
 
 
-async def _run_crew(crew: Crew, besides: dict[str, Service], settings: Settings) -> None:
+async def _run_until_stopped(worker: Worker, besides: dict[str, Service], settings: Settings) -> None:
     with stopping_by_signal() as stopping:
-        serving = Stage({"worker": partial(crew.run, hurry=stopping.hurried)}, is_purpose=True)
-        async with watched(crew.metrics, settings, stopping, role="worker") as watch:
+        serving = Stage({"worker": partial(worker.run, hurry=stopping.hurried)}, is_purpose=True)
+        async with watched(worker.metrics, settings, stopping, role="worker") as watch:
             await run_in_stages([serving, Stage({**besides, **watch.services})], stopping)
 
 
 async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> None:
-    """Run a worker for one app on an engine that somebody else opened, until `stop` is set."""
+    """Run a worker for one app on an engine that the caller has opened, until `stop` is set."""
     settings = Settings()
     kinds = built_in_kinds(settings, is_embedded=True)
-    crew = Crew(LocalGateway(engine), [app], worker_settings(settings), kinds, engine.metrics)
+    worker = assemble_worker(LocalGateway(engine), [app], worker_options(settings), kinds, engine.metrics)
     reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
     async with asyncio.TaskGroup() as group:
         for duty in (reaper, Firer(engine.firings)):
             group.create_task(Rounds(duty).run(stop), name=duty.name)
         own = EngineTransport(engine, asyncio.get_running_loop())
         group.create_task(register_schedules([app], own)(stop), name="schedules")
-        await crew.run(stop)
+        await worker.run(stop)
 
 
 async def run_migrate(settings: Settings) -> None:

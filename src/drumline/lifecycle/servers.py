@@ -24,19 +24,18 @@ from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from drumline.engine.options import SignInOptions
 from drumline.lifecycle.addresses import url_of
-from drumline.lifecycle.apps import load_apps
+from drumline.lifecycle.apps import bind_apps, load_apps
 from drumline.lifecycle.banner import Ready, banner
 from drumline.lifecycle.data_folder import announced, first_key, make_data_folder
-from drumline.lifecycle.lending import lend
+from drumline.lifecycle.listen import listening, open_server
 from drumline.lifecycle.live import following
-from drumline.lifecycle.notifying import notifier_services
+from drumline.lifecycle.monitoring import lingering, traced, watched
+from drumline.lifecycle.notifier_process import notifier_services
 from drumline.lifecycle.processes import duties_of, hear, opened
-from drumline.lifecycle.registering import register_schedules
-from drumline.lifecycle.serving import listening, open_server
+from drumline.lifecycle.schedule_registration import register_schedules
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
-from drumline.lifecycle.stopping import stopping_by_signal
-from drumline.lifecycle.watching import lingering, traced, watched
-from drumline.lifecycle.working import Crew, built_in_kinds, worker_settings
+from drumline.lifecycle.stop_signals import stopping_by_signal
+from drumline.lifecycle.worker_setup import assemble_worker, built_in_kinds, follow_settings, worker_options
 from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings, Sources
@@ -76,22 +75,24 @@ async def run_dev(
         stop_api = asyncio.Event()
         is_embedded = settings.sqlite_path is not None
         kinds = built_in_kinds(settings, is_embedded=is_embedded)
-        crew = Crew(LocalGateway(engine), apps, worker_settings(live.settings), kinds, engine.metrics, tracer)
-        live.follow(crew.change)
+        worker = assemble_worker(
+            LocalGateway(engine), apps, worker_options(live.settings), kinds, engine.metrics, tracer
+        )
+        follow_settings(worker, live)
         own = EngineTransport(engine, asyncio.get_running_loop())
-        lend(apps, own, settings)
+        bind_apps(apps, own, settings)
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="dev"))
-            server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
+            server = _api_server(engine, settings, key, ApiSignals(stop_api, stopping.asked, watch.exposition))
             is_found = stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             more = besides(url_of(settings.host, server.port), key)
-            ready = _ready(settings, crew.names, is_found=is_found, is_demo=bool(more))
+            ready = _ready(settings, worker.names, is_found=is_found, is_demo=bool(more))
             stages = (
                 *([Stage(more, is_purpose=True)] if more else []),
                 Stage(
                     {
-                        "worker": partial(crew.run, hurry=stopping.hurried),
+                        "worker": partial(worker.run, hurry=stopping.hurried),
                         "schedules": register_schedules(apps, own),
                     }
                 ),
@@ -118,7 +119,7 @@ async def run_api(settings: Settings, *, say: Say, sources: Sources | None = Non
         async with AsyncExitStack() as stack:
             stopping = stack.enter_context(stopping_by_signal())
             watch = await stack.enter_async_context(watched(engine.metrics, settings, stopping, role="api"))
-            server = _api_server(engine, settings, key, Doors(stop_api, stopping.asked, watch.exposition))
+            server = _api_server(engine, settings, key, ApiSignals(stop_api, stopping.asked, watch.exposition))
             if settings.sqlite_path is not None:
                 stack.enter_context(announced(settings.data, url_of(settings.host, server.port)))
             say(f"Drumline API {__version__} on {url_of(settings.host, server.port)}")
@@ -145,20 +146,20 @@ def _sign_in(settings: Settings, key: str) -> SignInOptions:
     return SignInOptions(sign_in_policy_of(settings), sign_in_secret_of(settings, key))
 
 
-class Doors(NamedTuple):
-    """What the API is told from outside: when to stop, when to say that it will, and what it shows."""
+class ApiSignals(NamedTuple):
+    """When the API stops, when it reports that it will stop, and the metrics that it shows."""
 
     stop: asyncio.Event
     leaving: asyncio.Event
     exposition: Exposition | None
 
 
-def _api_server(engine: Engine, settings: Settings, key: str, doors: Doors) -> Server:
+def _api_server(engine: Engine, settings: Settings, key: str, signals: ApiSignals) -> Server:
     http = http_limits_of(settings.http)
     info = Info(version=__version__, disk=str(settings.data), http=http)
-    write = None if doors.exposition is None else doors.exposition.write
+    write = None if signals.exposition is None else signals.exposition.write
     app = create_app(
-        engine, keys=KeyRing([key]), info=info, stop=doors.stop, leaving=doors.leaving, write_metrics=write
+        engine, keys=KeyRing([key]), info=info, stop=signals.stop, leaving=signals.leaving, write_metrics=write
     )
     listener = Listener(http, engine.metrics, Addresses(engine.access.policy.proxies))
     return open_server(app, settings.host, settings.port, listener)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from drumline.lifecycle.stopping import Stopping
+from drumline.lifecycle.stop_signals import Stopping
 
 Service = Callable[[asyncio.Event], Awaitable[None]]
 """Runs until the event is set, and then ends in order."""

@@ -59,8 +59,8 @@ class Worker:
         self._executors = executors
         self._settings = settings or WorkerOptions()
         self._clock = clock or SystemClock()
-        self._metrics = metrics or Metrics(clock)
-        self._services = AttemptServices(gateway, self._settings, self._metrics, tracer)
+        self.metrics = metrics or Metrics(clock)
+        self._services = AttemptServices(gateway, self._settings, self.metrics, tracer)
         self._claims = Claimer(
             gateway,
             self._services.retry,
@@ -72,6 +72,11 @@ class Worker:
         self._opened_with: tuple[str, ...] = ()
         self.session: SessionId | None = None
         """The open session, for people and tests."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tasks that it can run."""
+        return tuple(type_.name for type_ in self._executors.types)
 
     async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
         """Work until `stop` is set or an operator asks to drain; then finish what runs, within the grace.
@@ -95,7 +100,7 @@ class Worker:
     @contextmanager
     def _measured(self) -> Iterator[None]:
         """Publish the worker's slot and session metrics while it runs."""
-        metrics = self._metrics
+        metrics = self.metrics
         metrics.vitals.expect(ACTIVITY, within=LONGEST_SILENCE)
         metrics.before_reading.append(self._tell_slots)
         try:
@@ -107,8 +112,8 @@ class Worker:
 
     def _tell_slots(self) -> None:
         busy = self._services.held_attempts.executing
-        self._metrics.slots.replace({("busy",): busy, ("free",): max(self._services.held_attempts.free, 0)})
-        self._metrics.worker_session.set(self.session is not None)
+        self.metrics.slots.replace({("busy",): busy, ("free",): max(self._services.held_attempts.free, 0)})
+        self.metrics.worker_session.set(self.session is not None)
 
     def change(self, settings: WorkerOptions) -> None:
         """Go by other settings: capacity, queues and their weights, grace and the size of reports change at once.

@@ -1,4 +1,4 @@
-"""Listening for requests: what is in the way, and when it has begun."""
+"""Opens the listening socket of a server."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ class PortInUse(DrumlineError):
 
 
 def open_server(app: ASGIApp, host: str, port: int, listener: Listener) -> Server:
-    """Return a server that has its port, or raise what is in the way."""
+    """Return a server that is bound to its port, or raise why it cannot be."""
     try:
         return Server(app, host=host, port=port, listener=listener)
     except OSError as error:
@@ -36,7 +36,7 @@ def open_server(app: ASGIApp, host: str, port: int, listener: Listener) -> Serve
 
 
 async def listening(host: str, port: int) -> None:
-    """Return once somebody answers at an address of this machine."""
+    """Return once a server accepts connections at an address of this machine."""
     while True:
         with suppress(OSError):
             _, writer = await asyncio.open_connection(near(host), port)

@@ -12,7 +12,7 @@ import structlog
 from drumline.core.errors import Invalid
 from drumline.core.metrics import Metrics
 from drumline.lifecycle.stages import Service
-from drumline.lifecycle.stopping import Stopping
+from drumline.lifecycle.stop_signals import Stopping
 from drumline.observe.loop import watch_loop
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.settings import Settings

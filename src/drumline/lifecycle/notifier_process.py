@@ -10,11 +10,11 @@ from drumline.core.ids import IdSource
 from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
 from drumline.lifecycle.live import following
-from drumline.lifecycle.mailing import mail_server
+from drumline.lifecycle.mail_server import mail_server
+from drumline.lifecycle.monitoring import traced, watched
 from drumline.lifecycle.processes import opened
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
-from drumline.lifecycle.stopping import stopping_by_signal
-from drumline.lifecycle.watching import traced, watched
+from drumline.lifecycle.stop_signals import stopping_by_signal
 from drumline.notifier.mail import MailRate, MailSender, MailSettings
 from drumline.notifier.mail_template import MailTemplate
 from drumline.notifier.prune import DeliveryPruner

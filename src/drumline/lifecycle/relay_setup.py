@@ -1,4 +1,4 @@
-"""Putting the relay together: the bus that the settings name, and the duty that copies the log to it."""
+"""Assembles the relay: the duty that copies the event log to the bus of the settings."""
 
 import asyncio
 

@@ -8,8 +8,8 @@ import pytest
 
 from drumline.core.errors import Conflict
 from drumline.core.session import Beat, SessionSpec
-from drumline.lifecycle import backing_up
-from drumline.lifecycle.backing_up import check_idle
+from drumline.lifecycle import backup
+from drumline.lifecycle.backup import check_idle
 from drumline.lifecycle.processes import opened
 from drumline.settings import Settings
 
@@ -20,7 +20,7 @@ SPEC = SessionSpec(host="ada", pid=7, version="1", queues=(), types=(), capacity
 async def test_a_worker_that_beats_keeps_its_store_from_being_taken_for_a_restored_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_alive: bool
 ) -> None:
-    monkeypatch.setattr(backing_up, "BEAT_EVERY", -0.5)
+    monkeypatch.setattr(backup, "BEAT_EVERY", -0.5)
     settings = Settings(data=tmp_path / "data")
     async with opened(settings) as wired:
         await wired.engine.store.migrate()

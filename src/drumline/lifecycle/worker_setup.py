@@ -1,13 +1,13 @@
-"""Putting a worker together: its executors, from the apps it serves and from what Drumline has built in."""
+"""Assembles a worker: its executors, from the apps it serves and the built-in kinds of tasks."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
 from drumline.core.errors import Invalid
 from drumline.core.metrics import Metrics
 from drumline.lifecycle.apps import App
-from drumline.lifecycle.mailing import mail_server, sms_gateway
+from drumline.lifecycle.live import Live
+from drumline.lifecycle.mail_server import mail_server, sms_gateway
 from drumline.outbound.guard import AddressGuard, parse_allowed
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import NO_TRACER, Tracer
@@ -24,37 +24,29 @@ MOST_THREADS: Final = 100_000
 """There are as many as there are tasks in them: the capacity, which may change, bounds those."""
 
 
-class Crew:
-    """A worker and what it can run."""
-
-    def __init__(
-        self,
-        gateway: Gateway,
-        apps: Sequence[App],
-        settings: WorkerOptions,
-        built_in: BuiltIn,
-        metrics: Metrics | None = None,
-        tracer: Tracer = NO_TRACER,
-    ) -> None:
-        self.metrics = metrics or Metrics()
-        try:
-            executors = assemble(settings, apps, built_in=built_in)
-        except (TypeError, ValueError) as error:  # two tasks of one name, or a function that cannot be a task
-            raise Invalid(str(error), field="app") from error
-        self.names = tuple(type_.name for type_ in executors.types)
-        self._worker = Worker(gateway, executors, settings, metrics=self.metrics, tracer=tracer)
-
-    async def run(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
-        """Work until told to stop, or drained by an operator."""
-        await self._worker.run(stop, hurry)
-
-    def change(self, settings: Settings) -> None:
-        """Go by other settings, as far as they may change while tasks run."""
-        self._worker.change(worker_settings(settings))
+def assemble_worker(
+    gateway: Gateway,
+    apps: Sequence[App],
+    options: WorkerOptions,
+    built_in: BuiltIn,
+    metrics: Metrics | None = None,
+    tracer: Tracer = NO_TRACER,
+) -> Worker:
+    """Return a worker that runs the tasks of the apps and the built-in ones."""
+    try:
+        executors = assemble(options, apps, built_in=built_in)
+    except (TypeError, ValueError) as error:  # two tasks of one name, or a function that cannot be a task
+        raise Invalid(str(error), field="app") from error
+    return Worker(gateway, executors, options, metrics=metrics, tracer=tracer)
 
 
-def worker_settings(settings: Settings) -> WorkerOptions:
-    """Return what the settings say about a worker."""
+def follow_settings(worker: Worker, live: Live) -> None:
+    """Apply changed settings to a worker, as far as they may change while tasks run."""
+    live.follow(lambda settings: worker.change(worker_options(settings)))
+
+
+def worker_options(settings: Settings) -> WorkerOptions:
+    """Return the options of a worker that the settings say."""
     weights = parse_queues(settings.worker.queues)
     return WorkerOptions(
         capacity=settings.worker.concurrency,
@@ -95,7 +87,7 @@ def _walls(shell: ShellSettings) -> Confinement:
 
 
 def _http_guard(settings: Settings, *, is_embedded: bool) -> AddressGuard | None:
-    """Return who judges where `http` tasks go: nobody on one machine, whose tasks are their owner's."""
+    """Return the address check of `http` tasks; None on one machine, whose tasks are its owner's."""
     if settings.allow_http is None and is_embedded:
         return None
     return AddressGuard(parse_allowed(settings.allow_http or (), field="allow_http"), setting="allow_http")
