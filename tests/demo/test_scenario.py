@@ -5,20 +5,19 @@ import re
 
 import msgspec
 
-from drumline.demo.chance import chance, seconds
-from drumline.demo.scenario import Ask, closing, going_on, opening
-from drumline.demo.tasks import app
+from drumline.demo.scenario import Request, closing, going_on, opening
+from drumline.demo.tasks import app, chance, seconds
 
 RECEIVER = "http://127.0.0.1:9"
 
 
-def story(seed: int) -> list[Ask]:
+def story(seed: int) -> list[Request]:
     """Return the opening, what follows it, and the first five minutes."""
     minutes = itertools.chain.from_iterable(itertools.islice(going_on(seed, 2.5), 300))
     return [*opening(seed, RECEIVER), *closing(seed), *minutes]
 
 
-def named(asks: list[Ask]) -> set[str]:
+def named(asks: list[Request]) -> set[str]:
     """Return the names of all tasks that are asked for."""
     return set(re.findall(r'"name":"([a-z]+\.[a-z]+)"', msgspec.json.encode(asks).decode()))
 

@@ -15,7 +15,7 @@ from drumline.cli.servers import end_by_sigterm, run_process
 if TYPE_CHECKING:
     from drumline.settings import Settings
 
-Seed = Annotated[int, typer.Option("--seed", help="The same seed tells the same story.", metavar="N")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same demo.", metavar="N")]
 Rate = Annotated[float, typer.Option("--rate", help="Tasks a second once every screen is filled; 0 for none.", min=0.0)]
 For = Annotated[
     str | None,
@@ -45,21 +45,21 @@ def demo(
     """
     end_by_sigterm()
     from drumline.core.duration import parse_duration
-    from drumline.demo.run import Story, run_demo, run_demo_server
+    from drumline.demo.run import DemoOptions, run_demo, run_demo_server
 
     seconds = None if for_ is None else parse_duration(for_, field="--for").total_seconds()
-    story = Story(seed=seed, rate=rate, seconds=seconds)
+    options = DemoOptions(seed=seed, rate=rate, seconds=seconds)
     settings = _load(url=url, api_key=api_key, host=host, port=port, data=data, log_level=log_level)
     with ExitStack() as stack:
         running = _running(settings)
         if running is not None:
             say(f"Feeding {running.url} with the demo of seed {seed}. Ctrl-C ends it.")
-            run_process(running, run_demo(running, story, say=say))
+            run_process(running, run_demo(running, options, say=say))
             return
         if data is None:
             folder = stack.enter_context(TemporaryDirectory(prefix="drumline-demo-"))
             settings = _load(host=host, port=0 if port is None else port, data=Path(folder), log_level=log_level)
-        run_process(settings, run_demo_server(settings, story, say=typer.echo))
+        run_process(settings, run_demo_server(settings, options, say=typer.echo))
 
 
 def _load(

@@ -1,5 +1,7 @@
-"""A lively workload to look at: a small shop, with everything that goes right and wrong in one.
+"""The workload of `drumline demo`: a small shop whose tasks succeed, fail, wait and retry.
 
-What is asked for follows from a seed (`scenario.py`), and what becomes of it from what was asked for (`chance.py`), so
-that two demonstrations of one seed tell the same story. It knows Drumline from outside only: over HTTP, as any program.
+Requests follow from a seed (`scenario.py`), and what becomes of them from their arguments (`tasks.py`), so that a seed
+gives the same demo each time. The server is used over HTTP only, as any program would.
+
+It is in the package, not in `examples/`, so that `drumline demo` works from the wheel and from an editable install.
 """

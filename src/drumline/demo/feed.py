@@ -11,7 +11,7 @@ import structlog
 
 from drumline.core.errors import Conflict, Invalid, Overloaded, Unavailable
 from drumline.core.problem import error_of
-from drumline.demo.scenario import Ask, closing, going_on, opening
+from drumline.demo.scenario import Request, closing, going_on, opening
 from drumline.outbound.no_cookies import no_cookies
 
 ANSWER_SECONDS: Final = 20.0
@@ -33,7 +33,7 @@ class Feed:
 
     def __init__(self, url: str, api_key: str | None, *, seed: int) -> None:
         self._seed = seed
-        self.is_told = True
+        self.sends_webhooks = True
         """Whether the server sends webhooks to this machine; known once the screens are filled."""
         headers = {"X-API-Key": api_key} if api_key else {}
         self._client = httpx.AsyncClient(
@@ -49,11 +49,11 @@ class Feed:
         await self._client.aclose()
 
     async def fill(self, receiver: str) -> None:
-        """Ask for something of everything, and wait until the first failures were dealt with."""
+        """Request for something of everything, and wait until the first failures were dealt with."""
         await self._reach()
-        self.is_told = await self._tells(receiver)
+        self.sends_webhooks = await self._tells(receiver)
         for ask in opening(self._seed, receiver):
-            if self.is_told or ask.path != SUBSCRIPTIONS:
+            if self.sends_webhooks or ask.path != SUBSCRIPTIONS:
                 await self._ask(ask)
         for _ in range(PATIENCE):
             if await self._failures() >= FAILURES:
@@ -76,7 +76,7 @@ class Feed:
         return not str(tried.get("error") or "").startswith("refused")
 
     async def go_on(self, rate: float, stop: asyncio.Event) -> None:
-        """Ask for more every second, until told to stop."""
+        """Request for more every second, until told to stop."""
         loop = asyncio.get_running_loop()
         next_at = loop.time()
         for asks in going_on(self._seed, rate):
@@ -97,14 +97,14 @@ class Feed:
             await asyncio.sleep(0.1)
         await self._send("GET", "/me")
 
-    async def _ask_all(self, asks: Sequence[Ask]) -> None:
+    async def _ask_all(self, asks: Sequence[Request]) -> None:
         try:
             for ask in asks:
                 await self._ask(ask)
         except (Unavailable, Overloaded) as error:
             log.warning("demo.waiting", error=error.message)
 
-    async def _ask(self, ask: Ask, id: str = "") -> None:
+    async def _ask(self, ask: Request, id: str = "") -> None:
         try:
             answer = await self._send(ask.method, ask.path.replace("{id}", id), ask.body)
         except Conflict:
@@ -130,7 +130,7 @@ class Feed:
                 raise Unavailable(f"the server cannot be reached: {error}") from error
             if reply.status_code != TOO_MANY:
                 break
-            # A key of its own may ask only so often; the story then takes longer.
+            # A key of its own may ask only so often; the demo then takes longer.
             await asyncio.sleep(float(reply.headers.get("retry-after", 1)))
         if reply.status_code >= 400:
             raise error_of(reply.status_code, reply.content)

@@ -1,18 +1,18 @@
-"""The demonstration as services: its workers, the receiver of its webhooks, and the feed.
+"""The demo as services: its workers, the receiver of its webhooks, and the feed.
 
 They talk to a server over HTTP, whether it was there before or is started by the same command.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from drumline.demo.feed import Feed
-from drumline.demo.receiver import receiving
 from drumline.demo.tasks import app
 from drumline.lifecycle.servers import run_dev
 from drumline.lifecycle.stages import Service, Stage, run_in_stages
@@ -28,7 +28,7 @@ from drumline.worker.options import WorkerOptions
 
 Say = Callable[[str], None]
 
-CREWS: Final = (
+WORKERS: Final = (
     ("checkout-1", ("orders", "mail", "newsletter", "default"), 6),
     ("checkout-2", ("orders", "mail", "newsletter", "default"), 6),
     ("studio-1", ("media",), 4),
@@ -36,13 +36,16 @@ CREWS: Final = (
 )
 """The workers: label, queues, and how many tasks at once. The back office has more to do than it can."""
 GRACE: Final = 2.0
+ANSWER_SECONDS = 5.0
+_OK = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+_BROKEN = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 15\r\nConnection: close\r\n\r\nout for lunch.\n"
 REFUSED: Final = (
     "Only webhooks are left out: this server sends none to this machine, as it should.\n"
     "To see them, start it with DRUMLINE_NOTIFY_ALLOW=127.0.0.0/8, or let the demo run its own server."
 )
 
 
-class Story(Struct, frozen=True, kw_only=True):
+class DemoOptions(Struct, frozen=True, kw_only=True):
     """What is to be shown."""
 
     seed: int = 7
@@ -52,31 +55,31 @@ class Story(Struct, frozen=True, kw_only=True):
     """How long it goes on after that; for ever when None."""
 
 
-async def run_demo(settings: Settings, story: Story, *, say: Say) -> None:
-    """Show a story on a server that is running already."""
+async def run_demo(settings: Settings, options: DemoOptions, *, say: Say) -> None:
+    """Run the demo on a server that is running already."""
     with stopping_by_signal() as stopping:
-        await run_in_stages([Stage(services_of(settings, story, say), is_purpose=True)], stopping)
+        await run_in_stages([Stage(services_of(settings, options, say), is_purpose=True)], stopping)
 
 
-async def run_demo_server(settings: Settings, story: Story, *, say: Say) -> None:
-    """Show a story on a server of its own."""
+async def run_demo_server(settings: Settings, options: DemoOptions, *, say: Say) -> None:
+    """Run the demo on a server of its own."""
     notify = msgspec.structs.replace(settings.notify, allow=(*settings.notify.allow, "127.0.0.0/8"))
 
     def besides(url: str, key: str) -> dict[str, Service]:
         there = msgspec.structs.replace(settings, url=url, api_key=Secret(key))
-        return services_of(there, story, say)
+        return services_of(there, options, say)
 
     await run_dev(msgspec.structs.replace(settings, notify=notify), [], say=say, besides=besides)
 
 
-def services_of(settings: Settings, story: Story, say: Say) -> dict[str, Service]:
-    """Return the workers and the feed; when the story is at its end, all of them end."""
+def services_of(settings: Settings, options: DemoOptions, say: Say) -> dict[str, Service]:
+    """Return the workers and the feed; when the feed ends, all of them end."""
     _keep_terminal_quiet()
     over = asyncio.Event()
     workers = {
-        f"demo worker {label}": _working(settings, label, queues, capacity, over) for label, queues, capacity in CREWS
+        f"demo worker {label}": _working(settings, label, queues, capacity, over) for label, queues, capacity in WORKERS
     }
-    return {"demo": _feeding(settings, story, say, over), **workers}
+    return {"demo": _feeding(settings, options, say, over), **workers}
 
 
 def _keep_terminal_quiet() -> None:
@@ -88,17 +91,17 @@ def _keep_terminal_quiet() -> None:
     TASK_LOG.setLevel(logging.INFO)
 
 
-def _feeding(settings: Settings, story: Story, say: Say, over: asyncio.Event) -> Service:
+def _feeding(settings: Settings, options: DemoOptions, say: Say, over: asyncio.Event) -> Service:
     async def service(stop: asyncio.Event) -> None:
-        feed = Feed(str(settings.url), settings.api_key, seed=story.seed)
+        feed = Feed(str(settings.url), settings.api_key, seed=options.seed)
         try:
             async with receiving() as receiver:
                 filling = asyncio.create_task(feed.fill(receiver), name="fill the screens")
                 if await _unless(stop, filling):
-                    say(f"The demo of seed {story.seed} has something on every screen.")
-                    if not feed.is_told:
+                    say(f"The demo of seed {options.seed} has something on every screen.")
+                    if not feed.sends_webhooks:
                         say(REFUSED)
-                    await _go_on(feed, story, stop)
+                    await _go_on(feed, options, stop)
         finally:
             over.set()
             await feed.close()
@@ -106,10 +109,10 @@ def _feeding(settings: Settings, story: Story, say: Say, over: asyncio.Event) ->
     return service
 
 
-async def _go_on(feed: Feed, story: Story, stop: asyncio.Event) -> None:
+async def _go_on(feed: Feed, options: DemoOptions, stop: asyncio.Event) -> None:
     try:
-        async with asyncio.timeout(story.seconds):
-            await (feed.go_on(story.rate, stop) if story.rate > 0 else stop.wait())
+        async with asyncio.timeout(options.seconds):
+            await (feed.go_on(options.rate, stop) if options.rate > 0 else stop.wait())
     except TimeoutError:
         return
 
@@ -129,7 +132,7 @@ def _working(settings: Settings, label: str, queues: tuple[str, ...], capacity: 
 
 
 async def _either(stop: asyncio.Event, over: asyncio.Event, ended: asyncio.Event) -> None:
-    await _unless(stop, asyncio.create_task(_set(over), name="wait for the end of the story"))
+    await _unless(stop, asyncio.create_task(_set(over), name="wait for the end of the demo"))
     ended.set()
 
 
@@ -149,3 +152,24 @@ async def _unless(stop: asyncio.Event, doing: "asyncio.Task[None]") -> bool:
     finally:
         doing.cancel()
         stopping.cancel()
+
+
+@asynccontextmanager
+async def receiving() -> AsyncIterator[str]:
+    """Receive webhooks on this machine while inside, and give the address; the path /broken answers with an error."""
+    server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield f"http://127.0.0.1:{port}"
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(_BROKEN if b" /broken" in head.partition(b"\r\n")[0] else _OK)
+            await writer.drain()
+    except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return  # the sender has closed the connection
+    finally:
+        writer.close()

@@ -18,39 +18,39 @@ FIRST_ORDER: Final = 9_007_199_254_740_993
 """More than a float can count to, so that whoever rounds ids is found out."""
 
 
-class Ask(Struct, frozen=True, kw_only=True):
+class Request(Struct, frozen=True, kw_only=True):
     """One request, and those that follow on its answer: `{id}` in their path is the id in it."""
 
     path: str
     body: Body | None = None
     method: str = "POST"
-    then: tuple["Ask", ...] = ()
+    then: tuple["Request", ...] = ()
 
 
-def opening(seed: int, receiver: str) -> list[Ask]:
+def opening(seed: int, receiver: str) -> list[Request]:
     """Return what fills every screen, in the order in which to ask for it."""
-    luck = Random(f"opening {seed}")  # noqa: S311 - a story, not a secret
+    luck = Random(f"opening {seed}")  # noqa: S311 - a demo, not a secret
     return [
-        Ask(path="/queues/newsletter/pause", body={"reason": "bounces of issue 41 are looked into"}),
-        Ask(method="PUT", path="/limits/reports", body={"queue": "reports", "max_concurrent": 3}),
-        Ask(method="PUT", path="/limits/payment-provider", body={"task": "shop.charge", "rate": "20/1s"}),
+        Request(path="/queues/newsletter/pause", body={"reason": "bounces of issue 41 are looked into"}),
+        Request(method="PUT", path="/limits/reports", body={"queue": "reports", "max_concurrent": 3}),
+        Request(method="PUT", path="/limits/payment-provider", body={"task": "shop.charge", "rate": "20/1s"}),
         *_watchers(receiver),
         *_keys(),
-        Ask(method="PUT", path="/secrets/payment-token", body={"value": f"made up for the demo {seed}"}),
-        Ask(method="PUT", path="/secrets/warehouse-password", body={"value": f"nothing opens with this {seed}"}),
+        Request(method="PUT", path="/secrets/payment-token", body={"value": f"made up for the demo {seed}"}),
+        Request(method="PUT", path="/secrets/warehouse-password", body={"value": f"nothing opens with this {seed}"}),
         *_schedules(),
-        *(Ask(path="/tasks", body=body) for body in _oddities(luck)),
-        Ask(path="/tasks/batch", body={"tasks": _orders(luck, 200)}),
-        Ask(path="/tasks/batch", body={"tasks": _batch_work(luck)}),
-        *(Ask(path="/jobs", body=job) for job in jobs_of(seed)),
+        *(Request(path="/tasks", body=body) for body in _oddities(luck)),
+        Request(path="/tasks/batch", body={"tasks": _orders(luck, 200)}),
+        Request(path="/tasks/batch", body={"tasks": _batch_work(luck)}),
+        *(Request(path="/jobs", body=job) for job in jobs_of(seed)),
     ]
 
 
-def closing(seed: int) -> list[Ask]:
+def closing(seed: int) -> list[Request]:
     """Return what is done about the first failures, once there are some."""
     return [
-        Ask(path="/bulk", body={"act": "cancel", "filter": {"tag": "withdrawn"}, "reason": "the customer wrote"}),
-        Ask(
+        Request(path="/bulk", body={"act": "cancel", "filter": {"tag": "withdrawn"}, "reason": "the customer wrote"}),
+        Request(
             path="/bulk",
             body={
                 "act": "retry",
@@ -62,7 +62,7 @@ def closing(seed: int) -> list[Ask]:
     ]
 
 
-def going_on(seed: int, rate: float) -> Iterator[list[Ask]]:
+def going_on(seed: int, rate: float) -> Iterator[list[Request]]:
     """Yield what is asked for in each second, for ever."""
     luck = Random(f"going on {seed}")  # noqa: S311
     owed = 0.0
@@ -74,11 +74,11 @@ def going_on(seed: int, rate: float) -> Iterator[list[Ask]]:
             tasks.append(_report(luck))
         if second % 40 == 0:
             tasks += [_reindex(luck) for _ in range(12)]
-        asks = [Ask(path="/tasks/batch", body={"tasks": tasks})] if tasks else []
+        asks = [Request(path="/tasks/batch", body={"tasks": tasks})] if tasks else []
         if second % 30 == 0:
-            asks.append(Ask(path="/jobs", body=jobs_of(seed + second)[second // 30 % 3]))
+            asks.append(Request(path="/jobs", body=jobs_of(seed + second)[second // 30 % 3]))
         if second % 300 == 0:
-            asks.append(Ask(path="/jobs", body=wide_job(seed + second)))
+            asks.append(Request(path="/jobs", body=wide_job(seed + second)))
         yield asks
 
 
@@ -181,9 +181,9 @@ def _oddities(luck: Random) -> list[Body]:
     ]
 
 
-def _watchers(receiver: str) -> list[Ask]:
+def _watchers(receiver: str) -> list[Request]:
     return [
-        Ask(
+        Request(
             path="/subscriptions",
             body={
                 "name": "on-call",
@@ -192,48 +192,52 @@ def _watchers(receiver: str) -> list[Ask]:
                 "webhook": f"{receiver}/on-call",
             },
         ),
-        Ask(
+        Request(
             path="/subscriptions",
             body={"name": "data team", "events": ["drumline.job.*"], "webhook": f"{receiver}/data-team"},
         ),
-        Ask(
+        Request(
             path="/subscriptions",
             body={"name": "old chat", "events": ["drumline.job.*"], "webhook": f"{receiver}/broken"},
         ),
     ]
 
 
-def _keys() -> list[Ask]:
+def _keys() -> list[Request]:
     return [
-        Ask(path="/keys", body={"name": "wall screen", "role": "viewer"}),
-        Ask(path="/keys", body={"name": "shop backend", "role": "submitter"}),
-        Ask(path="/keys", body={"name": "former colleague", "role": "operator"}, then=(Ask(path="/keys/{id}/revoke"),)),
+        Request(path="/keys", body={"name": "wall screen", "role": "viewer"}),
+        Request(path="/keys", body={"name": "shop backend", "role": "submitter"}),
+        Request(
+            path="/keys",
+            body={"name": "former colleague", "role": "operator"},
+            then=(Request(path="/keys/{id}/revoke"),),
+        ),
     ]
 
 
-def _schedules() -> list[Ask]:
+def _schedules() -> list[Request]:
     closing_time = {"name": "report.sales", "queue": "reports", "payload": {"day": "today"}, "retries": 1}
     digest = {"name": "etl.notify", "queue": "mail", "payload": {"whom": "everybody", "subject": "the week"}}
     beat = {"name": "etl.extract", "queue": "etl", "payload": {"table": "orders"}}
     rest = {"name": "search.reindex", "queue": "search", "payload": {"shard": 1, "documents": 10}}
     return [
-        Ask(
+        Request(
             path="/schedules",
             body={"name": "sales of the day", "cron": "30 18 * * mon-fri", "timezone": "Europe/Berlin",
                   "task": closing_time, "overlap": "skip"},
-            then=(Ask(path="/schedules/{id}/trigger"),),
+            then=(Request(path="/schedules/{id}/trigger"),),
         ),
-        Ask(
+        Request(
             path="/schedules",
             body={"name": "weekly digest", "cron": "0 7 * * mon", "timezone": "America/St_Johns", "task": digest},
         ),
-        Ask(path="/schedules", body={"name": "look for new orders", "interval": "15s", "task": beat}),
-        Ask(
+        Request(path="/schedules", body={"name": "look for new orders", "interval": "15s", "task": beat}),
+        Request(
             path="/schedules",
             body={"name": "night watch", "cron": "*/20 22-23,0-5 * * *", "timezone": "Asia/Kolkata", "task": rest,
                   "misfire": "skip", "jitter": "2m"},
         ),
-        Ask(
+        Request(
             path="/schedules",
             body={"name": "stock taking", "cron": "0 6 1 * *", "timezone": "Europe/Berlin", "job": jobs_of(0)[0],
                   "paused": True},

@@ -1,10 +1,10 @@
-"""What the shop's workers do. Nothing here leaves the process: work is waiting, and trouble is made up."""
+"""The tasks of the shop: they wait, and fail as their arguments decide; nothing leaves their process."""
 
 import asyncio
 import json
+from hashlib import sha256
 from typing import Any, Final
 
-from drumline.demo.chance import chance, seconds
 from drumline.sdk.app import Drumline
 from drumline.sdk.context import Context, inject
 from drumline.sdk.signals import Permanent
@@ -12,6 +12,17 @@ from drumline.sdk.signals import Permanent
 app: Final = Drumline("demo")
 
 REGIONS: Final = ("north", "south", "east", "west")
+
+
+def chance(*facts: object) -> float:
+    """Return a number from 0 to 1 that depends on the facts alone."""
+    digest = sha256("/".join(map(str, facts)).encode()).digest()
+    return int.from_bytes(digest[:6]) / (1 << 48)
+
+
+def seconds(least: float, most: float, *facts: object) -> float:
+    """Return a duration within bounds that depends on the facts alone."""
+    return least + (most - least) * chance("seconds", *facts)
 
 
 class GatewayTimeout(Exception):
