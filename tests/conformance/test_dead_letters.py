@@ -37,17 +37,17 @@ async def fail_again(store: Store, name: str = "work", error: ErrorInfo = OOPS) 
 
 
 async def letter_of(store: Store, task: TaskId) -> DeadLetter:
-    (letter,) = await store.get_dead_letters([task])
+    (letter,) = await store.dead_letters.get_dead_letters([task])
     assert letter is not None
     return letter
 
 
 async def listed(store: Store, which: DeadLetterFilter = ALL, limit: int = 100) -> list[TaskId]:
-    return [letter.task for letter in await store.dead_letters(which, limit=limit)]
+    return [letter.task for letter in await store.dead_letters.dead_letters(which, limit=limit)]
 
 
 async def counts(store: Store, which: DeadLetterFilter = ALL) -> list[int]:
-    return [group.count for group in await store.dead_letter_groups(which, limit=100)]
+    return [group.count for group in await store.dead_letters.dead_letter_groups(which, limit=100)]
 
 
 async def test_a_task_that_fails_for_good_leaves_a_dead_letter(store: Store, clock: ManualClock) -> None:
@@ -136,7 +136,7 @@ async def test_it_leaves_when_its_task_is_retried_and_comes_back_when_that_fails
 
     await store.retry([task])
 
-    assert await store.get_dead_letters([task]) == [None]
+    assert await store.dead_letters.get_dead_letters([task]) == [None]
     assert await counts(store) == []
     clock.advance(5)
     await fail_again(store)
@@ -149,7 +149,7 @@ async def test_it_leaves_when_its_task_is_retried_and_comes_back_when_that_fails
 async def test_a_discarded_one_leaves_the_list_and_its_task_stays_failed(store: Store) -> None:
     task = await fail(store)
 
-    (answer,) = await store.discard([task])
+    (answer,) = await store.dead_letters.discard([task])
 
     assert not isinstance(answer, Exception)
     assert answer.state is State.FAILED
@@ -162,7 +162,7 @@ async def test_discarding_what_is_not_there_says_why(store: Store) -> None:
     theirs = await fail(store, tenant="globex")
     waiting, nobodys = await submit(store), new_id()
 
-    answers = await store.discard([waiting, nobodys, theirs], tenant="default")
+    answers = await store.dead_letters.discard([waiting, nobodys, theirs], tenant="default")
 
     assert [type(answer) for answer in answers] == [Conflict, NotFound, NotFound]
     assert await listed(store) == [theirs]
@@ -170,7 +170,7 @@ async def test_discarding_what_is_not_there_says_why(store: Store) -> None:
 
 async def test_a_discarded_task_can_still_be_retried(store: Store) -> None:
     task = await fail(store)
-    await store.discard([task])
+    await store.dead_letters.discard([task])
 
     (answer,) = await store.retry([task])
 
@@ -183,7 +183,9 @@ async def test_retry_and_discard_at_once_count_it_down_once(store: Store) -> Non
     for _ in range(10):
         task = await fail(store)
 
-        await asyncio.gather(*(store.retry([task]) for _ in range(2)), *(store.discard([task]) for _ in range(2)))
+        await asyncio.gather(
+            *(store.retry([task]) for _ in range(2)), *(store.dead_letters.discard([task]) for _ in range(2))
+        )
 
         assert await counts(store) == []
         assert await state_of(store, task) is State.QUEUED
@@ -227,7 +229,9 @@ async def test_the_latest_come_first_page_by_page(store: Store, clock: ManualClo
             clock.advance(1)
 
     pages: list[DeadLetter] = []
-    while page := await store.dead_letters(ALL, limit=3, before=Mark(pages[-1].at, pages[-1].task) if pages else None):
+    while page := await store.dead_letters.dead_letters(
+        ALL, limit=3, before=Mark(pages[-1].at, pages[-1].task) if pages else None
+    ):
         pages += page
 
     assert sorted(letter.task for letter in pages) == sorted(tasks)
@@ -287,14 +291,14 @@ async def test_one_cause_is_one_group(store: Store, clock: ManualClock) -> None:
         await fail(store, name, queue=queue, error=ErrorInfo("ValueError", f"order {number} is odd"))
     await fail(store, error=ErrorInfo("KeyError", "'x'"))
 
-    groups = {group.kind: group for group in await store.dead_letter_groups(ALL, limit=10)}
+    groups = {group.kind: group for group in await store.dead_letters.dead_letter_groups(ALL, limit=10)}
 
     group = groups["ValueError"]
     assert (group.count, group.message) == (3, "order <n> is odd")
     assert (group.first_at, group.last_at) == (began + 1000, began + 3000)
     assert (group.names, group.queues) == (("pack", "pay"), ("a", "b"))
     assert groups["KeyError"].count == 1
-    (mine,) = await store.dead_letter_groups(DeadLetterFilter(queue="a", kind="ValueError"), limit=10)
+    (mine,) = await store.dead_letters.dead_letter_groups(DeadLetterFilter(queue="a", kind="ValueError"), limit=10)
     assert (mine.count, mine.queues) == (2, ("a",))
 
 
@@ -316,7 +320,7 @@ async def test_groups_come_page_by_page(store: Store, clock: ManualClock, order:
 
     pages = []
     mark: GroupMark | None = None
-    while page := await store.dead_letter_groups(ALL, limit=2, order=order, before=mark):
+    while page := await store.dead_letters.dead_letter_groups(ALL, limit=2, order=order, before=mark):
         pages += page
         last = page[-1]
         mark = GroupMark(last.count if order is GroupOrder.COUNT else last.last_at, last.fingerprint)
@@ -329,12 +333,12 @@ async def test_groups_come_page_by_page(store: Store, clock: ManualClock, order:
 async def test_a_group_that_comes_back_knows_when_it_was_first_seen(store: Store, clock: ManualClock) -> None:
     began = clock.now()
     task = await fail(store)
-    await store.discard([task])
+    await store.dead_letters.discard([task])
     clock.advance(60)
 
     await fail(store)
 
-    (group,) = await store.dead_letter_groups(ALL, limit=10)
+    (group,) = await store.dead_letters.dead_letter_groups(ALL, limit=10)
     assert (group.count, group.first_at, group.last_at) == (1, began, clock.now())
 
 
@@ -347,7 +351,7 @@ async def test_a_task_is_retried_with_another_payload_and_the_first_one_is_kept(
     changed = await store.retry_edited(task, Raw(b'{"order":8}'))
 
     assert changed.hint is not None
-    (edit,) = await store.payload_edits(task)
+    (edit,) = await store.dead_letters.payload_edits(task)
     assert (edit.epoch, edit.at, bytes(edit.payload)) == (first.epoch, clock.now(), b'{"order":7}')
     claimed = await claim_one(store, await open_session(store))
     assert bytes(claimed.payload) == b'{"order":8}'
@@ -365,7 +369,7 @@ async def test_a_task_that_cannot_be_retried_keeps_its_payload(store: Store) -> 
 
     views = await store.get([task, theirs])
     assert [bytes(view.payload) for view in views if view and view.payload] == [b'{"order":7}', b'{"order":9}']
-    assert await store.payload_edits(task) == []
+    assert await store.dead_letters.payload_edits(task) == []
 
 
 async def test_pruning_forgets_earlier_payloads(store: Store, clock: ManualClock) -> None:
@@ -376,7 +380,7 @@ async def test_pruning_forgets_earlier_payloads(store: Store, clock: ManualClock
 
     await store.prune(ended_before=clock.now(), limit=10)
 
-    assert await store.payload_edits(task) == []
+    assert await store.dead_letters.payload_edits(task) == []
 
 
 async def test_a_task_of_a_job_says_which(store: Store) -> None:
@@ -424,13 +428,13 @@ async def test_why_a_task_died_is_known_after_its_dead_letter_is_gone(store: Sto
     task = await fail(store, reason=Reason.RETRIES_EXHAUSTED)
     other = await fail(store, reason=Reason.UNRESOLVED_INPUT)
     if way == "discard":
-        await store.discard([task])
+        await store.dead_letters.discard([task])
     else:
         await store.retry([task])
     if way == "die again":
         await fail_again(store)
 
-    known = await store.reasons([(task, 1), (other, 1), (task, 2), (other, 2)])
+    known = await store.dead_letters.reasons([(task, 1), (other, 1), (task, 2), (other, 2)])
 
     again = Reason.PERMANENT if way == "die again" else None
     assert known == [Reason.RETRIES_EXHAUSTED, Reason.UNRESOLVED_INPUT, again, None]
@@ -444,4 +448,4 @@ async def test_why_a_task_of_a_job_died_is_known_after_the_job_was_resumed(store
 
     await store.resume_jobs([job.id])
 
-    assert await store.reasons([(task.lease.task, 1)]) == [Reason.RETRIES_EXHAUSTED]
+    assert await store.dead_letters.reasons([(task.lease.task, 1)]) == [Reason.RETRIES_EXHAUSTED]

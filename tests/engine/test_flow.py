@@ -118,7 +118,7 @@ async def test_while_the_store_is_away_limits_stay_as_they_were(
     async def away(*, tenant: str | None = None) -> list[FlowLimit]:
         raise Unavailable(f"nothing is known of {tenant}")
 
-    monkeypatch.setattr(engine.store, "limits", away)
+    monkeypatch.setattr(engine.store.limits, "limits", away)
     clock.advance(LASTS + 0.1)
 
     assert await engine.flow.may_meet_limits(claim_request(ADA))

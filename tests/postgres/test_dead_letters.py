@@ -8,14 +8,15 @@ from drumline.core.clock import ManualClock
 from drumline.core.ids import TaskId
 from drumline.core.state import Act
 from drumline.ports.dead_letters import DeadLetter, DeadLetterFilter
+from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.postgres import PostgresStore
 from tests.factories import OOPS, claim, open_session, settle, submit
 
 pytestmark = pytest.mark.services
 
 
-class Interrupted(PostgresStore):
-    """A store in which somebody discards a dead letter between the two looks that a list takes."""
+class Interrupted(DeadLetters):
+    """Dead letters of which one is discarded between the two looks that a list takes."""
 
     has_been = False
 
@@ -27,15 +28,16 @@ class Interrupted(PostgresStore):
 
 
 async def test_a_page_is_full_while_there_is_more_whatever_is_resolved_meanwhile(postgres_url: str) -> None:
-    store = await Interrupted.open(postgres_url, clock=ManualClock())
+    store = await PostgresStore.open(postgres_url, clock=ManualClock())
+    interrupted = Interrupted(store._database, store._clock, store._lanes, store)
     ada = await open_session(store)
     for _ in range(5):
         await submit(store)
     for held in await claim(store, ada):
         await settle(store, held.lease, Act.FAIL, error=OOPS)
 
-    page = await store.dead_letters(DeadLetterFilter(), limit=4)
-    whole = await store.dead_letters(DeadLetterFilter(), limit=100)
+    page = await interrupted.dead_letters(DeadLetterFilter(), limit=4)
+    whole = await store.dead_letters.dead_letters(DeadLetterFilter(), limit=100)
     await store.close()
 
     assert page == whole

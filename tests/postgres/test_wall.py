@@ -215,7 +215,7 @@ async def test_nobody_acts_on_anothers_tasks_and_jobs(store: PostgresStore) -> N
     answers = [
         *await store.cancel([task.id], tenant="beta"),
         *await store.retry([task.id], tenant="beta"),
-        *await store.discard([task.id], tenant="beta"),
+        *await store.dead_letters.discard([task.id], tenant="beta"),
     ]
 
     assert [type(answer) for answer in answers] == [NotFound] * 3

@@ -89,8 +89,10 @@ class BulkService:
             new = replace(new, plan=replace(new.plan, names=by.names, queues=by.queues))
         elif not request.ids and chooses_letters(request):
             which = letters_of(request.filter, tenant=tenant)
-            return await self._store.begin_bulk(new, which=which, most=self._limits.bulk)
-        return await self._store.begin_bulk(new, tasks=await self._chosen(request, tenant, by), most=self._limits.bulk)
+            return await self._store.bulks.begin_bulk(new, which=which, most=self._limits.bulk)
+        return await self._store.bulks.begin_bulk(
+            new, tasks=await self._chosen(request, tenant, by), most=self._limits.bulk
+        )
 
     async def survey(self, request: BulkRequest, *, tenant: str | None = None, by: Caller = EVERYTHING) -> Prospect:
         """Return what a request would be about, and change nothing; raises `Invalid` as `begin` does."""
@@ -99,10 +101,10 @@ class BulkService:
             tasks = await self._chosen(request, tenant, by)
             return Prospect(act=request.act, total=len(tasks), sample=tuple(tasks[:SAMPLE]))
         which = letters_of(request.filter, tenant=tenant)
-        found = await self._store.survey(which, most=self._limits.bulk)
+        found = await self._store.bulks.survey(which, most=self._limits.bulk)
         if found.count > self._limits.bulk:
             raise too_many(self._limits.bulk)
-        sample = await self._store.dead_letters(which, limit=SAMPLE)
+        sample = await self._store.dead_letters.dead_letters(which, limit=SAMPLE)
         return Prospect(
             act=request.act,
             total=found.count,
@@ -113,11 +115,11 @@ class BulkService:
 
     async def get(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation as it stands, or raise `NotFound`."""
-        return await self._store.get_bulk(bulk, tenant=tenant)
+        return await self._store.bulks.get_bulk(bulk, tenant=tenant)
 
     async def abort(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Deal with no more tasks of an operation."""
-        return await self._store.abort_bulk(bulk, tenant=tenant)
+        return await self._store.bulks.abort_bulk(bulk, tenant=tenant)
 
     async def items(
         self,
@@ -130,13 +132,13 @@ class BulkService:
     ) -> ItemPage:
         """Return a page of an operation's tasks, in their order."""
         self._check_limit(limit)
-        await self._store.get_bulk(bulk, tenant=tenant)
-        items = await self._store.bulk_items(bulk, outcomes=outcomes, limit=limit + 1, after=after, tenant=tenant)
+        await self._store.bulks.get_bulk(bulk, tenant=tenant)
+        items = await self._store.bulks.bulk_items(bulk, outcomes=outcomes, limit=limit + 1, after=after, tenant=tenant)
         return ItemPage(tuple(items[:limit]), str(items[limit - 1].seq) if len(items) > limit else None)
 
     async def advance(self, bulk: BulkId, *, limit: int) -> Advanced | None:
         """Deal with the next tasks of an operation, and let workers know of those that wait for them now."""
-        advanced = await self._store.advance_bulk(bulk, limit=limit)
+        advanced = await self._store.bulks.advance_bulk(bulk, limit=limit)
         if advanced is None:
             return None
         if advanced.view.act is not BulkAct.DISCARD:
@@ -180,7 +182,7 @@ class BulkService:
         chosen: list[TaskId] = []
         before: Mark | None = None
         while True:
-            letters = await self._store.dead_letters(which, limit=PAGE, before=before)
+            letters = await self._store.dead_letters.dead_letters(which, limit=PAGE, before=before)
             chosen += [each.task for each in letters if by.covers(each.lane.name, each.lane.queue)]
             self._check_count(chosen)
             if len(letters) < PAGE:
@@ -202,7 +204,7 @@ class BulkService:
         """Return a page of operations, newest first."""
         self._check_limit(limit)
         before = None if cursor is None else BulkId(parse_task_id(cursor, field="cursor"))
-        views = await self._store.bulks(tenant=tenant, states=states, limit=limit + 1, before=before)
+        views = await self._store.bulks.bulks(tenant=tenant, states=states, limit=limit + 1, before=before)
         return BulkPage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
 
     def _check_limit(self, limit: int) -> None:

@@ -69,7 +69,7 @@ class DeadLetterService:
         """Return a page of dead letters, the latest first."""
         self._check_limit(limit)
         before = None if cursor is None else _mark(cursor)
-        letters = await self._store.dead_letters(which, limit=limit + 1, before=before)
+        letters = await self._store.dead_letters.dead_letters(which, limit=limit + 1, before=before)
         last = letters[limit - 1] if len(letters) > limit else None
         return LetterPage(tuple(letters[:limit]), None if last is None else f"{last.at}.{last.task}")
 
@@ -84,7 +84,7 @@ class DeadLetterService:
         """Return a page of groups: what was seen last, or is the most, first."""
         self._check_limit(limit)
         before = None if cursor is None else _group_mark(cursor)
-        groups = await self._store.dead_letter_groups(which, limit=limit + 1, order=order, before=before)
+        groups = await self._store.dead_letters.dead_letter_groups(which, limit=limit + 1, order=order, before=before)
         last = groups[limit - 1] if len(groups) > limit else None
         if last is None:
             return GroupPage(tuple(groups), None)
@@ -94,19 +94,21 @@ class DeadLetterService:
     async def group(self, fingerprint: str, *, tenant: str | None = None) -> DeadLetterGroup:
         """Return one group, or raise `NotFound`."""
         which = DeadLetterFilter(tenant=tenant, fingerprint=fingerprint)
-        groups = await self._store.dead_letter_groups(which, limit=1) if is_fingerprint(fingerprint) else []
+        groups = (
+            await self._store.dead_letters.dead_letter_groups(which, limit=1) if is_fingerprint(fingerprint) else []
+        )
         if not groups:
             raise NotFound(f"no dead letter has the fingerprint {fingerprint}", field="fingerprint")
         return groups[0]
 
     async def get(self, task: TaskId, *, tenant: str | None = None) -> LetterFile:
         """Return a dead letter with its task, or raise `NotFound`."""
-        (letter,) = await self._store.get_dead_letters([task], tenant=tenant)
+        (letter,) = await self._store.dead_letters.get_dead_letters([task], tenant=tenant)
         (view,) = await self._store.get([task], tenant=tenant)
         if letter is None or view is None:
             raise await self._absence(task, tenant)
         attempts = [ran for ran in await self._store.attempts(task, tenant=tenant) if ran.started_at is not None]
-        edits = await self._store.payload_edits(task, tenant=tenant)
+        edits = await self._store.dead_letters.payload_edits(task, tenant=tenant)
         return LetterFile(letter=letter, task=view, attempts=tuple(attempts), edits=tuple(edits))
 
     async def retry(
@@ -117,7 +119,7 @@ class DeadLetterService:
         What the caller was not shown of the old one is put back where it stood, if it `may_restore`: with it the rest
         of an edited payload can send values somewhere that nobody was shown.
         """
-        (letter,) = await self._store.get_dead_letters([task], tenant=tenant)
+        (letter,) = await self._store.dead_letters.get_dead_letters([task], tenant=tenant)
         if letter is None:
             raise await self._absence(task, tenant)
         if payload is None:
@@ -130,7 +132,7 @@ class DeadLetterService:
 
     async def discard(self, task: TaskId, *, tenant: str | None = None) -> None:
         """Resolve a dead letter and leave its task failed; raises `NotFound`."""
-        (answer,) = await self._store.discard([task], tenant=tenant)
+        (answer,) = await self._store.dead_letters.discard([task], tenant=tenant)
         self._notes.letters_changed([task])
         if isinstance(answer, NotFound | Conflict):
             raise await self._absence(task, tenant)

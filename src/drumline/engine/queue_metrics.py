@@ -20,7 +20,7 @@ async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> 
     queues = await store.queues()
     sessions = await store.sessions()
     cursors = await store.events.cursors()
-    letters = await store.survey(DeadLetterFilter(), most=MOST_LETTERS)
+    letters = await store.bulks.survey(DeadLetterFilter(), most=MOST_LETTERS)
     _set_queues(metrics, queues, now)
     _set_sessions(metrics, queues, sessions)
     _set_cursors(metrics, cursors, now)

@@ -176,7 +176,7 @@ class ReadModelNotes:
             self._looking = None
 
     async def _look_up(self, tasks: list[TaskId]) -> list[LetterNote]:
-        letters = await self._store.get_dead_letters(tasks)
+        letters = await self._store.dead_letters.get_dead_letters(tasks)
         resolved = [task for task, letter in zip(tasks, letters, strict=True) if letter is None]
         views = await self._store.get(resolved, payload=False) if resolved else []
         there = [LetterNote(task=letter.task, job=letter.job, is_there=True) for letter in letters if letter]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
@@ -45,4 +45,11 @@ class Controlling(Protocol):
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Hand out a paused queue's tasks again."""
+        ...
+
+    async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
+        """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`.
+
+        Raises `NotFound` or `Conflict` as `retry` does, and then changes nothing.
+        """
         ...

@@ -153,13 +153,6 @@ class DeadLetters(Protocol):
         """Resolve dead letters and leave their tasks failed; `Conflict` for a task that has none."""
         ...
 
-    async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
-        """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`.
-
-        Raises `NotFound` or `Conflict` as `Controlling.retry` does, and then changes nothing.
-        """
-        ...
-
     async def reasons(self, deaths: Sequence[tuple[TaskId, int]]) -> list[Reason | None]:
         """Return why attempts, given by task and number, were the last of their tasks; None where that is not known.
 

@@ -167,8 +167,6 @@ class Store(
     Sweeping,
     Jobs,
     Firing,
-    DeadLetters,
-    Bulks,
     Housekeeping,
     Protocol,
 ):
@@ -242,4 +240,14 @@ class Store(
     @property
     def limits(self) -> FlowLimitStore:
         """How many tasks of a kind run at once, and how often they start."""
+        ...
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """Tasks that failed for good, until somebody resolves them."""
+        ...
+
+    @property
+    def bulks(self) -> Bulks:
+        """Acts on many tasks."""
         ...

@@ -45,7 +45,7 @@ class BulkDuty:
         """Deal with what may be dealt with now, and return how many tasks that were."""
         ends_at = self._clock.monotonic() + PASS_SECONDS
         async with asyncio.timeout(STEP_SECONDS):
-            running = await self._engine.store.running_bulks()
+            running = await self._engine.store.bulks.running_bulks()
         self.every = BUSY_EVERY if running else self._usually_every
         dealt = 0
         # In turn, so that a large operation does not hold up a small one.
@@ -74,7 +74,7 @@ class BulkDuty:
         self._prune_at = now + PRUNE_EVERY
         async with asyncio.timeout(STEP_SECONDS):
             ended_before = Instant(await self._engine.store.now() - millis(self._retention))
-            await self._engine.store.prune_bulks(ended_before=ended_before)
+            await self._engine.store.bulks.prune_bulks(ended_before=ended_before)
 
 
 def _tell(advanced: Advanced) -> None:

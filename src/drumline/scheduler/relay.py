@@ -223,14 +223,16 @@ class Relay:
             return []
         ids = [change.id for change in changes]
         views = await self._store.get(ids)
-        letters = await self._store.get_dead_letters(ids)
-        reasons = await self._store.reasons([(change.id, change.attempt) for change in changes])
+        letters = await self._store.dead_letters.get_dead_letters(ids)
+        reasons = await self._store.dead_letters.reasons([(change.id, change.attempt) for change in changes])
         messages = []
         for event, change, view, letter, reason in zip(failed, changes, views, letters, reasons, strict=True):
             payload = None if view is None else view.payload
             if letter is None or letter.attempts != change.attempt:
                 # It was retried since, perhaps with another payload.
-                edits = [edit for edit in await self._store.payload_edits(change.id) if edit.at >= event.at]
+                edits = [
+                    edit for edit in await self._store.dead_letters.payload_edits(change.id) if edit.at >= event.at
+                ]
                 payload = edits[0].payload if edits else payload
             failure = FailedTask(
                 change=change,

@@ -14,6 +14,7 @@ from drumline.core.facts import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State, step
 from drumline.core.task import Lane
+from drumline.ports.bulk import stale
 from drumline.ports.dead_letters import edited
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Change, Changed, Hint
@@ -40,9 +41,9 @@ class TaskAct(NamedTuple):
 
 
 class Control(JobControl):
-    """`ports.control.Controlling`, and `retry_edited` of `ports.dead_letters.DeadLetters`."""
+    """`ports.control.Controlling`."""
 
-    async def _note_queued(self, answers: Iterable[Answer]) -> None:
+    async def note_queued(self, answers: Iterable[Answer]) -> None:
         """Note where claims have to begin to search, if the store keeps such notes."""
 
     async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
@@ -115,7 +116,7 @@ class Control(JobControl):
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
             await self._bring_back(transaction, [row for row, _ in changed.values()], due_at=due_at, in_job=False)
-            await self._drop_dead_letters(transaction, list(changed))
+            await self.drop_dead_letters(transaction, list(changed))
             return NO_EFFECTS
 
         return TaskAct(decide, write, self._retry_in_job)
@@ -165,6 +166,12 @@ class Control(JobControl):
 
         await self._database.transact(Line.DESK, resume, repeat=True, within=tenant)
 
+    async def act_in_bulk(
+        self, transaction: Transaction, view: BulkView, tasks: Sequence[TaskId], chosen: Mapping[TaskId, int]
+    ) -> dict[TaskId, Answer]:
+        """Do what a bulk operation asks for; where a dead letter was chosen, by its epoch, it must be the one there."""
+        return await self._act(transaction, tasks, view.tenant, _guarded(self._bulk_act(view, tasks), chosen))
+
     def _bulk_act(self, view: BulkView, tasks: Sequence[TaskId]) -> TaskAct:
         """Return the act of a bulk operation."""
         plan = view.plan
@@ -184,7 +191,7 @@ class Control(JobControl):
             run = partial(self._act, ids=ids, tenant=tenant, act=act)
             found = await self._database.transact(Line.DESK, run) if ids else {}
             answers |= {place: found.get(tasks[place]) or _unknown(tasks[place]) for place in places}
-        await self._note_queued(answers.values())
+        await self.note_queued(answers.values())
         return [answers[place] for place in range(len(tasks))]
 
     async def _act(
@@ -242,6 +249,23 @@ async def own_tasks(database: Database, tasks: Sequence[TaskId], tenant: str | N
         return frozenset(tasks)
     rows = await database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
     return frozenset(TaskId(str(task)) for (task,) in rows)
+
+
+def _guarded(act: TaskAct, chosen: Mapping[TaskId, int]) -> TaskAct:
+    """Return an act that does not hold for a task whose dead letter is not the chosen one, now that it is locked."""
+
+    def decide(row: TaskRow, lane: Lane, now: Instant) -> Changed:
+        if chosen.get(row.id, row.letter) != row.letter:
+            raise stale(row.id)
+        return act.decide(row, lane, now)
+
+    async def decide_in_job(transaction: Transaction, row: TaskRow) -> Changed | Conflict:
+        if chosen.get(row.id, row.letter) != row.letter or in_job is None:
+            return stale(row.id)
+        return await in_job(transaction, row)
+
+    in_job = act.in_job
+    return act._replace(decide=decide, in_job=None if in_job is None else decide_in_job)
 
 
 def _cancelled(row: TaskRow, act: Act) -> Ending:

@@ -87,7 +87,7 @@ class JobControl(JobRipple):
         """Run the failed, cancelled and skipped tasks of jobs again, and only those; results are kept."""
         return [await self._act_on_job(job, tenant, self._resume_job) for job in jobs]
 
-    async def _drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+    async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
         """Drop the dead letters of tasks that run again."""
         raise NotImplementedError
 
@@ -236,7 +236,7 @@ class JobControl(JobRipple):
         held_back = await self._hold_back(transaction, revival.held_back)
         after = job_row(row)
         await tell_facts(transaction, [job_fact("resumed", after)], now=self._now())
-        await self._drop_dead_letters(transaction, queued + blocked)
+        await self.drop_dead_letters(transaction, queued + blocked)
         return Effects(
             released=tuple(Hint(task, lanes[members[task].lane], due_at) for task in queued),
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),

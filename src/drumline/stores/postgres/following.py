@@ -17,6 +17,7 @@ from drumline.stores.parts.following import JobFollowing, Members, tally_columns
 from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.dead_letters import drop_dead_letters
 from drumline.stores.postgres.endings import bury, record
 
 BELOW_ALL: Final = "00000000-0000-0000-0000-000000000000"
@@ -27,6 +28,10 @@ class PostgresFollowing(Access, JobFollowing):
 
     async def _record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
         await record(transaction, endings, now=self._now())
+
+    async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+        """Drop the dead letters of tasks, if they have any."""
+        await drop_dead_letters(transaction, tasks)
 
     async def _record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
         """Write endings, what follows from them, and the dead letters of those that failed."""
@@ -59,7 +64,7 @@ class PostgresFollowing(Access, JobFollowing):
         changed = await self._count(transaction, tallies, members.jobs)
         return Effects(released=tuple(released)) + changed if released or changed else NO_EFFECTS
 
-    async def _note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:
+    async def note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:
         """Let claims begin to search where acts have queued tasks."""
         hints = [answer.hint for answer in answers if isinstance(answer, Changed) and answer.hint is not None]
         for hint, lane in zip(hints, await self._lanes.numbers_in_order([hint.lane for hint in hints]), strict=True):

@@ -4,11 +4,12 @@ from typing import Self
 
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
+from drumline.stores.parts.bulk import Bulks
+from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.parts.firing import Firing
 from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.postgres.access import Access
-from drumline.stores.postgres.bulk import Bulks
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.housekeeping import Housekeeping
@@ -28,7 +29,6 @@ class PostgresStore(
     Claiming,
     Settling,
     Sessions,
-    Bulks,
     SubmittingJobs,
     Firing,
     JobQueries,
@@ -43,6 +43,8 @@ class PostgresStore(
         Access.__init__(self, database, clock)
         SharedParts.__init__(self, database, clock, self._lanes)
         self.stats = Stats(database, clock, self._lanes)
+        self.dead_letters = DeadLetters(database, clock, self._lanes, self)
+        self.bulks = Bulks(database, clock, self._lanes, self.dead_letters, self)
         self.events = EventLog(database, clock, self._lanes)
 
     @classmethod

@@ -14,6 +14,7 @@ from drumline.stores.job_rows import JobRow, Tally, job_row
 from drumline.stores.parts.following import Ended, JobFollowing, tally_columns
 from drumline.stores.sqlite.access import Access, batch_of
 from drumline.stores.sqlite.database import Statements, connection_of, finish
+from drumline.stores.sqlite.dead_letters import drop_dead_letters
 from drumline.stores.sqlite.statements import SQL
 
 
@@ -29,6 +30,10 @@ class SqliteFollowing(Access, JobFollowing):
     async def _follow_locked(self, transaction: Transaction, ended: Ended, queued: Sequence[TaskId]) -> Effects:
         members = await self._lock_members(transaction, [*ended, *queued])
         return NO_EFFECTS if members is None else await self._follow_all(transaction, ended, queued, members)
+
+    async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+        """Drop the dead letters of tasks, if they have any."""
+        drop_dead_letters(connection_of(transaction), tasks)
 
     async def _record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
         if not endings:

@@ -6,11 +6,12 @@ from typing import Self
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
+from drumline.stores.parts.bulk import Bulks
+from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.access import Access
-from drumline.stores.sqlite.bulk import Bulks
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import SqliteFiring
 from drumline.stores.sqlite.housekeeping import Housekeeping
@@ -27,7 +28,6 @@ class SqliteStore(
     SubmittingLeased,
     Settling,
     Sessions,
-    Bulks,
     SubmittingJobs,
     SqliteFiring,
     JobQueries,
@@ -42,6 +42,8 @@ class SqliteStore(
         Access.__init__(self, database, clock)
         SharedParts.__init__(self, database, clock, self._lanes)
         self.stats = Stats(database, clock, self._lanes)
+        self.dead_letters = DeadLetters(database, clock, self._lanes, self)
+        self.bulks = Bulks(database, clock, self._lanes, self.dead_letters, self)
         self.events = EventLog(database, clock, self._lanes)
 
     @classmethod

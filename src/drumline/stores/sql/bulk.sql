@@ -15,34 +15,30 @@ FROM (
 
 -- name: freeze_tasks
 -- begin a bulk operation: take these tasks, and note which dead letter each has now.
---   :ids  each once
+--   :ids, :seqs  each task once, and its place
 INSERT INTO drumline.bulk_item (bulk_id, seq, task_id, epoch)
-SELECT
-    :bulk::uuid, g.seq, g.id,
-    (SELECT d.epoch FROM drumline.dead_letter AS d WHERE d.task_id = g.id)
-FROM unnest(:ids::uuid []) WITH ORDINALITY AS g (id, seq)
+SELECT :bulk::uuid, g.seq, g.id, (SELECT d.epoch FROM drumline.dead_letter AS d WHERE d.task_id = g.id)
+FROM unnest(:ids::uuid [], :seqs::int4 []) AS g (id, seq)
 
 -- name: freeze_dead_letters
 -- begin a bulk operation: take the dead letters that a filter finds now, the oldest first, up to :limit.
 -- What is NULL does not narrow.
--- GIVES how many
-WITH frozen AS (
-    INSERT INTO drumline.bulk_item (bulk_id, seq, task_id, epoch)
-    SELECT :bulk::uuid, row_number() OVER (ORDER BY d.at, d.task_id), d.task_id, d.epoch
-    FROM drumline.dead_letter AS d
-    WHERE
-        (:causes::int8 [] IS NULL OR d.cause = any(:causes))
-        AND d.at >= :since::int8
-        AND d.at < :until::int8
-        AND (:reason::text IS NULL OR d.reason = :reason)
-        AND (:job::uuid IS NULL OR d.job_id = :job)
-        AND (:tag::text IS NULL OR d.tags ? :tag)
-    ORDER BY d.at, d.task_id
-    LIMIT :limit::int4
-    RETURNING 1
-)
+INSERT INTO drumline.bulk_item (bulk_id, seq, task_id, epoch)
+SELECT :bulk::uuid, row_number() OVER (ORDER BY d.at, d.task_id), d.task_id, d.epoch
+FROM drumline.dead_letter AS d
+WHERE
+    (:causes::int8 [] IS NULL OR d.cause = any(:causes))
+    AND d.at >= :since::int8
+    AND d.at < :until::int8
+    AND (:reason::text IS NULL OR d.reason = :reason)
+    AND (:job::uuid IS NULL OR d.job_id = :job)
+    AND (:tag::text IS NULL OR d.tags ? :tag)
+ORDER BY d.at, d.task_id
+LIMIT :limit::int4
 
-SELECT count(*) AS count FROM frozen
+-- name: count_bulk_items
+-- begin a bulk operation: how many tasks were taken.
+SELECT count(*) AS count FROM drumline.bulk_item AS item WHERE item.bulk_id = :bulk::uuid
 
 -- name: insert_bulk
 -- begin a bulk operation. One without tasks has ended at once.
@@ -57,15 +53,6 @@ SELECT
     :total, clock.now, clock.now,
     CASE WHEN :total > 0 THEN NULL ELSE clock.now END
 FROM clock
-
--- name: abort_bulk
--- abort a bulk operation.
-UPDATE drumline.bulk AS b
-SET
-    state = 'aborted',
-    finished_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
-WHERE b.id = :id::uuid AND b.state = 'running'
-RETURNING b.id
 
 -- name: get_bulk
 -- bulk operations: one as it stands.
@@ -115,31 +102,14 @@ LIMIT :limit::int4
 -- bulk operations: those that have not ended.
 SELECT b.id FROM drumline.bulk AS b WHERE b.state = 'running' ORDER BY b.id
 
--- name: prune_bulks
--- prune: forget bulk operations that ended before a time, with their tasks, a few at once; and causes that have no dead
--- letters and were last seen before it.
--- GIVES how many operations
-WITH gone AS (
-    DELETE FROM drumline.bulk
-    WHERE bulk.id IN (
-        SELECT b.id FROM drumline.bulk AS b
-        WHERE b.finished_at < :before::int8
-        ORDER BY b.id
-        LIMIT :limit::int4
-        FOR UPDATE SKIP LOCKED
-    )
-    RETURNING bulk.id
-),
-
-items AS (
-    DELETE FROM drumline.bulk_item WHERE bulk_item.bulk_id IN (SELECT gone.id FROM gone)
-),
-
-causes AS (
-    DELETE FROM drumline.cause WHERE cause.count = 0 AND cause.last_at < :before
-)
-
-SELECT count(*) AS count FROM gone
+-- name: abort_bulk
+-- abort a bulk operation.
+UPDATE drumline.bulk AS b
+SET
+    state = 'aborted',
+    finished_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
+WHERE b.id = :id::uuid AND b.state = 'running'
+RETURNING b.id
 
 -- name: lock_bulk
 -- advance a bulk operation: take one that runs, unless somebody else is dealing with it.
@@ -162,17 +132,16 @@ WHERE item.bulk_id = :id::uuid AND item.seq > :position::int4
 ORDER BY item.seq
 LIMIT :limit::int4
 
--- name: advance_bulk
--- advance a bulk operation: note how far it has come, and why the act does not hold for some tasks. At its last task it
--- has ended.
+-- name: refuse_bulk_items
+-- advance a bulk operation: note why the act does not hold for some tasks.
 --   :seqs, :outcomes, :errors  arrays of equal length
-WITH refused AS (
-    UPDATE drumline.bulk_item AS item
-    SET outcome = g.outcome, error = g.error
-    FROM unnest(:seqs::int4 [], :outcomes::text [], :errors::text []) AS g (seq, outcome, error)
-    WHERE item.bulk_id = :id::uuid AND item.seq = g.seq
-)
+UPDATE drumline.bulk_item AS item
+SET outcome = g.outcome, error = g.error
+FROM unnest(:seqs::int4 [], :outcomes::text [], :errors::text []) AS g (seq, outcome, error)
+WHERE item.bulk_id = :id::uuid AND item.seq = g.seq
 
+-- name: advance_bulk
+-- advance a bulk operation: note how far it has come. At its last task it has ended.
 UPDATE drumline.bulk AS b
 SET
     position = b.position + :count::int4,
@@ -182,4 +151,27 @@ SET
     tokens_at = :now::int8,
     state = CASE WHEN b.position + :count >= b.total THEN 'completed' ELSE b.state END,
     finished_at = CASE WHEN b.position + :count >= b.total THEN :now END
-WHERE b.id = :id
+WHERE b.id = :id::uuid
+
+-- name: ended_bulks
+-- prune: bulk operations that ended before a time, a few at once.
+SELECT b.id FROM drumline.bulk AS b WHERE b.finished_at < :before::int8 ORDER BY b.id LIMIT :limit::int4
+
+-- name: prune_bulk_items
+-- prune: forget some tasks of a bulk operation.
+DELETE FROM drumline.bulk_item AS item
+WHERE
+    item.bulk_id = :id::uuid
+    AND item.seq IN (
+        SELECT i.seq FROM drumline.bulk_item AS i WHERE i.bulk_id = :id ORDER BY i.seq LIMIT :limit::int4
+    )
+RETURNING item.seq
+
+-- name: prune_bulk
+-- prune: forget a bulk operation whose tasks are forgotten.
+DELETE FROM drumline.bulk AS b WHERE b.id = :id::uuid
+RETURNING b.id
+
+-- name: prune_causes
+-- prune: forget causes that have no dead letters and were last seen before a time.
+DELETE FROM drumline.cause AS c WHERE c.count = 0 AND c.last_at < :before::int8

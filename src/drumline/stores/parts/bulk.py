@@ -1,39 +1,55 @@
 """Acts on many tasks: frozen when asked for, carried out piece by piece."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from drumline.core.bulk import (
     REFUSED,
     BulkAct,
     BulkId,
     BulkItem,
+    BulkPlan,
     BulkState,
     BulkView,
     ItemOutcome,
     NewBulk,
     allowance,
 )
-from drumline.core.clock import LATEST, Instant
-from drumline.core.codec import encode
+from drumline.core.clock import LATEST, Clock, Instant
+from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
-from drumline.core.task import Lane
 from drumline.ports.bulk import Advanced, Survey, bulk_fact, refusal, stale, too_many
+from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import DeadLetterFilter
-from drumline.ports.store import Changed
-from drumline.stores.bulk_rows import Item, bulk_view
-from drumline.stores.driver import Line, Transaction, tell_facts
-from drumline.stores.parts.control import Answer, Control, TaskAct
-from drumline.stores.parts.control_jobs import TaskRow
-from drumline.stores.postgres.dead_letters import DeadLetters
-from drumline.stores.postgres.following import PostgresFollowing
+from drumline.stores.driver import Database, Lanes, Line, Part, Rows, Transaction, tell_facts
+from drumline.stores.parts.control import Answer, Control
+from drumline.stores.parts.dead_letters import DeadLetters
 
 PRUNED_AT_ONCE: Final = 10
+ITEMS_AT_ONCE: Final = 5000
+"""Tasks forgotten in one transaction: the writer of SQLite is kept for some milliseconds by it."""
 
 
-class Bulks(DeadLetters, PostgresFollowing, Control):
-    """`ports.bulk.Bulks` on PostgreSQL."""
+class Item(NamedTuple):
+    """A task to be dealt with; the order is that of next_bulk_items."""
+
+    seq: int
+    task: TaskId
+    chosen: int | None
+    """The dead letter that it had when it was chosen, by its epoch."""
+    present: int | None
+
+
+class Bulks(Part):
+    """`ports.bulk.Bulks`."""
+
+    def __init__(
+        self, database: Database, clock: Clock | None, lanes: Lanes, dead_letters: DeadLetters, control: Control
+    ) -> None:
+        super().__init__(database, clock, lanes)
+        self._dead_letters = dead_letters
+        self._control = control
 
     async def survey(self, which: DeadLetterFilter, *, most: int) -> Survey:
         """Return what a filter finds now, looking no further than `most` + 1."""
@@ -51,10 +67,11 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
 
         async def begin(transaction: Transaction) -> BulkView:
             if narrowed is None:
-                await transaction.fetch("freeze_tasks", bulk=bulk.id, ids=list(tasks))
-                total = len(tasks)
+                seqs = list(range(1, len(tasks) + 1))
+                await transaction.fetch("freeze_tasks", bulk=bulk.id, ids=list(tasks), seqs=seqs)
             else:
-                ((total,),) = await transaction.fetch("freeze_dead_letters", bulk=bulk.id, limit=most + 1, **narrowed)
+                await transaction.fetch("freeze_dead_letters", bulk=bulk.id, limit=most + 1, **narrowed)
+            ((total,),) = await transaction.fetch("count_bulk_items", bulk=bulk.id)
             if total > most:
                 raise too_many(most)
             await transaction.fetch(
@@ -79,7 +96,7 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
             Line.BROAD, lambda transaction: self._advance(transaction, bulk, limit)
         )
         if advanced is not None:
-            await self._note_queued(advanced.changed)
+            await self._control.note_queued(advanced.changed)
         return advanced
 
     async def abort_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
@@ -121,7 +138,7 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
             limit=limit,
             before=before,
         )
-        return [bulk_view(row) for row in rows]
+        return [_view(row) for row in rows]
 
     async def bulk_items(
         self,
@@ -157,19 +174,26 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
 
     async def prune_bulks(self, *, ended_before: Instant) -> int:
         """Forget operations that ended before a time, and causes of failures that were last seen before it."""
+        await self._database.fetch(Line.BROAD, "prune_causes", before=ended_before)
         pruned = 0
         while True:
-            ((count,),) = await self._database.fetch(
-                Line.BROAD, "prune_bulks", before=ended_before, limit=PRUNED_AT_ONCE
+            ended = await self._database.fetch(
+                Line.BROAD, "ended_bulks", repeat=True, before=ended_before, limit=PRUNED_AT_ONCE
             )
-            pruned += int(count)
-            if count < PRUNED_AT_ONCE:
+            for (bulk,) in ended:
+                while len(await self._prune_items(bulk)) == ITEMS_AT_ONCE:
+                    pass
+                pruned += len(await self._database.fetch(Line.BROAD, "prune_bulk", id=bulk))
+            if len(ended) < PRUNED_AT_ONCE:
                 return pruned
+
+    async def _prune_items(self, bulk: BulkId) -> Rows:
+        return await self._database.fetch(Line.BROAD, "prune_bulk_items", id=bulk, limit=ITEMS_AT_ONCE)
 
     async def _narrowed(self, which: DeadLetterFilter) -> dict[str, Any]:
         return {
-            "causes": await self._causes_of(which), "reason": which.reason, "tag": which.tag, "job": which.job,
-            "since": which.since or 0, "until": LATEST + 1 if which.until is None else which.until,
+            "causes": await self._dead_letters.causes_of(which), "reason": which.reason, "tag": which.tag,
+            "job": which.job, "since": which.since or 0, "until": LATEST + 1 if which.until is None else which.until,
         }  # fmt: skip
 
     async def _advance(self, transaction: Transaction, bulk: BulkId, limit: int) -> Advanced | None:
@@ -177,7 +201,7 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
         if not rows:
             return None
         *words, tokens, tokens_at, now = rows[0]
-        view = bulk_view(words)
+        view = _view(words)
         allowed, filled = allowance(view.rate, tokens, now - tokens_at)
         found = await transaction.fetch(
             "next_bulk_items", id=bulk, position=view.total - view.left, limit=int(min(limit, allowed))
@@ -188,12 +212,17 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
         answers = await self._deal_with(transaction, view, items)
         refused = [(item.seq, *why) for item in items if (why := refusal(answers[item.task])) is not None]
         skipped = sum(outcome is ItemOutcome.SKIPPED for _, outcome, _ in refused)
+        if refused:
+            await transaction.fetch(
+                "refuse_bulk_items",
+                id=bulk,
+                seqs=[seq for seq, _, _ in refused],
+                outcomes=[outcome for _, outcome, _ in refused],
+                errors=[error for _, _, error in refused],
+            )
         await transaction.fetch(
             "advance_bulk",
             id=bulk,
-            seqs=[seq for seq, _, _ in refused],
-            outcomes=[outcome for _, outcome, _ in refused],
-            errors=[error for _, _, error in refused],
             count=len(items),
             skipped=skipped,
             failed=len(refused) - skipped,
@@ -216,26 +245,8 @@ class Bulks(DeadLetters, PostgresFollowing, Control):
         if not tasks:
             return answers
         if view.act is BulkAct.DISCARD:
-            return answers | await self._discard(transaction, tasks, view.tenant, chosen)
-        act = _guarded(self._bulk_act(view, tasks), chosen)
-        return answers | await self._act(transaction, tasks, view.tenant, act)
-
-
-def _guarded(act: TaskAct, chosen: Mapping[TaskId, int]) -> TaskAct:
-    """Return an act that does not hold for a task whose dead letter is not the chosen one, now that it is locked."""
-
-    def decide(row: TaskRow, lane: Lane, now: Instant) -> Changed:
-        if chosen.get(row.id, row.letter) != row.letter:
-            raise stale(row.id)
-        return act.decide(row, lane, now)
-
-    async def decide_in_job(transaction: Transaction, row: TaskRow) -> Changed | Conflict:
-        if chosen.get(row.id, row.letter) != row.letter or in_job is None:
-            return stale(row.id)
-        return await in_job(transaction, row)
-
-    in_job = act.in_job
-    return act._replace(decide=decide, in_job=None if in_job is None else decide_in_job)
+            return answers | await self._dead_letters.discard_in(transaction, tasks, view.tenant, chosen)
+        return answers | await self._control.act_in_bulk(transaction, view, tasks, chosen)
 
 
 async def _get(transaction: Transaction, bulk: BulkId, tenant: str | None) -> BulkView:
@@ -245,4 +256,14 @@ async def _get(transaction: Transaction, bulk: BulkId, tenant: str | None) -> Bu
 def _only(rows: Sequence[Any], bulk: BulkId) -> BulkView:
     if not rows:
         raise NotFound(f"there is no bulk operation {bulk}", field="id")
-    return bulk_view(rows[0])
+    return _view(rows[0])
+
+
+def _view(row: Iterable[Any]) -> BulkView:
+    """Return an operation from its row."""
+    id_, tenant, act, request, rate, state, total, position, failed, skipped, created_at, finished_at = row
+    return BulkView(
+        id=BulkId(str(id_)), tenant=tenant, act=BulkAct(act), plan=decode(request, BulkPlan), rate=rate,
+        state=BulkState(state), total=total, done=position - failed - skipped, failed=failed, skipped=skipped,
+        created_at=created_at, finished_at=finished_at,
+    )  # fmt: skip
