@@ -1,12 +1,14 @@
 """What can be said of a task is understood everywhere: a field that one place forgets fails here."""
 
 import inspect
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from drumline import Backoff, Drumline, NotifyTarget
 from drumline.api.job_shapes import JobBody
@@ -25,6 +27,7 @@ from drumline.sdk.jobs import JobInfo
 from drumline.sdk.options import Options, TaskSettings, apply
 from drumline.sdk.transport import TaskInfo, task_info
 
+ROOT = Path(__file__).resolve().parents[2]
 ID = TaskId("00000000-0000-7000-8000-000000000000")
 AT = datetime(2030, 1, 2, tzinfo=UTC)
 
@@ -117,6 +120,22 @@ def test_the_command_line_says_every_field() -> None:
     options = {named.get(name, name) for name in inspect.signature(submit).parameters}
 
     assert set(SAID) - {"idempotency_key_alias"} <= options
+
+
+@pytest.mark.parametrize("field", sorted(set(SAID) - {"idempotency_key_alias"}))
+def test_the_form_of_the_interface_takes_every_field(field: str) -> None:
+    form = (ROOT / "ui" / "src" / "screens" / "tasks" / "SubmitSheet.tsx").read_text(encoding="utf-8")
+
+    is_option = f"\n  {field}: {{" in form
+    is_sent_by_itself = re.search(rf"body: \{{(?s:.*?)\b{field}\b(?s:.*?)\.\.\.optionsOf", form) is not None
+    assert is_option or is_sent_by_itself
+
+
+@pytest.mark.parametrize("field", structs.fields(TaskRequest), ids=lambda field: field.encode_name)
+def test_the_reference_describes_every_field(field: structs.FieldInfo) -> None:
+    page = (ROOT / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
+
+    assert re.search(rf"\| `{field.encode_name}` \| .+ \|", page)
 
 
 @pytest.mark.parametrize("field", sorted(set(SAID) - {"delay", "run_at"}))

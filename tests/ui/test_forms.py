@@ -195,3 +195,24 @@ async def test_escape_asks_before_it_drops_a_form_that_was_filled_in(visitor: Vi
     await dialog.get_by_role("button", name="Discard").click()
 
     await expect(dialog).to_have_count(0)
+
+
+async def test_a_task_is_submitted_with_the_options_that_were_written(visitor: Visit, busy: Busy) -> None:
+    someone = await visitor(busy.server)
+    await someone.open("/tasks")
+    await someone.page.get_by_role("button", name="Submit").click()
+    form = someone.page.get_by_role("dialog")
+
+    await form.get_by_label("Name").fill("nobody-has-this")
+    await form.get_by_text("More options").click()
+    await form.get_by_label("Retries").fill("many")
+    await form.get_by_label("Tags").fill("money, urgent")
+    await form.get_by_role("button", name="Submit").click()
+    await expect(form.get_by_label("Retries")).to_be_focused()
+    await form.get_by_label("Retries").fill("7")
+    assert await someone.barriers() == []
+    await form.get_by_role("button", name="Submit").click()
+    await someone.page.wait_for_url("**/tasks/*")
+
+    task = busy.server.get(someone.page.url.rpartition("/")[2])
+    assert (task["retries"], task["tags"]) == (7, ["money", "urgent"])
