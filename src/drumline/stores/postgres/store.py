@@ -6,15 +6,16 @@ from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.bulk import Bulks
 from drumline.stores.parts.dead_letters import DeadLetters
+from drumline.stores.parts.events import EventLog
 from drumline.stores.parts.firing import Firing
 from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.postgres.access import Access
+from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.migrating import check_major
-from drumline.stores.postgres.picking import EventLog
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
 from drumline.stores.postgres.stats import Stats
@@ -45,7 +46,7 @@ class PostgresStore(
         self.stats = Stats(database, clock, self._lanes)
         self.dead_letters = DeadLetters(database, clock, self._lanes, self)
         self.bulks = Bulks(database, clock, self._lanes, self.dead_letters, self)
-        self.events = EventLog(database, clock, self._lanes)
+        self.events = EventLog(database, clock, self._lanes, ACT_OF)
 
     @classmethod
     async def open(

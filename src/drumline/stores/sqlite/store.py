@@ -8,6 +8,7 @@ from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.bulk import Bulks
 from drumline.stores.parts.dead_letters import DeadLetters
+from drumline.stores.parts.events import EventLog
 from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.shared import SharedParts
@@ -15,10 +16,10 @@ from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import SqliteFiring
 from drumline.stores.sqlite.housekeeping import Housekeeping
-from drumline.stores.sqlite.picking import EventLog
 from drumline.stores.sqlite.sessions import Sessions
 from drumline.stores.sqlite.settling import Settling
 from drumline.stores.sqlite.stats import Stats
+from drumline.stores.sqlite.submitting import ACT_OF
 from drumline.stores.sqlite.submitting_jobs import SubmittingJobs
 from drumline.stores.sqlite.submitting_leased import SubmittingLeased
 from drumline.stores.sqlite.sweeping import Sweeping
@@ -44,7 +45,7 @@ class SqliteStore(
         self.stats = Stats(database, clock, self._lanes)
         self.dead_letters = DeadLetters(database, clock, self._lanes, self)
         self.bulks = Bulks(database, clock, self._lanes, self.dead_letters, self)
-        self.events = EventLog(database, clock, self._lanes)
+        self.events = EventLog(database, clock, self._lanes, ACT_OF)
 
     @classmethod
     async def open(cls, path: str | Path, *, clock: Clock | None = None, metrics: Metrics | None = None) -> Self:

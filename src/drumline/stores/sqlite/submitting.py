@@ -1,19 +1,22 @@
 """Bringing tasks in."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
-from drumline.core.state import State
+from drumline.core.state import Act, State
 from drumline.core.task import NewTask, Submitted
 from drumline.stores.driver import Transaction
 from drumline.stores.sqlite.access import Access, batch_of, tell
 from drumline.stores.sqlite.database import connection_of
 from drumline.stores.sqlite.statements import SQL
 
-SUBMITTED = "submit"
+SUBMITTED: Final = "submit"
+ACT_OF: Final[Mapping[str, Act | None]] = {SUBMITTED: None} | {act.value: act for act in Act}
+"""The acts behind the words in the outbox; none is the submission."""
 
 
 class Submitting(Access):
