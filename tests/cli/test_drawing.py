@@ -2,8 +2,7 @@
 
 from random import Random
 
-from drumline.cli.drawing import Box, draw
-from drumline.cli.routing import Line, route
+from drumline.cli.drawing import Box, Line, draw, route
 
 DIAMOND = """\
     ┌───┐

@@ -2,8 +2,7 @@
 
 import pytest
 
-from drumline.cli.moments import relative, since_epoch, span
-from drumline.cli.tables import Column, fit, tidy
+from drumline.cli.tables import Column, fit, relative, since_epoch, span, tidy
 
 NOW = since_epoch("2026-01-02T03:04:05.000Z")
 

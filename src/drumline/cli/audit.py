@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 app = group("List, export and verify the audit log.")
 
 COLUMNS = (
-    Column("AT", lambda row: row["at"], rank=9, is_time=True),
-    Column("ACT", lambda row: row["act"], rank=8),
-    Column("PHASE", lambda row: row["phase"], rank=7),
-    Column("KEY", lambda row: row["key_name"], rank=6, least=8),
-    Column("TARGET", lambda row: row["target"], rank=5, least=16),
-    Column("REASON", lambda row: row["reason"], rank=4, least=10),
-    Column("ADDRESS", lambda row: row["address"], rank=3),
-    Column("TENANT", lambda row: row["tenant"], rank=2, least=8),
-    Column("PROBLEM", lambda row: row["problem"], rank=1, least=10),
+    Column("AT", "at", rank=9, is_time=True),
+    Column("ACT", "act", rank=8),
+    Column("PHASE", "phase", rank=7),
+    Column("KEY", "key_name", rank=6, least=8),
+    Column("TARGET", "target", rank=5, least=16),
+    Column("REASON", "reason", rank=4, least=10),
+    Column("ADDRESS", "address", rank=3),
+    Column("TENANT", "tenant", rank=2, least=8),
+    Column("PROBLEM", "problem", rank=1, least=10),
 )
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="Nobody has done anything yet.")
+@list_command(app, "list", COLUMNS, empty="Nobody has done anything yet.")
 def list_audit(
     client: "Client",
     act: Annotated[str | None, typer.Option("--act", help="Only this act, such as queue.pause.")] = None,
@@ -59,8 +58,7 @@ def list_audit(
     )
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def export(
     client: "Client",
     file: Annotated[
@@ -78,8 +76,7 @@ def export(
     say(f"The audit log is in {file}.")
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def verify(
     client: "Client",
     file: Annotated[

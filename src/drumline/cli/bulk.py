@@ -40,29 +40,28 @@ def _word(value: object) -> str:
 
 
 COLUMNS = (
-    Column("ID", lambda bulk: bulk["id"], rank=9),
-    Column("ACT", lambda bulk: bulk["act"], rank=8),
-    Column("STATE", lambda bulk: bulk["state"], rank=8),
-    Column("TOTAL", lambda bulk: bulk["total"], rank=7),
-    Column("DONE", lambda bulk: bulk["done"], rank=7),
-    Column("SKIPPED", lambda bulk: bulk["skipped"], rank=5),
-    Column("FAILED", lambda bulk: bulk["failed"], rank=5),
-    Column("CREATED", lambda bulk: bulk["created_at"], rank=6, is_time=True),
+    Column("ID", "id", rank=9),
+    Column("ACT", "act", rank=8),
+    Column("STATE", "state", rank=8),
+    Column("TOTAL", "total", rank=7),
+    Column("DONE", "done", rank=7),
+    Column("SKIPPED", "skipped", rank=5),
+    Column("FAILED", "failed", rank=5),
+    Column("CREATED", "created_at", rank=6, is_time=True),
     Column("WHICH", which, rank=4, least=16),
-    Column("REASON", lambda bulk: bulk["reason"], rank=3, least=12),
+    Column("REASON", "reason", rank=3, least=12),
 )
 ITEMS = (
-    Column("TASK", lambda item: item["id"], rank=9),
-    Column("OUTCOME", lambda item: item["outcome"], rank=8),
-    Column("WHY", lambda item: item["error"], rank=7, least=20),
+    Column("TASK", "id", rank=9),
+    Column("OUTCOME", "outcome", rank=8),
+    Column("WHY", "error", rank=7, least=20),
 )
 
 Show = Callable[[dict[str, Any]], None]
 """Shows an operation as it is now."""
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="There are no bulk operations.")
+@list_command(app, "list", COLUMNS, empty="There are no bulk operations.")
 def list_bulks(
     client: "Client",
     state: Annotated[
@@ -95,15 +94,13 @@ def _describe(client: "Client", bulk: dict[str, Any]) -> None:
             say(f"These are the first {SHOWN_ITEMS}; all of them: GET /api/v1{path}?outcome=failed,skipped")
 
 
-@app.command()
-@server_command(describe=_describe, fields=True)
+@server_command(app, describe=_describe, fields=True)
 def get(client: "Client", id: BulkId) -> Any:
     """Show a bulk operation, and the tasks that it skipped."""
     return client.get(f"/bulk/{id}")
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def watch(
     client: "Client",
     id: BulkId,
@@ -116,8 +113,7 @@ def watch(
     finish(bulk, as_json=as_json, as_jsonl=as_jsonl)
 
 
-@app.command()
-@server_command(show=lambda bulk: typer.echo(summary(bulk)))
+@server_command(app, show=lambda bulk: typer.echo(summary(bulk)))
 def abort(client: "Client", id: BulkId, yes: Yes = False) -> Any:
     """Abort a bulk operation; what was done stays done."""
     bulk = client.get(f"/bulk/{id}")

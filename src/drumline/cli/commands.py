@@ -2,8 +2,7 @@
 
 A command is a function that takes a client and its own flags, and returns what the server answered:
 
-    @app.command()
-    @server_command(show=print_key)
+    @server_command(app, show=print_key)
     def get(client: "Client", id: Id) -> Any:
         return client.get(f"/keys/{id}")
 
@@ -58,13 +57,15 @@ def flags(kind: type[F]) -> type[F]:
 
 
 def server_command(
+    app: typer.Typer | None = None,
+    name: str | None = None,
     *,
     show: Show | None = None,
     describe: "Callable[[Client, Any], None] | None" = None,
     fields: bool = False,
     reason: bool = False,
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Bind a function to a server: its first parameter is the client, what it returns is printed.
+    """Make a function a command of `app`: its first parameter is the client, what it returns is printed.
 
     `show` prints the answer for people, and so does `describe`, which may ask the server for more; either adds
     `--json`, and `fields` adds `--fields`. Without them the function prints by itself. `reason` adds `--reason`, which
@@ -82,15 +83,21 @@ def server_command(
         elif show is not None:
             show(answer)
 
-    return _bound(added, finish if show or describe else lambda *_: None)
+    return _bound(app, name, added, finish if show or describe else lambda *_: None)
 
 
 def list_command(
-    columns: Iterable[Column], *, empty: str, unmatched: str | None = None, more: str | None = None
+    app: typer.Typer,
+    name: str,
+    columns: Iterable[Column],
+    *,
+    empty: str,
+    unmatched: str | None = None,
+    more: str | None = None,
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Bind a function to a server that returns the items of a list, and print them as a table, JSON or JSON lines.
+    """Make a function that returns items a command of `app`, which prints them as a table, JSON or JSON lines.
 
-    On a terminal `empty` is told when there are none, `unmatched` when filters were given, and `more` when there are as
+    On a terminal `empty` is printed when there are none, `unmatched` when filters were given, `more` when there are as
     many as `--limit` allows.
     """
     columns = tuple(columns)
@@ -103,11 +110,14 @@ def list_command(
         if more is not None and count == given["limit"] and is_terminal():
             say(more.format(count=count, ten_times=count * 10))
 
-    return _bound(_LIST, finish)
+    return _bound(app, name, _LIST, finish)
 
 
 def _bound(
-    added: Mapping[str, Any], finish: "Callable[[Client, Any, Mapping[str, Any]], None]"
+    app: typer.Typer | None,
+    name: str | None,
+    added: Mapping[str, Any],
+    finish: "Callable[[Client, Any, Mapping[str, Any]], None]",
 ) -> Callable[[Callable[..., Any]], Command]:
     def decorate(function: Callable[..., Any]) -> Command:
         own = list(inspect.signature(function).parameters.values())[1:]
@@ -132,7 +142,7 @@ def _bound(
         parameters = [*expanded, *shared]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return command
+        return command if app is None else app.command(name)(command)
 
     return decorate
 

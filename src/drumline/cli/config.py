@@ -22,10 +22,10 @@ Version = Annotated[
 ]
 
 VERSIONS = (
-    Column("VERSION", lambda item: item["version"], rank=9),
-    Column("CHANGED", lambda item: item["changed_at"], rank=7, is_time=True),
-    Column("BY", lambda item: item["changed_by"], rank=6, least=8),
-    Column("REASON", lambda item: item["reason"], rank=4, least=10),
+    Column("VERSION", "version", rank=9),
+    Column("CHANGED", "changed_at", rank=7, is_time=True),
+    Column("BY", "changed_by", rank=6, least=8),
+    Column("REASON", "reason", rank=4, least=10),
     Column(
         "SETTINGS",
         lambda item: "  ".join(f"{key}={_shown(value)}" for key, value in sorted(item["settings"].items())),
@@ -34,9 +34,9 @@ VERSIONS = (
     ),
 )
 SHOWN = (
-    Column("KEY", lambda item: item["key"], rank=9),
+    Column("KEY", "key", rank=9),
     Column("VALUE", lambda item: _shown(item["value"]), rank=8, least=12),
-    Column("ORIGIN", lambda item: item["origin"], rank=7, least=16),
+    Column("ORIGIN", "origin", rank=7, least=16),
     Column("LIVE", lambda item: "yes" if item["live"] else "", rank=3),
 )
 
@@ -134,8 +134,7 @@ def docs(
         typer.echo(f"  {item['meaning']}\n  {item['variable']}\n")
 
 
-@app.command("set")
-@server_command(show=_print_fleet, reason=True)
+@server_command(app, "set", show=_print_fleet, reason=True)
 def set_values(
     client: "Client",
     pairs: Annotated[
@@ -160,8 +159,7 @@ def set_values(
     return client.patch("/config", {"set": wanted, "version": version, "reason": reason})
 
 
-@app.command("unset")
-@server_command(show=_print_fleet, reason=True)
+@server_command(app, "unset", show=_print_fleet, reason=True)
 def unset_values(
     client: "Client",
     keys: Annotated[list[str], typer.Argument(help="What to unset.", metavar="KEY...", show_default=False)],
@@ -172,15 +170,13 @@ def unset_values(
     return client.patch("/config", {"unset": keys, "version": version, "reason": reason})
 
 
-@app.command()
-@server_command(show=_print_fleet)
+@server_command(app, show=_print_fleet)
 def get(client: "Client") -> Any:
     """Show the settings of the whole fleet."""
     return client.get("/config")
 
 
-@app.command()
-@list_command(VERSIONS, empty="Nothing was ever set.")
+@list_command(app, "history", VERSIONS, empty="Nothing was ever set.")
 def history(
     client: "Client",
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions.", min=1)] = 20,

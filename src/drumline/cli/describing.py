@@ -7,8 +7,7 @@ from typing import Any
 
 import typer
 
-from drumline.cli.moments import between, relative, since_epoch, size, span
-from drumline.cli.tables import Column, print_fitted, terminal_width, tidy
+from drumline.cli.tables import Column, between, print_fitted, relative, since_epoch, size, span, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted, safe
 
 LABEL = 10
@@ -19,11 +18,11 @@ BAR = 20
 """How long a bar is."""
 
 EXECUTION = (
-    Column("#", lambda attempt: attempt["attempt"], rank=9),
-    Column("OUTCOME", lambda attempt: attempt["outcome"], rank=8),
-    Column("STARTED", lambda attempt: attempt["started_at"], rank=6, is_time=True),
+    Column("#", "attempt", rank=9),
+    Column("OUTCOME", "outcome", rank=8),
+    Column("STARTED", "started_at", rank=6, is_time=True),
     Column("TOOK", lambda attempt: between(attempt["started_at"], attempt["finished_at"]), rank=5),
-    Column("WORKER", lambda attempt: attempt["worker"], rank=4),
+    Column("WORKER", "worker", rank=4),
 )
 ATTEMPTS = (
     *EXECUTION,

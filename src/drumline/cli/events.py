@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from drumline.cli.commands import group, list_command, segment, server_command
-from drumline.cli.moments import span
 from drumline.cli.options import Jsonl, Yes
 from drumline.cli.output import confirm, print_json, print_json_line, say
-from drumline.cli.tables import Column, tidy
+from drumline.cli.tables import Column, span, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
 if TYPE_CHECKING:
@@ -24,11 +23,11 @@ TYPE_WIDTH = 20
 app = group("List consumers of the event log, and their lag.")
 
 COLUMNS = (
-    Column("NAME", lambda consumer: consumer["name"], rank=9),
-    Column("BEHIND", lambda consumer: consumer["behind"], rank=8),
-    Column("OLDEST", lambda consumer: consumer["oldest_at"], rank=7, is_time=True),
-    Column("MOVED", lambda consumer: consumer["moved_at"], rank=6, is_time=True),
-    Column("POSITION", lambda consumer: consumer["position"], rank=5),
+    Column("NAME", "name", rank=9),
+    Column("BEHIND", "behind", rank=8),
+    Column("OLDEST", "oldest_at", rank=7, is_time=True),
+    Column("MOVED", "moved_at", rank=6, is_time=True),
+    Column("POSITION", "position", rank=5),
 )
 
 Several = list[str] | None
@@ -72,15 +71,13 @@ def events(
             return
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")
+@list_command(app, "list", COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")
 def list_consumers(client: "Client") -> Any:
     """List consumers of the event log, such as the relay to Kafka, and the position of each."""
     return client.get("/events/consumers")["items"]
 
 
-@app.command()
-@server_command(reason=True)
+@server_command(app, reason=True)
 def forget(
     client: "Client",
     name: Annotated[str, typer.Argument(help="The consumer's name.", metavar="NAME", show_default=False)],

@@ -8,10 +8,9 @@ import typer
 from drumline.cli.bulk import finish, follow, which
 from drumline.cli.commands import Flags, flags, group, list_command, segment, server_command
 from drumline.cli.describing import print_line, print_task
-from drumline.cli.moments import relative, span
 from drumline.cli.options import DryRun, Json, Limit, Tag, TaskId, Yes
 from drumline.cli.output import confirm, print_json, say
-from drumline.cli.tables import Column, tidy
+from drumline.cli.tables import Column, relative, span, tidy
 from drumline.cli.times import Toward, moment, span_of
 from drumline.core.errors import Invalid
 
@@ -26,20 +25,20 @@ def _error(failure: dict[str, Any]) -> str:
 
 
 COLUMNS = (
-    Column("ID", lambda failure: failure["id"], rank=9),
-    Column("FAILED", lambda failure: failure["failed_at"], rank=6, is_time=True),
-    Column("NAME", lambda failure: failure["name"], rank=7, least=8),
-    Column("QUEUE", lambda failure: failure["queue"], rank=3, least=8),
-    Column("REASON", lambda failure: failure["reason"], rank=2),
-    Column("ATTEMPTS", lambda failure: failure["attempts"], rank=1),
-    Column("FINGERPRINT", lambda failure: failure["fingerprint"], rank=4),
+    Column("ID", "id", rank=9),
+    Column("FAILED", "failed_at", rank=6, is_time=True),
+    Column("NAME", "name", rank=7, least=8),
+    Column("QUEUE", "queue", rank=3, least=8),
+    Column("REASON", "reason", rank=2),
+    Column("ATTEMPTS", "attempts", rank=1),
+    Column("FINGERPRINT", "fingerprint", rank=4),
     Column("ERROR", _error, rank=8, least=20),
 )
 GROUPS = (
-    Column("FINGERPRINT", lambda group: group["fingerprint"], rank=9),
+    Column("FINGERPRINT", "fingerprint", rank=9),
     Column("COUNT", lambda group: f"{group['count']:,}", rank=9),
-    Column("LAST SEEN", lambda group: group["last_at"], rank=7, is_time=True),
-    Column("FIRST SEEN", lambda group: group["first_at"], rank=4, is_time=True),
+    Column("LAST SEEN", "last_at", rank=7, is_time=True),
+    Column("FIRST SEEN", "first_at", rank=4, is_time=True),
     Column("TASKS", lambda group: ", ".join(group["names"]), rank=5, least=12),
     Column("QUEUES", lambda group: ", ".join(group["queues"]), rank=2, least=8),
     Column("ERROR", _error, rank=8, least=24),
@@ -110,8 +109,9 @@ class BulkOptions(Flags):
     as_json: Json = False
 
 
-@app.command("list")
 @list_command(
+    app,
+    "list",
     COLUMNS,
     empty="Nothing has failed for good.",
     unmatched="No failure is like that.",
@@ -124,8 +124,7 @@ def list_failures(client: "Client", filter: Filter, limit: Limit = 50) -> Any:
     return client.pages("/failures", limit=limit, **wanted)
 
 
-@app.command()
-@list_command(GROUPS, empty="Nothing has failed for good.")
+@list_command(app, "groups", GROUPS, empty="Nothing has failed for good.")
 def groups(
     client: "Client",
     queue: Queue = None,
@@ -150,15 +149,13 @@ def _describe(client: "Client", file: dict[str, Any]) -> None:
         say("Its payload was changed; what it was given before: --json")
 
 
-@app.command()
-@server_command(describe=_describe)
+@server_command(app, describe=_describe)
 def show(client: "Client", id: TaskId) -> Any:
     """Show a failure: its reason, its payload, and how each attempt ended."""
     return client.get(f"/failures/{id}")
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def retry(
     client: "Client",
     ids: Ids = None,
@@ -186,8 +183,7 @@ def retry(
     _do_many(client, "retry", {**selection, "rate": rate}, options)
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def discard(
     client: "Client", ids: Ids = None, *, filter: Filter, everything: All = False, options: BulkOptions
 ) -> None:
@@ -197,8 +193,7 @@ def discard(
     _do_many(client, "discard", selection, options)
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def purge(
     client: "Client",
     older_than: Annotated[

@@ -10,10 +10,9 @@ from drumline.cli.describing import EXECUTION, print_line, shown_moment
 from drumline.cli.job_graph import graph
 from drumline.cli.job_submitting import submit
 from drumline.cli.job_watching import progress_of, watch
-from drumline.cli.moments import between, since_epoch, span
 from drumline.cli.options import DryRun, Fields, JobId, JobIds, Json, Limit, Statuses, Tag, Why, Yes
 from drumline.cli.output import Form, confirm, print_list, print_object, say
-from drumline.cli.tables import Column, print_fitted, tidy
+from drumline.cli.tables import Column, between, print_fitted, since_epoch, span, tidy
 from drumline.cli.terminal import STATUS_COLOURS, painted
 
 if TYPE_CHECKING:
@@ -28,38 +27,39 @@ MOST_ATTEMPTS = 1000
 STATUSES = ("PENDING", "PROCESSING", "COMPLETED", "FAILED", "CANCELLED")
 
 COLUMNS = (
-    Column("ID", lambda job: job["id"], rank=9),
-    Column("STATUS", lambda job: job["status"], rank=9),
-    Column("NAME", lambda job: job["name"], rank=8, least=12),
+    Column("ID", "id", rank=9),
+    Column("STATUS", "status", rank=9),
+    Column("NAME", "name", rank=8, least=12),
     Column("PROGRESS", progress_of, rank=7, least=24),
-    Column("OWNER", lambda job: job["owner"], rank=2, least=8),
-    Column("CREATED", lambda job: job["created_at"], rank=6, is_time=True),
+    Column("OWNER", "owner", rank=2, least=8),
+    Column("CREATED", "created_at", rank=6, is_time=True),
     Column("TOOK", lambda job: between(job["started_at"], job["finished_at"]), rank=4),
-    Column("REASON", lambda job: job["reason"], rank=5, least=16),
+    Column("REASON", "reason", rank=5, least=16),
 )
 MOST_TASKS = 20
 """Tasks that are listed: first those that failed, then those that run."""
 ORDER = ("FAILED", "PROCESSING", "QUEUED", "CANCELLED", "SKIPPED", "PENDING", "COMPLETED")
 
 TASKS = (
-    Column("KEY", lambda node: node["key"], rank=9, least=12),
-    Column("STATUS", lambda node: node["status"], rank=8),
-    Column("TASK", lambda node: node["task_id"], rank=7),
-    Column("NAME", lambda node: node["name"], rank=3, least=10),
+    Column("KEY", "key", rank=9, least=12),
+    Column("STATUS", "status", rank=8),
+    Column("TASK", "task_id", rank=7),
+    Column("NAME", "name", rank=3, least=10),
     Column("ATTEMPT", lambda node: node["attempt"] or None, rank=2),
     Column("TOOK", lambda node: between(node["started_at"], node["finished_at"]), rank=4),
-    Column("REASON", lambda node: node["reason"], rank=6, least=16),
+    Column("REASON", "reason", rank=6, least=16),
 )
 
 ATTEMPTS = (
-    Column("KEY", lambda attempt: attempt["key"], rank=9, least=12),
+    Column("KEY", "key", rank=9, least=12),
     *EXECUTION,
-    Column("REASON", lambda attempt: attempt["reason"], rank=7, least=16),
+    Column("REASON", "reason", rank=7, least=16),
 )
 
 
-@app.command("list")
 @list_command(
+    app,
+    "list",
     COLUMNS,
     empty="There are no jobs yet. Try: drumline jobs submit -h",
     unmatched="No job is like that.",
@@ -79,8 +79,7 @@ def list_jobs(
     return client.pages("/jobs", limit=limit, status=statuses, name=name, owner=owner, tag=tag, idempotency_key=key)
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def get(
     client: "Client",
     id: JobId,
@@ -102,8 +101,7 @@ def get(
             say(f"These are the latest {MOST_ATTEMPTS:,} executions; there were more before them.")
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def cancel(
     client: "Client",
     ids: JobIds,
@@ -126,8 +124,7 @@ def cancel(
     do_each(ids, lambda one: client.post(f"/jobs/{one}/cancel", body), _print_done, as_json=as_json)
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def resume(client: "Client", ids: JobIds, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Run failed tasks again, and those that depend on them.
 

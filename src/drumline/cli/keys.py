@@ -24,15 +24,15 @@ def _state(key: dict[str, Any]) -> str:
 
 
 COLUMNS = (
-    Column("ID", lambda key: key["id"], rank=9),
-    Column("NAME", lambda key: key["name"], rank=8, least=10),
+    Column("ID", "id", rank=9),
+    Column("NAME", "name", rank=8, least=10),
     Column("STATE", _state, rank=7),
-    Column("ROLE", lambda key: key["role"], rank=6),
-    Column("TENANT", lambda key: key["tenant"], rank=5, least=8),
-    Column("PREFIX", lambda key: key["prefix"], rank=4),
-    Column("LAST USED", lambda key: key["last_used_at"], rank=3, is_time=True),
-    Column("EXPIRES", lambda key: key["expires_at"], rank=2, is_time=True),
-    Column("USES", lambda key: key["uses"], rank=1),
+    Column("ROLE", "role", rank=6),
+    Column("TENANT", "tenant", rank=5, least=8),
+    Column("PREFIX", "prefix", rank=4),
+    Column("LAST USED", "last_used_at", rank=3, is_time=True),
+    Column("EXPIRES", "expires_at", rank=2, is_time=True),
+    Column("USES", "uses", rank=1),
 )
 
 Id = Annotated[str, typer.Argument(help="The key's id.", metavar="ID", show_default=False)]
@@ -61,8 +61,7 @@ def _print_caller(me: dict[str, Any]) -> None:
         typer.echo(f"  {permission}")
 
 
-@app.command()
-@server_command(show=_print_new, reason=True)
+@server_command(app, show=_print_new, reason=True)
 def create(
     client: "Client",
     name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
@@ -100,8 +99,7 @@ def create(
     return client.post("/keys", body)
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="There is no key but the first one.")
+@list_command(app, "list", COLUMNS, empty="There is no key but the first one.")
 def list_keys(
     client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100
 ) -> Any:
@@ -109,37 +107,32 @@ def list_keys(
     return client.pages("/keys", limit=limit)
 
 
-@app.command()
-@server_command(show=_print_key)
+@server_command(app, show=_print_key)
 def get(client: "Client", id: Id) -> Any:
     """Show a key."""
     return client.get(f"/keys/{id}")
 
 
-@app.command()
-@server_command(show=_print_key, reason=True)
+@server_command(app, show=_print_key, reason=True)
 def disable(client: "Client", id: Id) -> Any:
     """Disable a key until it is enabled again."""
     return client.post(f"/keys/{id}/disable")
 
 
-@app.command()
-@server_command(show=_print_key, reason=True)
+@server_command(app, show=_print_key, reason=True)
 def enable(client: "Client", id: Id) -> Any:
     """Enable a disabled key."""
     return client.post(f"/keys/{id}/enable")
 
 
-@app.command()
-@server_command(show=_print_key, reason=True)
+@server_command(app, show=_print_key, reason=True)
 def revoke(client: "Client", id: Id, yes: Yes = False) -> Any:
     """Revoke a key for good. Every server refuses it within two seconds."""
     confirm(f"Revoke key {id} for good?", yes=yes)
     return client.post(f"/keys/{id}/revoke")
 
 
-@app.command()
-@server_command(show=_print_new, reason=True)
+@server_command(app, show=_print_new, reason=True)
 def rotate(
     client: "Client",
     id: Id,
@@ -149,8 +142,7 @@ def rotate(
     return client.post(f"/keys/{id}/rotate", {"overlap": overlap})
 
 
-@app.command()
-@server_command(show=_print_caller)
+@server_command(app, show=_print_caller)
 def whoami(client: "Client") -> Any:
     """Show the key that commands use, and its permissions."""
     return client.get("/me")
@@ -161,8 +153,7 @@ def _sign_ins() -> None:
     """Sign people out of the web interface."""
 
 
-@sign_ins.command("revoke")
-@server_command(reason=True)
+@server_command(sign_ins, "revoke", reason=True)
 def sign_out(client: "Client", user: User, yes: Yes = False) -> None:
     """End the sessions of a person in every browser. They can sign in again unless their key or account was removed."""
     confirm(f"Sign {'everybody' if user == '*' else user} out at every browser?", yes=yes)

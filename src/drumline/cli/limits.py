@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 app = group("Limit how many tasks run at once, and how often they start.")
 
 COLUMNS = (
-    Column("NAME", lambda limit: limit["name"], rank=9, least=10),
-    Column("QUEUE", lambda limit: limit["queue"], rank=7),
-    Column("TASK", lambda limit: limit["task"], rank=7, least=8),
-    Column("KEY", lambda limit: limit["key"], rank=5),
-    Column("AT ONCE", lambda limit: limit["max_concurrent"], rank=8),
-    Column("RATE", lambda limit: limit["rate"], rank=8),
-    Column("RUNNING", lambda limit: limit["running"], rank=6),
-    Column("CREATED", lambda limit: limit["created_at"], rank=3, is_time=True),
+    Column("NAME", "name", rank=9, least=10),
+    Column("QUEUE", "queue", rank=7),
+    Column("TASK", "task", rank=7, least=8),
+    Column("KEY", "key", rank=5),
+    Column("AT ONCE", "max_concurrent", rank=8),
+    Column("RATE", "rate", rank=8),
+    Column("RUNNING", "running", rank=6),
+    Column("CREATED", "created_at", rank=3, is_time=True),
 )
 
 Name = Annotated[str, typer.Argument(help="The limit's name.", metavar="NAME", show_default=False)]
@@ -34,15 +34,13 @@ def _print_limit(limit: dict[str, Any]) -> None:
     typer.echo(f"{limit['name']}  {about}: {allowed}{by}; {limit['running']} running")
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="There is no limit.")
+@list_command(app, "list", COLUMNS, empty="There is no limit.")
 def list_limits(client: "Client") -> Any:
     """List limits, and how many tasks run under each."""
     return client.get("/limits")["items"]
 
 
-@app.command("set")
-@server_command(show=_print_limit, reason=True)
+@server_command(app, "set", show=_print_limit, reason=True)
 def set_limit(
     client: "Client",
     name: Name,
@@ -65,15 +63,13 @@ def set_limit(
     return client.put(f"/limits/{segment(name)}", body)
 
 
-@app.command()
-@server_command(show=_print_limit)
+@server_command(app, show=_print_limit)
 def get(client: "Client", name: Name) -> Any:
     """Show a limit."""
     return client.get(f"/limits/{segment(name)}")
 
 
-@app.command()
-@server_command(show=lambda limit: typer.echo(f"{limit['name']} is deleted."), reason=True)
+@server_command(app, show=lambda limit: typer.echo(f"{limit['name']} is deleted."), reason=True)
 def delete(client: "Client", name: Name) -> Any:
     """Delete a limit; its tasks run without it."""
     client.delete(f"/limits/{segment(name)}")

@@ -3,8 +3,9 @@
 import os
 import signal
 import sys
+from enum import StrEnum
 from functools import cache
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -28,7 +29,6 @@ from drumline.cli import (
     workers,
 )
 from drumline.cli.backup import backup, restored
-from drumline.cli.completion import completion
 from drumline.cli.demo import demo
 from drumline.cli.docs import docs
 from drumline.cli.doctor import doctor
@@ -87,7 +87,25 @@ app.command("notifier")(servers.notifier)
 app.command("migrate")(servers.migrate)
 app.command("backup")(backup)
 app.command("restored")(restored)
-app.command("completion")(completion)
+
+
+class Shell(StrEnum):
+    """The shells that can be taught."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+@app.command()
+def completion(shell: Annotated[Shell, typer.Argument(help="Which shell.")]) -> None:
+    """Print the completion script of a shell.
+
+    Let the shell read it: source <(drumline completion bash).
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # public by its docs only
+
+    typer.echo(get_completion_script(prog_name="drumline", complete_var="_DRUMLINE_COMPLETE", shell=shell.value))
 
 
 @app.command()

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from drumline.cli.commands import Flags, flags, group, list_command, server_command
-from drumline.cli.moments import relative
 from drumline.cli.options import Json, Reason, Yes
 from drumline.cli.output import confirm, print_json, say
-from drumline.cli.tables import Column, tidy
+from drumline.cli.tables import Column, relative, tidy
 from drumline.cli.times import duration
 from drumline.core.errors import Invalid, NotFound
 
@@ -43,24 +42,24 @@ def _event_types(subscription: dict[str, Any]) -> str:
 
 
 SUBSCRIPTIONS = (
-    Column("ID", lambda subscription: subscription["id"], rank=9),
-    Column("NAME", lambda subscription: subscription["name"], rank=8, least=10),
+    Column("ID", "id", rank=9),
+    Column("NAME", "name", rank=8, least=10),
     Column("STATE", _state, rank=7, least=10),
     Column("TARGET", _target, rank=6, least=16),
     Column("EVENTS", _event_types, rank=5, least=12),
     Column("ONLY", _filters, rank=4, least=10),
-    Column("CREATED", lambda subscription: subscription["created_at"], rank=3, is_time=True),
+    Column("CREATED", "created_at", rank=3, is_time=True),
 )
 DELIVERIES = (
-    Column("ID", lambda delivery: delivery["id"], rank=9),
-    Column("STATE", lambda delivery: delivery["state"], rank=8),
+    Column("ID", "id", rank=9),
+    Column("STATE", "state", rank=8),
     Column("EVENT", lambda delivery: delivery["event_type"].removeprefix(PREFIX), rank=5, least=10),
-    Column("TARGET", lambda delivery: delivery["target"], rank=6, least=10),
-    Column("TRIES", lambda delivery: delivery["attempts"], rank=2),
-    Column("STATUS", lambda delivery: delivery["status"], rank=3),
-    Column("NEXT", lambda delivery: delivery["next_at"], rank=1, is_time=True),
-    Column("CREATED", lambda delivery: delivery["created_at"], rank=4, is_time=True),
-    Column("ERROR", lambda delivery: delivery["error"], rank=7, least=14, is_news=True),
+    Column("TARGET", "target", rank=6, least=10),
+    Column("TRIES", "attempts", rank=2),
+    Column("STATUS", "status", rank=3),
+    Column("NEXT", "next_at", rank=1, is_time=True),
+    Column("CREATED", "created_at", rank=4, is_time=True),
+    Column("ERROR", "error", rank=7, least=14, is_news=True),
 )
 
 Name = Annotated[str, typer.Argument(help="The subscription's id or name.", metavar="ID", show_default=False)]
@@ -133,22 +132,19 @@ def _print_states(sent: list[dict[str, Any]]) -> None:
         typer.echo(f"{delivery['id']}  {delivery['state']}")
 
 
-@subscriptions.command("list")
-@list_command(SUBSCRIPTIONS, empty="Nobody has subscribed to anything.")
+@list_command(subscriptions, "list", SUBSCRIPTIONS, empty="Nobody has subscribed to anything.")
 def list_subscriptions(client: "Client") -> Any:
     """List the subscriptions, oldest first."""
     return client.get("/subscriptions")["items"]
 
 
-@subscriptions.command("get")
-@server_command(show=_print_subscription)
+@server_command(subscriptions, "get", show=_print_subscription)
 def get_subscription(client: "Client", id: Name) -> Any:
     """Show a subscription."""
     return client.get(f"/subscriptions/{_id_of(client, id)}")
 
 
-@subscriptions.command()
-@server_command(show=_print_created, reason=True)
+@server_command(subscriptions, show=_print_created, reason=True)
 def create(
     client: "Client",
     name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
@@ -164,8 +160,7 @@ def create(
     return client.post("/subscriptions", body)
 
 
-@subscriptions.command()
-@server_command(show=_print_subscription, reason=True)
+@server_command(subscriptions, show=_print_subscription, reason=True)
 def change(
     client: "Client",
     id: Name,
@@ -183,22 +178,19 @@ def change(
     return client.patch(f"/subscriptions/{_id_of(client, id)}", body)
 
 
-@subscriptions.command()
-@server_command(show=_print_subscription, reason=True)
+@server_command(subscriptions, show=_print_subscription, reason=True)
 def enable(client: "Client", id: Name) -> Any:
     """Enable a disabled subscription; it gets events from now on."""
     return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": True})
 
 
-@subscriptions.command()
-@server_command(show=_print_subscription, reason=True)
+@server_command(subscriptions, show=_print_subscription, reason=True)
 def disable(client: "Client", id: Name, reason: Reason = None) -> Any:
     """Disable a subscription; deliveries that wait for it fail."""
     return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": False, "reason": reason})
 
 
-@subscriptions.command("test")
-@server_command()
+@server_command(subscriptions, "test")
 def send_test(client: "Client", id: Name, as_json: Json = False) -> None:
     """Send a test to the target of a subscription, and print the result."""
     sent = client.post(f"/subscriptions/{_id_of(client, id)}/test?wait={TEST_SECONDS}")
@@ -213,8 +205,7 @@ def send_test(client: "Client", id: Name, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@subscriptions.command()
-@server_command(reason=True)
+@server_command(subscriptions, reason=True)
 def rotate(
     client: "Client",
     id: Annotated[
@@ -240,8 +231,7 @@ def rotate(
         say(f"The old one signs too for {overlap}.")
 
 
-@subscriptions.command("rm")
-@server_command(reason=True)
+@server_command(subscriptions, "rm", reason=True)
 def remove(client: "Client", id: Name, yes: Yes = False) -> None:
     """Delete a subscription; deliveries that wait for it fail."""
     found = _id_of(client, id)
@@ -263,8 +253,7 @@ def _id_of(client: "Client", text: str) -> str:
         raise NotFound(f"there is no subscription {text}\nSee them with `drumline subscriptions list`.") from None
 
 
-@deliveries.command("list")
-@list_command(DELIVERIES, empty="Nobody was told anything.")
+@list_command(deliveries, "list", DELIVERIES, empty="Nobody was told anything.")
 def list_deliveries(
     client: "Client",
     state: Annotated[
@@ -282,15 +271,13 @@ def list_deliveries(
     return client.pages("/deliveries", limit=limit, state=state, subscription=subscription, subject=subject)
 
 
-@deliveries.command("get")
-@server_command(show=_print_delivery)
+@server_command(deliveries, "get", show=_print_delivery)
 def get_delivery(client: "Client", id: DeliveryId) -> Any:
     """Show a delivery: what it sends, and what the receiver answered."""
     return client.get(f"/deliveries/{id}")
 
 
-@deliveries.command()
-@server_command(show=_print_states)
+@server_command(deliveries, show=_print_states)
 def resend(
     client: "Client",
     ids: Annotated[list[str], typer.Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],

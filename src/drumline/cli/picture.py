@@ -7,8 +7,7 @@ from typing import Any, Final
 import typer
 
 from drumline.cli.drawing import Box, draw
-from drumline.cli.moments import between, since_epoch, span
-from drumline.cli.tables import Column, cut, print_table, terminal_width, tidy
+from drumline.cli.tables import Column, between, cut, print_table, since_epoch, span, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 from drumline.core.fold import Fold, Vertex, fold, unfolded
 
@@ -33,11 +32,11 @@ WORST_FIRST: Final = ("FAILED", "PROCESSING", "QUEUED", "PENDING", "CANCELLED", 
 Graph = dict[str, Any]
 
 ROWS = (
-    Column("LAYER", lambda row: row["layer"], rank=3),
-    Column("TASKS", lambda row: row["label"], rank=9, least=16),
-    Column("STATUS", lambda row: row["status"], rank=8, least=12),
-    Column("TOOK", lambda row: row["took"], rank=5),
-    Column("NEEDS", lambda row: row["needs"], rank=6, least=16),
+    Column("LAYER", "layer", rank=3),
+    Column("TASKS", "label", rank=9, least=16),
+    Column("STATUS", "status", rank=8, least=12),
+    Column("TOOK", "took", rank=5),
+    Column("NEEDS", "needs", rank=6, least=16),
 )
 
 

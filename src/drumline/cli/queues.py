@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 app = group("List, pause and resume queues.")
 
 COLUMNS = (
-    Column("NAME", lambda queue: queue["name"], rank=9, least=12),
-    Column("PENDING", lambda queue: queue["pending"], rank=6),
-    Column("QUEUED", lambda queue: queue["queued"], rank=8),
-    Column("PROCESSING", lambda queue: queue["processing"], rank=7),
-    Column("OLDEST DUE", lambda queue: queue["oldest_due_at"], rank=4, is_time=True),
+    Column("NAME", "name", rank=9, least=12),
+    Column("PENDING", "pending", rank=6),
+    Column("QUEUED", "queued", rank=8),
+    Column("PROCESSING", "processing", rank=7),
+    Column("OLDEST DUE", "oldest_due_at", rank=4, is_time=True),
     Column("PAUSED", lambda queue: (queue["reason"] or "yes") if queue["is_paused"] else None, rank=5, least=10),
 )
 
@@ -30,15 +30,13 @@ def _print_queue(queue: dict[str, Any]) -> None:
     typer.echo(f"{queue['name']}  {'paused' if queue['is_paused'] else 'running'}")
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="No queue has a task, and none is paused.")
+@list_command(app, "list", COLUMNS, empty="No queue has a task, and none is paused.")
 def list_queues(client: "Client") -> Any:
     """List the queues that have tasks or are paused."""
     return client.get("/queues")["items"]
 
 
-@app.command()
-@server_command(show=_print_queue)
+@server_command(app, show=_print_queue)
 def pause(
     client: "Client",
     name: Name,
@@ -51,8 +49,7 @@ def pause(
     return client.post(f"/queues/{segment(name)}/pause", {"reason": reason})
 
 
-@app.command()
-@server_command(show=_print_queue, reason=True)
+@server_command(app, show=_print_queue, reason=True)
 def resume(client: "Client", name: Name) -> Any:
     """Resume a paused queue."""
     _check_known(client, name, "it is not paused")

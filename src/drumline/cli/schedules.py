@@ -7,11 +7,10 @@ import typer
 
 from drumline.cli.commands import Flags, flags, group, list_command, server_command
 from drumline.cli.describing import print_line
-from drumline.cli.moments import relative
 from drumline.cli.options import DryRun, Json, Limit, Why, Wide, Yes
 from drumline.cli.output import Form, confirm, print_json, print_list, say
 from drumline.cli.submitting import payload_of, warn_of_unknown
-from drumline.cli.tables import Column, tidy
+from drumline.cli.tables import Column, relative, tidy
 from drumline.cli.terminal import painted
 from drumline.cli.times import Toward, duration, moment, optional_moment
 from drumline.core.errors import Invalid, NotFound
@@ -31,30 +30,30 @@ def _last_status(schedule: dict[str, Any]) -> str | None:
 
 
 COLUMNS = (
-    Column("ID", lambda schedule: schedule["id"], rank=4),
-    Column("NAME", lambda schedule: schedule["name"], rank=9, least=12),
-    Column("STATE", lambda schedule: schedule["state"], rank=8),
-    Column("WHEN", lambda schedule: schedule["words"], rank=7, least=20),
-    Column("NEXT", lambda schedule: schedule["next_fire_at"], rank=8, is_time=True),
+    Column("ID", "id", rank=4),
+    Column("NAME", "name", rank=9, least=12),
+    Column("STATE", "state", rank=8),
+    Column("WHEN", "words", rank=7, least=20),
+    Column("NEXT", "next_fire_at", rank=8, is_time=True),
     Column("LAST", _last_status, rank=6),
-    Column("RUNS", lambda schedule: schedule["runs"], rank=3),
+    Column("RUNS", "runs", rank=3),
     Column("SKIPPED", lambda schedule: schedule["skipped"] or None, rank=2),
     Column("MISSED", lambda schedule: schedule["missed"] or None, rank=2),
-    Column("REASON", lambda schedule: schedule["reason"], rank=5, least=12),
+    Column("REASON", "reason", rank=5, least=12),
 )
 RUNS = (
-    Column("FIRE TIME", lambda run: run["fire_time"], rank=9),
+    Column("FIRE TIME", "fire_time", rank=9),
     Column("STATUS", lambda run: run["status"] or "pruned", rank=9),
-    Column("KIND", lambda run: run["kind"], rank=6),
+    Column("KIND", "kind", rank=6),
     Column("TASK OR JOB", lambda run: run["task_id"] or run["job_id"], rank=8),
-    Column("MADE", lambda run: run["created_at"], rank=4, is_time=True),
-    Column("REASON", lambda run: run["reason"], rank=5, least=16),
+    Column("MADE", "created_at", rank=4, is_time=True),
+    Column("REASON", "reason", rank=5, least=16),
 )
 FIRES = (
-    Column("SCHEDULE'S CLOCK", lambda fire: fire["local"], rank=9),
-    Column("UTC", lambda fire: fire["utc"], rank=8),
+    Column("SCHEDULE'S CLOCK", "local", rank=9),
+    Column("UTC", "utc", rank=8),
     Column("IN", lambda fire: relative(fire["utc"]), rank=7),
-    Column("NOTE", lambda fire: fire["note"], rank=6, least=20),
+    Column("NOTE", "note", rank=6, least=20),
 )
 
 Which = Annotated[str, typer.Argument(help="The schedule's name or id.", metavar="SCHEDULE", show_default=False)]
@@ -142,8 +141,7 @@ def _print_edited(schedule: dict[str, Any]) -> None:
     typer.echo(f"{schedule['name']}  {schedule['words']}  next {schedule['next_fire_at'] or '-'}")
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def create(
     client: "Client",
     name: Annotated[str, typer.Argument(help="What to call it.", metavar="NAME", show_default=False)],
@@ -164,8 +162,7 @@ def create(
         warn_of_unknown(client, rule.task)
 
 
-@app.command()
-@server_command(show=_print_edited)
+@server_command(app, show=_print_edited)
 def edit(
     client: "Client",
     which: Which,
@@ -212,8 +209,9 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
         print_list(schedule["next_fires"], FIRES, Form(), nothing="")
 
 
-@app.command("list")
 @list_command(
+    app,
+    "list",
     COLUMNS,
     empty="There are no schedules: drumline schedules create -h",
     unmatched="No schedule is like that.",
@@ -233,15 +231,13 @@ def list_schedules(
     return client.pages("/schedules", limit=limit, state=None if state is None else state.lower(), app=of_app)
 
 
-@app.command()
-@server_command(show=_print_schedule, fields=True)
+@server_command(app, show=_print_schedule, fields=True)
 def get(client: "Client", which: Which) -> Any:
     """Show a schedule: when it fires, what it creates, and its last run."""
     return found(client, which)
 
 
-@app.command("next")
-@server_command()
+@server_command(app, "next")
 def next_times(client: "Client", which: Which, count: Count = 5, as_json: Json = False, wide: Wide = False) -> None:
     """Show when a schedule fires next, in both zones."""
     schedule = client.get(f"/schedules/{found(client, which)['id']}", next=count)
@@ -249,8 +245,7 @@ def next_times(client: "Client", which: Which, count: Count = 5, as_json: Json =
     print_list(schedule["next_fires"], FIRES, Form(as_json, wide=wide), nothing=nothing)
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def preview(
     client: "Client",
     cron: Annotated[str | None, typer.Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
@@ -274,8 +269,7 @@ def preview(
     print_list(answer["items"], FIRES, Form(wide=wide), nothing="It never fires.")
 
 
-@app.command()
-@server_command(show=_print_state)
+@server_command(app, show=_print_state)
 def pause(
     client: "Client",
     which: Which,
@@ -285,22 +279,19 @@ def pause(
     return client.post(f"/schedules/{_id_of(client, which)}/pause", {"reason": reason})
 
 
-@app.command()
-@server_command(show=_print_state)
+@server_command(app, show=_print_state)
 def resume(client: "Client", which: Which) -> Any:
     """Resume a paused schedule; fire times that it missed do not fire."""
     return client.post(f"/schedules/{_id_of(client, which)}/resume")
 
 
-@app.command()
-@server_command(show=lambda run: typer.echo(run["task_id"] or run["job_id"]))
+@server_command(app, show=lambda run: typer.echo(run["task_id"] or run["job_id"]))
 def run(client: "Client", which: Which) -> Any:
     """Start a run now, and print the id of its task or job."""
     return client.post(f"/schedules/{_id_of(client, which)}/trigger")
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def backfill(
     client: "Client",
     which: Which,
@@ -334,8 +325,7 @@ def backfill(
     _print_answer(client.post(path, span), f"{plan['missing']:,} runs will start.", as_json=as_json)
 
 
-@app.command()
-@list_command(RUNS, empty="It has not run yet.")
+@list_command(app, "runs", RUNS, empty="It has not run yet.")
 def runs(
     client: "Client",
     which: Which,
@@ -345,8 +335,7 @@ def runs(
     return client.pages(f"/schedules/{_id_of(client, which)}/runs", limit=limit)
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def delete(client: "Client", which: Which, yes: Yes = False) -> None:
     """Delete a schedule and the history of its runs; its tasks and jobs stay."""
     schedule = found(client, which)

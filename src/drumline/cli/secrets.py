@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 app = group("Store secrets for tasks: passwords, tokens, keys.")
 
 COLUMNS = (
-    Column("NAME", lambda secret: secret["name"], rank=9, least=10),
-    Column("TENANT", lambda secret: secret["tenant"], rank=6, least=8),
-    Column("VERSION", lambda secret: secret["version"], rank=7),
-    Column("SET", lambda secret: secret["updated_at"], rank=8, is_time=True),
-    Column("CREATED", lambda secret: secret["created_at"], rank=5, is_time=True),
-    Column("KEY", lambda secret: secret["key_id"], rank=4),
+    Column("NAME", "name", rank=9, least=10),
+    Column("TENANT", "tenant", rank=6, least=8),
+    Column("VERSION", "version", rank=7),
+    Column("SET", "updated_at", rank=8, is_time=True),
+    Column("CREATED", "created_at", rank=5, is_time=True),
+    Column("KEY", "key_id", rank=4),
 )
 
 Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME", show_default=False)]
 
 
-@app.command("set")
-@server_command(show=lambda secret: say(f"{secret['name']} is set (version {secret['version']})."), reason=True)
+@server_command(
+    app, "set", show=lambda secret: say(f"{secret['name']} is set (version {secret['version']})."), reason=True
+)
 def set_secret(
     client: "Client",
     name: Name,
@@ -47,8 +48,7 @@ def set_secret(
     return client.put(f"/secrets/{segment(name)}", {"value": _value(name, file)})
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="There is no secret.")
+@list_command(app, "list", COLUMNS, empty="There is no secret.")
 def list_secrets(
     client: "Client",
     limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000,
@@ -57,8 +57,7 @@ def list_secrets(
     return client.pages("/secrets", limit=limit)
 
 
-@app.command()
-@server_command(reason=True)
+@server_command(app, reason=True)
 def delete(client: "Client", name: Name, yes: Yes = False) -> None:
     """Delete a secret; tasks that refer to it fail when they run."""
     confirm(f"Delete the secret {name}?", yes=yes)
@@ -66,8 +65,7 @@ def delete(client: "Client", name: Name, yes: Yes = False) -> None:
     say(f"{name} is deleted.")
 
 
-@app.command()
-@server_command(reason=True)
+@server_command(app, reason=True)
 def rotate(client: "Client", as_json: Json = False) -> None:
     """Encrypt all secrets again with the first of the server's two keys.
 

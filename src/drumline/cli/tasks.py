@@ -8,11 +8,10 @@ import typer
 
 from drumline.cli.commands import checked_status, do_each, group, list_command, segment, server_command
 from drumline.cli.describing import first_line, print_task
-from drumline.cli.moments import relative, size
 from drumline.cli.options import DryRun, Fields, Json, Limit, Statuses, Tag, TaskId, TaskIds, Yes
 from drumline.cli.output import Form, confirm, print_list, say
 from drumline.cli.submitting import submit
-from drumline.cli.tables import Column
+from drumline.cli.tables import Column, relative, size
 from drumline.cli.terminal import STATUSES
 from drumline.cli.times import Toward, optional_moment, span_of
 from drumline.cli.watching import logs, watch
@@ -27,21 +26,21 @@ app.command("watch")(watch)
 app.command("logs")(logs)
 
 COLUMNS = (
-    Column("ID", lambda task: task["id"], rank=9),
-    Column("STATUS", lambda task: task["status"], rank=9),
-    Column("NAME", lambda task: task["name"], rank=8, least=8),
-    Column("QUEUE", lambda task: task["queue"], rank=4, least=8),
-    Column("PRIORITY", lambda task: task["priority"], rank=1),
+    Column("ID", "id", rank=9),
+    Column("STATUS", "status", rank=9),
+    Column("NAME", "name", rank=8, least=8),
+    Column("QUEUE", "queue", rank=4, least=8),
+    Column("PRIORITY", "priority", rank=1),
     Column("ATTEMPT", lambda task: f"{task['attempt']}/{task['retries'] + 1}", rank=3),
-    Column("CREATED", lambda task: task["created_at"], rank=6, is_time=True),
-    Column("DUE", lambda task: task["due_at"], rank=2, is_time=True),
+    Column("CREATED", "created_at", rank=6, is_time=True),
+    Column("DUE", "due_at", rank=2, is_time=True),
     Column("ERROR", lambda task: first_line(task["error"]), rank=7, least=16, is_news=True),
 )
 ARTIFACTS = (
-    Column("NAME", lambda artifact: artifact["name"], rank=9, least=16),
+    Column("NAME", "name", rank=9, least=16),
     Column("SIZE", lambda artifact: size(artifact["size"]), rank=8),
-    Column("TYPE", lambda artifact: artifact["content_type"], rank=7, least=10),
-    Column("CREATED", lambda artifact: artifact["created_at"], rank=6, is_time=True),
+    Column("TYPE", "content_type", rank=7, least=10),
+    Column("CREATED", "created_at", rank=6, is_time=True),
 )
 
 Queue = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.", metavar="NAME")]
@@ -72,15 +71,13 @@ def _describe(client: "Client", task: dict[str, Any]) -> None:
     print_task(task, attempts, client.get(f"{path}/artifacts")["items"])
 
 
-@app.command()
-@list_command(ARTIFACTS, empty="The task has made no files.")
+@list_command(app, "artifacts", ARTIFACTS, empty="The task has made no files.")
 def artifacts(client: "Client", id: TaskId) -> Any:
     """List the files that a task made."""
     return client.get(f"/tasks/{id}/artifacts")["items"]
 
 
-@app.command()
-@server_command()
+@server_command(app)
 def download(
     client: "Client",
     id: TaskId,
@@ -113,15 +110,15 @@ def download(
     say(f"{size(len(data))}, {artifact['content_type']}")
 
 
-@app.command()
-@server_command(show=_print_reasons)
+@server_command(app, show=_print_reasons)
 def why(client: "Client", id: TaskId) -> Any:
     """Show why a task is not running."""
     return client.get(f"/tasks/{id}/why")
 
 
-@app.command("list")
 @list_command(
+    app,
+    "list",
     COLUMNS,
     empty="There are no tasks yet. Try: drumline submit shell --arg shell='echo hello' --wait",
     unmatched="No task is like that.",
@@ -147,15 +144,13 @@ def list_tasks(
     )  # fmt: skip
 
 
-@app.command()
-@server_command(show=_print_counts)
+@server_command(app, show=_print_counts)
 def counts(client: "Client", queue: Queue = None, name: Name = None, tag: Tag = None) -> Any:
     """Count tasks by status; a number with a + is a lower bound."""
     return client.get("/tasks/counts", queue=queue, name=name, tag=tag)
 
 
-@app.command()
-@server_command(describe=_describe, fields=True)
+@server_command(app, describe=_describe, fields=True)
 def get(
     client: "Client",
     id: TaskId,
@@ -168,8 +163,7 @@ def get(
     return task
 
 
-@app.command()
-@server_command(reason=True)
+@server_command(app, reason=True)
 def cancel(
     client: "Client",
     ids: TaskIds,
@@ -186,8 +180,7 @@ def cancel(
     do_each(ids, lambda one: client.post(f"/tasks/{one}/cancel", {"force": force}), _print_done, as_json=as_json)
 
 
-@app.command()
-@server_command(reason=True)
+@server_command(app, reason=True)
 def retry(client: "Client", ids: TaskIds, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Run failed, cancelled or skipped tasks again."""
     if dry_run:
@@ -196,8 +189,7 @@ def retry(client: "Client", ids: TaskIds, dry_run: DryRun = False, as_json: Json
     do_each(ids, lambda one: client.post(f"/tasks/{one}/retry"), _print_done, as_json=as_json)
 
 
-@app.command()
-@server_command(reason=True)
+@server_command(app, reason=True)
 def reschedule(
     client: "Client",
     ids: TaskIds,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 app = group("Create tenants and set their quotas.")
 
 COLUMNS = (
-    Column("NAME", lambda tenant: tenant["name"], rank=9, least=10),
+    Column("NAME", "name", rank=9, least=10),
     Column("QUEUED", lambda tenant: tenant["quotas"]["queued"], rank=8),
     Column("PAYLOAD BYTES", lambda tenant: tenant["quotas"]["payload_bytes"], rank=7),
     Column("SCHEDULES", lambda tenant: tenant["quotas"]["schedules"], rank=6),
     Column("WEIGHT", lambda tenant: tenant["quotas"].get("weight"), rank=4),
-    Column("CREATED", lambda tenant: tenant["created_at"], rank=5, is_time=True),
+    Column("CREATED", "created_at", rank=5, is_time=True),
 )
 
 NONE = "none"
@@ -58,15 +58,13 @@ def _print_tenant(tenant: dict[str, Any]) -> None:
     typer.echo(f"{tenant['name']}  {quotas or 'no quotas'}")
 
 
-@app.command()
-@server_command(show=_print_tenant, reason=True)
+@server_command(app, show=_print_tenant, reason=True)
 def create(client: "Client", name: Name, quotas: Quotas) -> Any:
     """Create a tenant; create keys for it with `drumline keys create --tenant`."""
     return client.post("/tenants", {"name": name, "quotas": quotas.body()})
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="There is no tenant.")
+@list_command(app, "list", COLUMNS, empty="There is no tenant.")
 def list_tenants(
     client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000
 ) -> Any:
@@ -74,15 +72,13 @@ def list_tenants(
     return client.pages("/tenants", limit=limit)
 
 
-@app.command()
-@server_command(show=_print_tenant)
+@server_command(app, show=_print_tenant)
 def get(client: "Client", name: Name) -> Any:
     """Show a tenant."""
     return client.get(f"/tenants/{segment(name)}")
 
 
-@app.command()
-@server_command(show=_print_tenant, reason=True)
+@server_command(app, show=_print_tenant, reason=True)
 def change(client: "Client", name: Name, quotas: Quotas) -> Any:
     """Change the quotas of a tenant; those that are not given stay."""
     return client.patch(f"/tenants/{segment(name)}", quotas.body())

@@ -11,10 +11,9 @@ import typer
 from drumline.cli.commands import server_command
 from drumline.cli.describing import first_line, progress_text
 from drumline.cli.errors import ExitCode, exit_code_for
-from drumline.cli.moments import relative
 from drumline.cli.options import GiveUp, Json, Jsonl, TaskId
 from drumline.cli.output import print_json, print_json_line, say
-from drumline.cli.tables import tidy
+from drumline.cli.tables import relative, tidy
 from drumline.cli.terminal import SafePieces, is_terminal
 from drumline.core.errors import Invalid, Overloaded, Unavailable
 

@@ -22,15 +22,15 @@ def _state(worker: dict[str, object]) -> str:
 
 
 COLUMNS = (
-    Column("ID", lambda worker: worker["id"], rank=9),
+    Column("ID", "id", rank=9),
     Column("STATE", _state, rank=8),
     Column("HELD", lambda worker: f"{worker['held']}/{worker['capacity']}", rank=7),
-    Column("LAST BEAT", lambda worker: worker["beat_at"], rank=6, is_time=True),
-    Column("HOST", lambda worker: worker["host"], rank=5, least=10),
-    Column("PID", lambda worker: worker["pid"], rank=4),
-    Column("LABEL", lambda worker: worker["label"], rank=3, least=8),
+    Column("LAST BEAT", "beat_at", rank=6, is_time=True),
+    Column("HOST", "host", rank=5, least=10),
+    Column("PID", "pid", rank=4),
+    Column("LABEL", "label", rank=3, least=8),
     Column("QUEUES", lambda worker: ",".join(worker["queues"]) or "all", rank=2, least=8),
-    Column("VERSION", lambda worker: worker["version"], rank=1),
+    Column("VERSION", "version", rank=1),
     Column("TASKS", lambda worker: ",".join(worker["types"]), rank=0, least=12),
 )
 
@@ -40,8 +40,7 @@ def _print_states(workers: list[dict[str, Any]]) -> None:
         typer.echo(f"{worker['id']}  {_state(worker)}")
 
 
-@app.command("list")
-@list_command(COLUMNS, empty="No worker is there: drumline worker APP")
+@list_command(app, "list", COLUMNS, empty="No worker is there: drumline worker APP")
 def list_workers(
     client: "Client",
     closed: Annotated[bool, typer.Option("--closed", help="Workers that left lately, too.")] = False,
@@ -50,8 +49,7 @@ def list_workers(
     return client.get("/workers", closed="true" if closed else None)["items"]
 
 
-@app.command()
-@server_command(show=_print_states, reason=True)
+@server_command(app, show=_print_states, reason=True)
 def drain(
     client: "Client",
     ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
