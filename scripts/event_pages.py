@@ -7,7 +7,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from drumline.core.dead_letter_message import AttemptMessage, DeadLetterMessage
+from drumline.core.dead_letter import AttemptMessage, DeadLetterMessage
 from drumline.core.event import SCHEMA, CloudEvent, TaskChange
 from drumline.core.event_types import DEAD_LETTERS, FACTS, TASK_CHANGES
 from drumline.core.outcome import ErrorInfo

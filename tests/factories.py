@@ -9,11 +9,11 @@ from msgspec import Raw
 
 from drumline.core.clock import ManualClock
 from drumline.core.codec import encode
+from drumline.core.fair_shares import Share
 from drumline.core.ids import IdSource, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, SessionSpec, TaskType
-from drumline.core.shares import Share
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, Submitted, TaskRequest, accept
 from drumline.ports.store import Claim, ClaimRequest, Settled, Settlement, Store

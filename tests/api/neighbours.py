@@ -5,8 +5,7 @@ from typing import Any
 
 import httpx
 
-from drumline.core.access import Role
-from drumline.core.policy import KeyPolicy
+from drumline.core.access import KeyPolicy, Role
 from drumline.engine.engine import Engine
 from drumline.stores.sealing import AesBox
 from tests.harness.parts import use_box

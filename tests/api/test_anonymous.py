@@ -10,9 +10,9 @@ from drumline.api.anonymous import MOST_ADDRESSES, AnonymousTurns
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
+from drumline.core.access import KeyPolicy
 from drumline.core.clock import ManualClock
 from drumline.core.errors import RateLimited
-from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY

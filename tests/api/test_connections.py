@@ -16,7 +16,7 @@ from drumline.api.connections import Connections
 from drumline.api.refusals import Refusals
 from drumline.api.server import Listener, Server
 from drumline.core.clock import SystemClock
-from drumline.core.http_limits import HttpLimits
+from drumline.core.limits import HttpLimits
 from drumline.core.metrics import Metrics
 from tests.api.conftest import KEY, submitted
 

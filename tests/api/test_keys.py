@@ -6,8 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.core.access import Permission, Role
-from drumline.core.policy import KeyPolicy
+from drumline.core.access import KeyPolicy, Permission, Role
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY, problem

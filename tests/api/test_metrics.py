@@ -10,9 +10,9 @@ from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
+from drumline.core.liveness import Liveness
 from drumline.core.metrics import Metrics
 from drumline.core.outcome import ErrorInfo, Failed, Succeeded
-from drumline.core.vitals import Vitals
 from drumline.engine.engine import Engine
 from drumline.observe.exposition import Exposition
 from drumline.scheduler.stats import StatsCounter
@@ -172,8 +172,8 @@ async def test_workers_that_are_there_are_told(http: httpx.AsyncClient, ada: Ada
 
 async def test_a_server_whose_duty_hangs_does_not_live(http: httpx.AsyncClient, engine: Engine) -> None:
     clock = ManualClock()
-    engine.metrics.vitals = Vitals(clock)
-    engine.metrics.vitals.expect("reap", within=60)
+    engine.metrics.liveness = Liveness(clock)
+    engine.metrics.liveness.expect("reap", within=60)
     assert (await http.get("/livez")).status_code == 200
 
     clock.advance(61)

@@ -22,8 +22,7 @@ from drumline.api.stopping import each_unless_stopped, unless_stopped
 from drumline.core.clock import SystemClock
 from drumline.core.codec import is_deeper
 from drumline.core.errors import Invalid, Overloaded, Unavailable
-from drumline.core.http_limits import HttpLimits
-from drumline.core.limits import DEFAULT_LIMITS
+from drumline.core.limits import DEFAULT_LIMITS, HttpLimits
 from drumline.core.metrics import Metrics
 from drumline.engine.engine import Engine
 from tests.api.conftest import KEY, Ada, problem, submitted

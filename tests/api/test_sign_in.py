@@ -13,8 +13,8 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
+from drumline.core.access import KeyPolicy
 from drumline.core.clock import Instant, ManualClock
-from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.core.seal import Seal
 from drumline.core.sign_in import SignIn, SignInPolicy

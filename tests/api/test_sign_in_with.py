@@ -17,8 +17,8 @@ import pytest
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
+from drumline.core.access import KeyPolicy
 from drumline.core.clock import SystemClock
-from drumline.core.policy import KeyPolicy
 from drumline.core.provider import Provider, check_provider
 from drumline.core.sign_in import SignInPolicy
 from drumline.engine.engine import Engine

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from drumline.api.app import create_app
 from drumline.api.keys import KeyRing
 from drumline.api.operation import Info
-from drumline.core.policy import KeyPolicy
+from drumline.core.access import KeyPolicy
 from drumline.core.rate import Rate
 from drumline.engine.engine import Engine
 from drumline.engine.options import EngineOptions

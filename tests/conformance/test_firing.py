@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from drumline.core.clock import Instant, ManualClock, to_datetime
 from drumline.core.errors import NotFound
 from drumline.core.firing import Absence
+from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus
 from drumline.core.limits import Limits
-from drumline.core.recurring import Misfire, Overlap
 from drumline.core.schedule import RunKind, RunState, ScheduleState, ScheduleTarget, ScheduleView, Turn
 from drumline.core.state import Act, State
 from drumline.core.task import NotifyTarget, TaskRequest

@@ -1,8 +1,8 @@
 """How far attempts are: the latest word of the one that runs, and of no other."""
 
+from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import ManualClock
 from drumline.core.lease import Lease
-from drumline.core.progress import Progress, ProgressNote
 from drumline.core.state import Act
 from drumline.ports.store import Store
 from tests.factories import claim, claim_one, new_id, open_session, settle, submit

@@ -1,8 +1,8 @@
 import pytest
 
+from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import ManualClock
 from drumline.core.ids import SessionId, TaskId
-from drumline.core.progress import Progress, ProgressNote
 from drumline.core.state import Act, Status
 from drumline.ports.store import Artifact, LogChunk, LogPage, Store, TaskFilter
 from tests.factories import claim_one, new_id, open_session, settle, submit

@@ -4,8 +4,8 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.errors import Conflict, NotFound
+from drumline.core.firing_policy import FiringPolicy, Misfire, Overlap
 from drumline.core.ids import ScheduleId
-from drumline.core.recurring import FiringPolicy, Misfire, Overlap
 from drumline.core.schedule import RunKind, ScheduleState, ScheduleView, Turn
 from drumline.core.timetable import Rule
 from drumline.ports.schedules import Definition, NewRun, Placing, ScheduleChange, ScheduleFilter

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from drumline.core.clock import ManualClock
-from drumline.core.shares import STEP, Share, step_of
+from drumline.core.fair_shares import STEP, Share, step_of
 from drumline.ports.store import Store
 from tests.factories import claim, open_session, submit
 

@@ -9,9 +9,9 @@ from msgspec import Raw
 from drumline.core.accept_schedule import accept_schedule, due_at, edited, schedule_for
 from drumline.core.clock import Instant, to_datetime
 from drumline.core.errors import Invalid
+from drumline.core.firing_policy import FiringPolicy, JobSchedule, Misfire, Overlap
 from drumline.core.ids import ScheduleId
 from drumline.core.job import JobRequest, JobTaskRequest
-from drumline.core.recurring import FiringPolicy, JobSchedule, Misfire, Overlap
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
 from drumline.core.timetable import Rule, timetable

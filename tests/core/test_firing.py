@@ -6,9 +6,9 @@ import pytest
 
 from drumline.core.clock import Instant
 from drumline.core.firing import Absence, DueSchedule, Firing, fire
+from drumline.core.firing_policy import FiringPolicy, Misfire, Overlap
 from drumline.core.ids import ScheduleId
 from drumline.core.limits import Limits
-from drumline.core.recurring import FiringPolicy, Misfire, Overlap
 from drumline.core.timetable import Rule
 
 ID = ScheduleId("01890a5d-ac96-774b-bcce-b302099a8057")

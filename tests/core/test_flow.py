@@ -3,6 +3,7 @@
 import pytest
 
 from drumline.core.clock import Instant
+from drumline.core.fair_shares import STEP, Share
 from drumline.core.flow import (
     NOTHING_USED,
     Candidate,
@@ -19,7 +20,6 @@ from drumline.core.flow import (
 )
 from drumline.core.ids import TaskId
 from drumline.core.names import LONGEST_NAME
-from drumline.core.shares import STEP, Share
 from drumline.core.task import DEFAULT_OPTIONS, Lane, TaskOptions
 
 LANE = Lane("acme", "mail", "send", 0)

@@ -1,8 +1,8 @@
 from drumline.core.clock import ManualClock
+from drumline.core.liveness import Liveness
 from drumline.core.meters import BoundedLabels, Counter, Gauge, Histogram
 from drumline.core.metrics import MOST_TASKS, Metrics
 from drumline.core.stats import Figure, Measure
-from drumline.core.vitals import Vitals
 
 
 def test_a_value_on_a_bound_lies_below_it() -> None:
@@ -73,24 +73,24 @@ def test_names_say_what_they_are() -> None:
 
 def test_an_activity_that_is_silent_for_too_long_is_stuck() -> None:
     clock = ManualClock()
-    vitals = Vitals(clock)
-    vitals.expect("reap", within=10)
-    vitals.expect("fire", within=30)
+    liveness = Liveness(clock)
+    liveness.expect("reap", within=10)
+    liveness.expect("fire", within=30)
 
     clock.advance(11)
 
-    assert vitals.stuck() == {"reap": 11}
-    vitals.beat("reap")
-    assert vitals.stuck() == {}
+    assert liveness.stuck() == {"reap": 11}
+    liveness.beat("reap")
+    assert liveness.stuck() == {}
 
 
 def test_nothing_is_expected_of_what_has_ended() -> None:
     clock = ManualClock()
-    vitals = Vitals(clock)
-    vitals.expect("reap", within=10)
+    liveness = Liveness(clock)
+    liveness.expect("reap", within=10)
 
-    vitals.end("reap")
-    vitals.beat("reap")
+    liveness.end("reap")
+    liveness.beat("reap")
     clock.advance(100)
 
-    assert vitals.idle() == {}
+    assert liveness.idle() == {}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from drumline.core.event import EventPosition
-from drumline.core.interest import EventInterest
+from drumline.core.event_interest import EventInterest
 from drumline.core.task import TaskRequest
 from drumline.engine import feed as feed_module
 from drumline.engine.engine import Engine

@@ -6,10 +6,10 @@ import pytest
 
 from drumline.core.clock import ManualClock
 from drumline.core.errors import NotFound, Unavailable
+from drumline.core.fair_shares import STEP
 from drumline.core.flow import FlowLimit, LimitRequest
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec, TaskType
-from drumline.core.shares import STEP
 from drumline.core.tenant import Quotas
 from drumline.engine.engine import Engine
 from drumline.engine.flow import LASTS, QUIET

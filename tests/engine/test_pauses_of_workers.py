@@ -9,7 +9,7 @@ from msgspec import Raw
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.task import TaskRequest
 from drumline.core.tuning import Tuning
-from drumline.core.why import Cause
+from drumline.core.wait_reasons import Cause
 from drumline.engine.engine import Engine
 from drumline.ports.store import Store
 from drumline.stores.no_queue import NoQueue

@@ -9,7 +9,7 @@ from drumline.core.job import JobRequest, JobTaskRequest
 from drumline.core.retry import Backoff, RetryDefaults
 from drumline.core.session import SessionSpec, TaskType
 from drumline.core.tuning import DEFAULT_TUNING
-from drumline.core.why import Cause
+from drumline.core.wait_reasons import Cause
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 from tests.factories import request

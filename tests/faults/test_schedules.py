@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from drumline.core.clock import Instant
-from drumline.core.recurring import Misfire
+from drumline.core.firing_policy import Misfire
 from drumline.core.schedule import RunState, RunView, ScheduleView
 from drumline.ports.store import Store
 from drumline.stores.postgres import PostgresStore

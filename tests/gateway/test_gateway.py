@@ -5,10 +5,10 @@ import asyncio
 from msgspec import Raw
 from msgspec.structs import replace
 
+from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.errors import Fenced
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
-from drumline.core.progress import Progress, ProgressNote
 from drumline.core.retry import Backoff
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import State

@@ -10,9 +10,9 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from drumline.core.attempt import ProgressNote, progress_of
 from drumline.core.codec import decode
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
-from drumline.core.progress import ProgressNote, progress_of
 from drumline.core.session import Beat, SessionSpec, TaskType
 from drumline.core.state import State
 from drumline.engine.engine import Engine

@@ -10,7 +10,7 @@ import pytest
 import redis.asyncio
 
 from drumline.core.clock import Instant, SystemClock
-from drumline.core.examination import Finding, PostgresFacts, RedisFacts, Severity, TableFacts
+from drumline.core.doctor_report import Finding, PostgresFacts, RedisFacts, Severity, TableFacts
 from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec, SessionView, TaskType
 from drumline.lifecycle.doctor.examining import dated_distance, examine

@@ -21,7 +21,7 @@ class Watched:
         self.is_ready = True
         self.port = 0
         self.monitor = Monitor(
-            Exposition(self.metrics, role="worker"), self.metrics.vitals, is_ready=lambda: self.is_ready
+            Exposition(self.metrics, role="worker"), self.metrics.liveness, is_ready=lambda: self.is_ready
         )
 
     async def ask(self, request: str) -> tuple[int, str, str]:
@@ -76,14 +76,14 @@ async def test_openmetrics_is_spoken_to_those_who_ask(watched: Watched) -> None:
 
 
 async def test_a_process_whose_duty_hangs_does_not_live(watched: Watched) -> None:
-    watched.metrics.vitals.expect("reap", within=60)
+    watched.metrics.liveness.expect("reap", within=60)
     assert (await watched.get("/livez"))[0] == 200
 
     watched.clock.advance(61)
 
     status, _, body = await watched.get("/livez")
     assert (status, body) == (503, '{"status": "DOWN", "stuck": {"reap": 61.0}}')
-    watched.metrics.vitals.beat("reap")
+    watched.metrics.liveness.beat("reap")
     assert (await watched.get("/livez"))[0] == 200
 
 
@@ -124,4 +124,4 @@ async def test_a_loop_that_is_held_up_is_noticed() -> None:
     await watching
 
     assert metrics.loop_lag.series[()].sum >= 0.1
-    assert metrics.vitals.idle() == {}
+    assert metrics.liveness.idle() == {}

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from drumline.core.clock import Instant, ManualClock
-from drumline.core.recurring import Overlap
+from drumline.core.firing_policy import Overlap
 from drumline.core.schedule import RunKind, RunState
 from drumline.core.task import TaskRequest
 from drumline.ports.schedules import Definition, NewRun, ScheduleChange

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from drumline.core.clock import Instant, ManualClock
+from drumline.core.fair_shares import Share
 from drumline.core.ids import SessionId, TaskId
-from drumline.core.shares import Share
 from drumline.core.task import Lane
 from drumline.ports.queue import Popped
 from drumline.ports.store import Hint

@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from drumline.core.shares import STEP, Share
+from drumline.core.fair_shares import STEP, Share
 from drumline.redis import RedisQueue
 from tests.redis.hints import hint, lane, pop, pushed
 

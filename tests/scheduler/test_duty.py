@@ -132,12 +132,12 @@ async def test_a_duty_that_hangs_is_found_and_one_that_fails_is_not_taken_for_it
     await asyncio.sleep(0)
 
     clock.advance(LONGEST_PASS)
-    assert metrics.vitals.stuck() == {}
+    assert metrics.liveness.stuck() == {}
     clock.advance(hanging.every + 0.1)
-    stuck = metrics.vitals.stuck()
+    stuck = metrics.liveness.stuck()
 
     tasks[1].cancel()
     stop.set()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert "hanging" in stuck
-    assert metrics.vitals.idle().keys() == {"hanging"}
+    assert metrics.liveness.idle().keys() == {"hanging"}

@@ -8,7 +8,7 @@ import pytest
 
 from drumline.core.clock import Instant, ManualClock, to_datetime
 from drumline.core.errors import Invalid, Unavailable
-from drumline.core.recurring import Misfire, Overlap
+from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.schedule import RunKind, ScheduleEdit, ScheduleState, ScheduleView, Turn
 from drumline.core.state import Act
 from drumline.engine.engine import Engine

@@ -10,8 +10,8 @@ import pytest
 from msgspec import Raw
 
 from drumline import Context, Drumline, Invalid, inject
-from drumline.core.recurring import Misfire, Overlap
-from drumline.core.registration import AppSchedule, RegisterRequest
+from drumline.core.app_schedules import AppSchedule, RegisterRequest
+from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.schedule import ScheduleRequest
 from drumline.core.task import TaskRequest
 from drumline.lifecycle.schedule_registration import requests_of

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import Raw
 
+from drumline.core.attempt import ProgressNote
 from drumline.core.clock import Clock, ManualClock
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Unavailable
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.lease import Lease
-from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask, TaskRequest, TaskView

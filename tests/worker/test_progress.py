@@ -4,8 +4,8 @@ import asyncio
 import threading
 import time
 
+from drumline.core.attempt import Progress
 from drumline.core.ids import TaskId
-from drumline.core.progress import Progress
 from drumline.sdk.context import Context, inject
 from tests.worker import process_tasks
 from tests.worker.house import House, result_of, until

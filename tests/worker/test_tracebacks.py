@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from drumline.core.ends import keep_ends
+from drumline.core.shorten import shorten
 from drumline.worker.tracebacks import LONGEST, traceback_of
 from tests.worker.house import House
 
@@ -171,11 +171,11 @@ def test_an_error_that_cannot_be_shown_is_said_to_be_so() -> None:
 
 @pytest.mark.parametrize("largest", [0, 1, 50, 120, 121, 300, 10_000])
 def test_a_cut_text_is_never_longer_than_allowed(largest: int) -> None:
-    assert len(keep_ends("x" * 10_000, largest)) <= largest
+    assert len(shorten("x" * 10_000, largest)) <= largest
 
 
 def test_a_cut_text_keeps_both_ends_and_says_how_much_is_missing() -> None:
-    text = keep_ends("first " + "x" * 10_000 + " last", 300)
+    text = shorten("first " + "x" * 10_000 + " last", 300)
 
     assert text.startswith("first x")
     assert text.endswith("x last")

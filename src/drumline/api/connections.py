@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from drumline.api.addresses import Addresses, group_of
 from drumline.api.refusals import Refusals
-from drumline.core.http_limits import HttpLimits
+from drumline.core.limits import HttpLimits
 from drumline.core.metrics import Metrics
 
 UNIX: Final = "unix"

@@ -13,8 +13,8 @@ from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.event import EventPosition
+from drumline.core.event_interest import MOST_WORDS, EventInterest, check_types
 from drumline.core.field_schema import Schema, about, line_schema
-from drumline.core.interest import MOST_WORDS, EventInterest, check_types
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, check_name
 from drumline.core.state import Status
 from drumline.core.views import Moment

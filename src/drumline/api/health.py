@@ -75,7 +75,7 @@ async def health(call: Call[None, NoQuery]) -> Reply:
 
 async def alive(call: Call[None, NoQuery]) -> Reply:
     """Tell whether everything that goes on in this process by itself has got somewhere lately."""
-    if stuck := call.engine.metrics.vitals.stuck():
+    if stuck := call.engine.metrics.liveness.stuck():
         log.error("process.stuck", activities=stuck)
         return Reply(encode(Alive("DOWN")), 503)
     return Reply(encode(Alive("UP")))

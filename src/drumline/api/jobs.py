@@ -34,8 +34,8 @@ from drumline.core.ids import JobId, parse_job_id
 from drumline.core.job import JobRequest, JobStatus, JobTaskRequest, JobView
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_text
+from drumline.core.task_type import SubmissionWarning
 from drumline.core.views import TaskIdText
-from drumline.core.warning import SubmissionWarning
 from drumline.ports.jobs import JobFilter
 
 _SLICE = 1024 * 1024

@@ -15,8 +15,7 @@ from drumline.api.problems import Headers
 from drumline.api.request_bytes import RequestBytes
 from drumline.core.access import Caller, Permission
 from drumline.core.errors import Invalid, Unauthorized
-from drumline.core.http_limits import DEFAULT_HTTP_LIMITS, HttpLimits
-from drumline.core.limits import Limits
+from drumline.core.limits import DEFAULT_HTTP_LIMITS, HttpLimits, Limits
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
 

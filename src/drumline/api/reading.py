@@ -16,7 +16,7 @@ from drumline.api.request_bytes import HeldBytes
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)

@@ -25,16 +25,16 @@ from drumline.api.schedule_shapes import (
     schedule_body,
 )
 from drumline.core.access import Permission
+from drumline.core.app_schedules import RegisterRequest
 from drumline.core.codec import encode
 from drumline.core.errors import Forbidden
 from drumline.core.field_schema import PAGE_SIZE, Schema, about, line, moment, page_cursor
+from drumline.core.firing_policy import CRON, END, FIRE_ONCE, INTERVAL, ONE_RULE, START, TIMEZONE
 from drumline.core.ids import ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
-from drumline.core.recurring import CRON, END, FIRE_ONCE, INTERVAL, ONE_RULE, START, TIMEZONE
 from drumline.core.redaction import REDACTED
 from drumline.core.redaction_of_targets import hidden_in, redacted_target
-from drumline.core.registration import RegisterRequest
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleTarget, ScheduleView
 from drumline.core.task import TaskRequest
 from drumline.engine.runs import BackfillRequest

@@ -17,7 +17,7 @@ from drumline.api.connections import Connections, Peer
 from drumline.api.http_protocol import LimitedHttpProtocol
 from drumline.api.refusals import Refusals
 from drumline.core.clock import SystemClock
-from drumline.core.http_limits import DEFAULT_HTTP_LIMITS, HttpLimits
+from drumline.core.limits import DEFAULT_HTTP_LIMITS, HttpLimits
 from drumline.core.metrics import Metrics
 
 GRACE: Final = 5

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from drumline.core.attempt import AttemptView
+from drumline.core.attempt import AttemptView, Progress
 from drumline.core.clock import Instant, moment_of
 from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
-from drumline.core.progress import Progress
 from drumline.core.redaction import Redaction
 from drumline.core.retry import DEFAULT_BACKOFF
-from drumline.core.serving import served_of
+from drumline.core.served_queues import served_of
 from drumline.core.session import SessionView
 from drumline.core.state import Status
 from drumline.core.task import TaskView

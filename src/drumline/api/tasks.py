@@ -52,8 +52,8 @@ from drumline.core.limits import Limits
 from drumline.core.problem import Problem
 from drumline.core.state import State, Status, status_of
 from drumline.core.task import EMPTY_PAYLOAD, Submitted, TaskRequest, TaskView
+from drumline.core.task_type import SubmissionWarning
 from drumline.core.views import Moment, TaskIdText
-from drumline.core.warning import SubmissionWarning
 from drumline.engine.submit import Allow
 
 SLACK = 64 * 1024

@@ -11,8 +11,8 @@ from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound
+from drumline.core.fair_shares import MOST_WEIGHT
 from drumline.core.field_schema import PAGE_SIZE, about
-from drumline.core.shares import MOST_WEIGHT
 from drumline.core.tenant import TENANT_SCHEMA, Quotas, Tenant, check_tenant
 from drumline.core.views import Moment
 

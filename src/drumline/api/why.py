@@ -8,7 +8,7 @@ from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.ids import parse_task_id
 from drumline.core.views import Moment, TaskIdText
-from drumline.core.why import Cause
+from drumline.core.wait_reasons import Cause
 
 
 class ReasonBody(Struct, frozen=True, kw_only=True):

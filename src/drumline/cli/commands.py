@@ -188,7 +188,7 @@ def do_each(
 
 def checked_status(text: str, statuses: tuple[str, ...]) -> str:
     """Return a status as the API writes it, or raise `Invalid` with the nearest one."""
-    from drumline.core.wording import suggestion
+    from drumline.core.json_errors import suggestion
 
     status = text.upper()
     if status not in statuses:

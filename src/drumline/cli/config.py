@@ -105,7 +105,7 @@ def docs(
 ) -> None:
     """Explain what can be set."""
     from drumline.core.errors import NotFound
-    from drumline.core.wording import suggestion
+    from drumline.core.json_errors import suggestion
     from drumline.settings.docs import field_docs, type_words
     from drumline.settings.fields import Settings
     from drumline.settings.leaves import LEAVES, plain_value

@@ -119,7 +119,7 @@ def _accepted(job: dict[str, Any]) -> "NewJob":
 
 def _check_fields(given: dict[str, Any], known: tuple[str, ...], where: str) -> None:
     """Raise `Invalid` for a field that there is not, with the nearest one that there is."""
-    from drumline.core.wording import suggestion
+    from drumline.core.json_errors import suggestion
 
     for name in given:
         if name not in known:

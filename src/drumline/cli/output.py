@@ -74,7 +74,7 @@ def print_list(items: Iterable[dict[str, Any]], columns: Sequence[Column], form:
 
 def picked(items: Iterable[dict[str, Any]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield items with only the named fields, in that order; a field that no item has is a mistake."""
-    from drumline.core.wording import suggestion
+    from drumline.core.json_errors import suggestion
 
     for item in items:
         for name in names:

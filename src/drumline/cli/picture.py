@@ -9,7 +9,7 @@ import typer
 from drumline.cli.drawing import Box, draw
 from drumline.cli.tables import Column, between, cut, print_table, since_epoch, span, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
-from drumline.core.fold import Fold, Vertex, fold, unfolded
+from drumline.core.graph_folding import Fold, Vertex, fold, unfolded
 
 PIPE_WIDTH: Final = 120
 """How wide a picture may be when it is not printed to a terminal."""

@@ -58,7 +58,7 @@ def resume(client: "Client", name: Name) -> Any:
 
 def _check_known(client: "Client", name: str, hint: str) -> None:
     """Raise `NotFound` for a queue that has, and had, no task, is not paused, and that no worker names."""
-    from drumline.core.wording import suggestion
+    from drumline.core.json_errors import suggestion
 
     try:
         queues = {queue["name"] for queue in client.get("/queues")["items"]}

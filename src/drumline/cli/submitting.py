@@ -270,7 +270,7 @@ def _words(warning: dict[str, Any]) -> str:
 
 
 def _suggest(client: "Client", names: Iterable[str], known: list[str] | None = None) -> None:
-    from drumline.core.wording import suggestion
+    from drumline.core.json_errors import suggestion
 
     known = _known(client) if known is None else known
     for name in dict.fromkeys(names):

@@ -12,11 +12,11 @@ from drumline.core.clock import Instant, to_datetime, to_instant
 from drumline.core.cron import parse_cron
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.firing_policy import MOST_RUNS, FiringPolicy, JobSchedule
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import check_name
-from drumline.core.recurring import MOST_RUNS, FiringPolicy, JobSchedule
 from drumline.core.schedule import (
     NewSchedule,
     ScheduleEdit,

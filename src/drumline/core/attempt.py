@@ -1,5 +1,6 @@
-"""An attempt: one execution of a task, and how it ended."""
+"""An attempt: one execution of a task, its progress, and how it ended."""
 
+import math
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId, TaskId
+from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import TRANSITIONS, Act, State
 
@@ -88,3 +90,28 @@ class JobAttempt(Execution, frozen=True, kw_only=True):
     task: TaskId
     reason: str | None = None
     """What the error says that it ended with."""
+
+
+LONGEST_MESSAGE: Final = 500
+
+
+class Progress(Struct, frozen=True):
+    """So much of so much is done; without a total nobody knows how much there is."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+class ProgressNote(Struct, frozen=True):
+    """How far the attempt of a lease is."""
+
+    lease: Lease
+    progress: Progress
+
+
+def progress_of(done: float, total: float | None, message: str) -> Progress | None:
+    """Return what a task says of itself; None if it makes no sense, which is no reason to fail the task."""
+    if not math.isfinite(done) or (total is not None and not math.isfinite(total)):
+        return None
+    return Progress(float(done), None if total is None else float(total), message[:LONGEST_MESSAGE])

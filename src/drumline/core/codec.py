@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from drumline.core.errors import Invalid
-from drumline.core.wording import choices_at, fields_at, reword, suggestion
+from drumline.core.json_errors import choices_at, fields_at, reword, suggestion
 
 T = TypeVar("T")
 

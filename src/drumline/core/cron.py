@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from drumline.core.errors import Invalid
+from drumline.core.json_errors import suggestion
 from drumline.core.names import LONGEST_CRON
-from drumline.core.wording import suggestion
 from drumline.core.zone import DAY, LAST_YEAR
 
 MACROS: Final = {

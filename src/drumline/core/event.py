@@ -1,4 +1,4 @@
-"""Events: what changed, told to whoever listens, as CloudEvents 1.0 in JSON.
+"""Events: changes of tasks, jobs, workers and so on, published as CloudEvents 1.0 in JSON.
 
 A *fact* is a change of anything but a task (a job, a schedule, a worker, a queue, a key …): its store writes it into
 the outbox in the transaction that changes it, with all that is worth telling. Changes of tasks are kept as acts.
@@ -16,6 +16,7 @@ from drumline.core.codec import decode
 from drumline.core.errors import Invalid
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
+from drumline.core.session import SessionSpec
 from drumline.core.state import Act, State, Status
 from drumline.core.task import NotifyTarget
 
@@ -214,3 +215,39 @@ def parse_event_id(text: str, *, field: str) -> tuple[str, EventPosition]:
 def worker_text(session: int | None) -> str | None:
     """Return the public id of the worker of an execution; stores keep 0 or nothing where there was none."""
     return session_text(SessionId(session)) if session else None
+
+
+def worker_opened(session: SessionId, spec: SessionSpec) -> Fact:
+    """A worker has come."""
+    details = {"queues": spec.queues, "tasks": spec.names, "capacity": spec.capacity, "version": spec.version}
+    return _worker("opened", session, spec, details)
+
+
+def worker_draining(session: SessionId, spec: SessionSpec) -> Fact:
+    """A worker was asked to finish what it holds and leave."""
+    return _worker("draining", session, spec, {})
+
+
+def worker_closed(session: SessionId, spec: SessionSpec) -> Fact:
+    """A worker has left in order."""
+    return _worker("closed", session, spec, {})
+
+
+def worker_reaped(session: SessionId, spec: SessionSpec) -> Fact:
+    """A worker has not been heard of for too long, and what it held is given to others."""
+    return _worker("reaped", session, spec, {})
+
+
+def queue_paused(queue: str, *, tenant: str, reason: str | None) -> Fact:
+    """A queue's tasks are not handed out any more."""
+    return Fact("drumline.queue.paused", queue, tenant, {"reason": reason})
+
+
+def queue_resumed(queue: str, *, tenant: str) -> Fact:
+    """A queue's tasks are handed out again."""
+    return Fact("drumline.queue.resumed", queue, tenant)
+
+
+def _worker(word: str, session: SessionId, spec: SessionSpec, details: dict[str, Any]) -> Fact:
+    who = {"host": spec.host, "pid": spec.pid, "label": spec.label}
+    return Fact(f"drumline.worker.{word}", session_text(session), spec.tenant or "", who | details)

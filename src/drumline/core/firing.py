@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from drumline.core.accept_schedule import due_at
 from drumline.core.clock import Instant
+from drumline.core.firing_policy import FiringPolicy, Misfire, Overlap
 from drumline.core.ids import ScheduleId
 from drumline.core.limits import Limits
-from drumline.core.recurring import FiringPolicy, Misfire, Overlap
 from drumline.core.schedule import RunKind, RunState, Turn
 from drumline.core.timetable import Rule, timetable
 

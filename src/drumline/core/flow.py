@@ -15,12 +15,12 @@ from msgspec import Raw, Struct
 from drumline.core.clock import Instant
 from drumline.core.duration import millis, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.fair_shares import Share, by_share
 from drumline.core.field_schema import QUEUE, Schema, about, given, line
 from drumline.core.ids import TaskId
 from drumline.core.names import LONGEST_NAME, check_name, check_queue, check_text
 from drumline.core.priority import score
 from drumline.core.rate import Rate, parse_rate
-from drumline.core.shares import Share, by_share
 from drumline.core.task import Lane, TaskOptions
 
 MOST_LIMITS: Final = 200

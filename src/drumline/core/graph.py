@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from drumline.core.errors import Invalid
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 
 MOST_COMPARED: Final = 200
 """Keys among which one is looked for that is nearly the same as one that is missing."""

@@ -24,9 +24,9 @@ from drumline.core.field_schema import (
     line,
     line_schema,
 )
+from drumline.core.firing_policy import JobSchedule
 from drumline.core.ids import JobId, TaskId
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, MOST_TAGS
-from drumline.core.recurring import JobSchedule
 from drumline.core.references import LONGEST_KEY
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, RETRIES_SCHEMA, Backoff, backoff_note
 from drumline.core.state import State, Status, status_of

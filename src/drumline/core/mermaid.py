@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from drumline.core.fold import Vertex, fold, unfolded
+from drumline.core.graph_folding import Vertex, fold, unfolded
 
 MOST_BOXES: Final = 60
 """What a page can show; larger graphs are folded more coarsely."""

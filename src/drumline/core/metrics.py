@@ -10,9 +10,9 @@ from typing import Final
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.dead_letter import Reason
+from drumline.core.liveness import Liveness
 from drumline.core.meters import ITEMS, BoundedLabels, Counter, Family, Gauge, Histogram
 from drumline.core.stats import BOUNDS, Figure, Measure
-from drumline.core.vitals import Vitals
 
 MOST_QUEUES: Final = 200
 MOST_TASKS: Final = 400
@@ -24,7 +24,7 @@ class Metrics:
     """The figures of one process."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        self.vitals = Vitals(clock or SystemClock())
+        self.liveness = Liveness(clock or SystemClock())
         self.queue_labels = BoundedLabels(MOST_QUEUES)
         self.task_labels = BoundedLabels(MOST_TASKS)
         self.before_reading: list[Callable[[], None]] = []
@@ -40,7 +40,7 @@ class Metrics:
         """Yield every family, as it stands."""
         for refresh in self.before_reading:
             refresh()
-        self.activity_idle.replace({(name,): seconds for name, seconds in self.vitals.idle().items()})
+        self.activity_idle.replace({(name,): seconds for name, seconds in self.liveness.idle().items()})
         for value in vars(self).values():
             if isinstance(value, Family):
                 yield value

@@ -1,6 +1,7 @@
-"""What names, queues, keys and tags may look like."""
+"""The syntax of names, queues, keys, tags and phone numbers."""
 
 import re
+from typing import Final
 
 from drumline.core.errors import Invalid
 
@@ -55,3 +56,10 @@ def check_tags(tags: tuple[str, ...], *, field: str = "tags") -> tuple[str, ...]
         raise Invalid(f"must be at most {MOST_TAGS}", field=field)
     checked = [check_text(tag, field=f"{field}[{n}]", longest=LONGEST_TAG) for n, tag in enumerate(tags)]
     return tuple(dict.fromkeys(checked))
+
+
+# The patterns take no longer than their text is long. `(?!\n)`: in Python `$` also matches before a last line break.
+PHONE: Final = r"^\+[1-9][0-9]{6,14}(?!\n)$"
+"""A number with its country, as E.164 has it: `+4915112345678`."""
+SENDER: Final = r"^(\+[1-9][0-9]{2,14}|[A-Za-z0-9 ]{1,11})(?!\n)$"
+"""A number, or a name of up to eleven letters and digits."""

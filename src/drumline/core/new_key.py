@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 from msgspec import Struct
 
-from drumline.core.access import EVERY_TENANT, FIRST_KEY, ROLES, Caller, Permission, Role, are_within, permissions_of
+from drumline.core.access import (
+    EVERY_TENANT,
+    FIRST_KEY,
+    ROLES,
+    Caller,
+    KeyPolicy,
+    Permission,
+    Role,
+    are_within,
+    permissions_of,
+)
 from drumline.core.api_key import ApiKey, KeyId, KeySpec, NewKey, digest_of, prefix_of
 from drumline.core.audit import REASON
 from drumline.core.clock import Instant, moment_of, to_instant
@@ -15,7 +25,6 @@ from drumline.core.duration import LONGEST, millis, parse_duration
 from drumline.core.errors import Conflict, Forbidden, Invalid
 from drumline.core.field_schema import Schema, about, given, line, line_schema
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, check_text
-from drumline.core.policy import KeyPolicy
 from drumline.core.rate import Rate, parse_rate
 from drumline.core.tenant import TENANT_SCHEMA, check_tenant
 

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from drumline.core.codec import explain
 from drumline.core.errors import Invalid
-from drumline.core.phone import PHONE, SENDER
+from drumline.core.names import PHONE, SENDER
 from drumline.core.references import MARK
 
 DEEPEST: Final = 24

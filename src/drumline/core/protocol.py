@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, convert, structs
 
+from drumline.core.attempt import ProgressNote, progress_of
 from drumline.core.clock import moment_of, to_instant
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import LINE_PATTERN, QUEUE, WAIT, Schema, about, given
@@ -20,7 +21,6 @@ from drumline.core.lease import Lease
 from drumline.core.names import LONGEST_NAME
 from drumline.core.outcome import ErrorInfo, Failed, Outcome, Released, Snoozed, Stopped, Succeeded
 from drumline.core.problem import Problem
-from drumline.core.progress import ProgressNote, progress_of
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.session import BeatReply, SessionSpec, TaskType
 from drumline.core.state import State

@@ -14,9 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from drumline.core.clock import Instant
 from drumline.core.field_schema import Schema, about, given
-from drumline.core.ids import JobId, ScheduleId, TaskId
-from drumline.core.job import JobRequest
-from drumline.core.recurring import (
+from drumline.core.firing_policy import (
     CRON,
     END,
     FIRE_ONCE,
@@ -34,6 +32,8 @@ from drumline.core.recurring import (
     Misfire,
     Overlap,
 )
+from drumline.core.ids import JobId, ScheduleId, TaskId
+from drumline.core.job import JobRequest
 from drumline.core.task import TaskRequest
 from drumline.core.timetable import Rule
 

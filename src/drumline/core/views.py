@@ -9,11 +9,10 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, structs
 
-from drumline.core.attempt import AttemptOutcome, Execution
+from drumline.core.attempt import AttemptOutcome, Execution, Progress
 from drumline.core.clock import Instant
 from drumline.core.ids import JobId, ScheduleId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
-from drumline.core.progress import Progress
 from drumline.core.retry import DEFAULT_BACKOFF, Backoff
 from drumline.core.state import Status
 from drumline.core.task import NotifyTarget, TaskView

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 
 LAST_YEAR: Final = 9998
 """Nothing is looked for after it: the calendar of Python ends a year later."""

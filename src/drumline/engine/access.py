@@ -2,8 +2,8 @@
 
 from random import Random, SystemRandom
 
+from drumline.core.access import KeyPolicy
 from drumline.core.ids import IdSource
-from drumline.core.policy import KeyPolicy
 from drumline.engine.audit import AuditService
 from drumline.engine.identities import Identities
 from drumline.engine.keys import KeyService

@@ -6,8 +6,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from drumline.core.errors import Conflict, Invalid
+from drumline.core.json_errors import suggestion
 from drumline.core.runtime_config import RuntimeConfig
-from drumline.core.wording import suggestion
 from drumline.ports.runtime_config import RuntimeConfigs
 
 TRIES: Final = 5

@@ -15,7 +15,7 @@ import structlog
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError
 from drumline.core.event import DEFAULT_SOURCE, END, Event, EventPosition, cloud_event, parse_event_id
-from drumline.core.interest import EventInterest
+from drumline.core.event_interest import EventInterest
 from drumline.ports.outbox import EventLog, LogSpan
 
 POLL: Final = 0.25

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from drumline.core.attempt import ProgressNote
 from drumline.core.errors import Fenced, Invalid, NotFound
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
-from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask

@@ -10,11 +10,10 @@ import structlog
 from msgspec import Struct
 
 from drumline.aio.caching import CachedLookup, Memory
-from drumline.core.access import Caller
+from drumline.core.access import Caller, KeyPolicy
 from drumline.core.api_key import ApiKey, KeyId, KeyUse
 from drumline.core.clock import Clock
 from drumline.core.errors import Unavailable
-from drumline.core.policy import KeyPolicy
 from drumline.core.rate import parse_rate
 from drumline.ports.access import Keys
 from drumline.ports.limiter import KeyTurns

@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from drumline.core.access import DEFAULT_POLICY, KeyPolicy
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.errors import Invalid
 from drumline.core.event import DEFAULT_SOURCE
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.metrics import Metrics
-from drumline.core.policy import DEFAULT_POLICY, KeyPolicy
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
 from drumline.core.sign_in import SignInPolicy
 from drumline.ports.limiter import Limiter

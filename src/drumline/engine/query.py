@@ -5,12 +5,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from drumline.core.attempt import AttemptView
+from drumline.core.attempt import AttemptView, Progress
 from drumline.core.clock import Clock
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import TaskId, parse_task_id
 from drumline.core.limits import Limits
-from drumline.core.progress import Progress
 from drumline.core.state import TERMINAL, State, Status
 from drumline.core.task import TaskView
 from drumline.engine.endings import Endings

@@ -12,10 +12,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from drumline.aio.threads import off_loop
+from drumline.core.app_schedules import GONE, MOST, Registered, RegisterRequest
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.names import LONGEST_NAME, check_name, check_text
-from drumline.core.registration import GONE, MOST, Registered, RegisterRequest
 from drumline.core.schedule import NewSchedule, Origin, ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleView
 from drumline.engine.schedules import TRIES, ScheduleService, or_raise, pausing, resuming, weight_of
 from drumline.ports.schedules import Definition, ScheduleChange, ScheduleFilter

@@ -22,11 +22,11 @@ from drumline.core.accept_schedule import (
 )
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
+from drumline.core.fire_times import FireTime, upcoming
+from drumline.core.firing_policy import FiringPolicy
 from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import check_name, check_text
-from drumline.core.preview import FireTime, upcoming
-from drumline.core.recurring import FiringPolicy
 from drumline.core.redaction_of_targets import restored_target
 from drumline.core.schedule import (
     NewSchedule,

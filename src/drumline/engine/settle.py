@@ -8,10 +8,10 @@ from typing import Protocol
 from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.dead_letter import Reason, cause_of
 from drumline.core.duration import millis
-from drumline.core.ends import keep_ends
 from drumline.core.errors import Fenced, Unavailable
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo, Failed, Released, Snoozed, Stopped, Succeeded
+from drumline.core.shorten import shorten
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask
 from drumline.engine.effects import EffectFollower
@@ -157,4 +157,4 @@ def _bounded_ms(seconds: float) -> int:
 
 def _cut(error: ErrorInfo, largest: int) -> ErrorInfo:
     """Keep the start of the message and both ends of the traceback: where the first cause and the last frames are."""
-    return ErrorInfo(error.kind[:255], error.message[:largest], keep_ends(error.traceback, largest))
+    return ErrorInfo(error.kind[:255], error.message[:largest], shorten(error.traceback, largest))

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
 from drumline.core.clock import Clock
+from drumline.core.fair_shares import DEFAULT_WEIGHT, MOST_TURNS, Share, step_of
 from drumline.core.ids import SessionId
-from drumline.core.shares import DEFAULT_WEIGHT, MOST_TURNS, Share, step_of
 from drumline.core.task import ClaimedTask
 
 LASTS: Final = 60.0

@@ -15,9 +15,16 @@ from drumline.core.errors import Invalid
 from drumline.core.names import check_name
 from drumline.core.payload_check import Detail
 from drumline.core.session import SessionSpec
-from drumline.core.task_type import UNKNOWN_TYPE, PayloadMode, TypeRules, rules_of
+from drumline.core.task_type import (
+    UNKNOWN_TYPE,
+    PayloadMode,
+    SubmissionWarning,
+    TypeRules,
+    rules_of,
+    unfit_payload,
+    unknown_type,
+)
 from drumline.core.tuning import Tuning
-from drumline.core.warning import SubmissionWarning, unfit_payload, unknown_type
 from drumline.ports.task_types import TaskTypes, TypeKey
 
 Submission = tuple[str, Raw]

@@ -5,7 +5,7 @@ from drumline.core.errors import NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView
-from drumline.core.why import MOST_AHEAD, Surroundings, WaitReason, explain
+from drumline.core.wait_reasons import MOST_AHEAD, Surroundings, WaitReason, explain
 from drumline.ports.store import Store
 
 

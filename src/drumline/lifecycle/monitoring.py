@@ -56,7 +56,7 @@ async def _monitored(
         raise Invalid("figures need prometheus-client: pip install 'drumline[worker]'", field="monitor.port")
     from drumline.observe.monitor import Monitor  # noqa: PLC0415 - only where there is a port
 
-    monitor = Monitor(exposition, metrics.vitals, is_ready=lambda: not stopping.asked.is_set())
+    monitor = Monitor(exposition, metrics.liveness, is_ready=lambda: not stopping.asked.is_set())
     async with await _listening(monitor.serve, settings.monitor) as server:
         log.info("monitor.listening", host=settings.monitor.host, port=server.sockets[0].getsockname()[1])
         yield

@@ -8,8 +8,8 @@ from typing import Any, Final
 import structlog
 from msgspec.structs import replace
 
+from drumline.core.app_schedules import Registered, RegisterRequest
 from drumline.core.errors import DrumlineError, Forbidden, Overloaded, Unavailable
-from drumline.core.registration import Registered, RegisterRequest
 from drumline.lifecycle.apps import App
 from drumline.sdk.limits import SetLimit, limit_name
 from drumline.sdk.schedules import RegisterSchedules

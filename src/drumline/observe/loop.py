@@ -13,7 +13,7 @@ ACTIVITY: Final = "event loop"
 async def watch_loop(metrics: Metrics, stop: asyncio.Event) -> None:
     """Note how late the loop is, until `stop` is set."""
     loop = asyncio.get_running_loop()
-    metrics.vitals.expect(ACTIVITY, within=LONGEST_SILENCE)
+    metrics.liveness.expect(ACTIVITY, within=LONGEST_SILENCE)
     while not stop.is_set():
         due = loop.time() + EVERY
         try:
@@ -21,5 +21,5 @@ async def watch_loop(metrics: Metrics, stop: asyncio.Event) -> None:
                 await stop.wait()
         except TimeoutError:
             metrics.loop_lag.observe(max(loop.time() - due, 0.0))
-            metrics.vitals.beat(ACTIVITY)
-    metrics.vitals.end(ACTIVITY)
+            metrics.liveness.beat(ACTIVITY)
+    metrics.liveness.end(ACTIVITY)

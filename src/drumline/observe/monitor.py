@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from drumline.core.vitals import Vitals
+from drumline.core.liveness import Liveness
 from drumline.observe.exposition import Exposition
 
 REQUEST_SECONDS: Final = 5.0
@@ -28,9 +28,11 @@ Answer = tuple[int, str, bytes]
 class Monitor:
     """Serves `/metrics`, `/livez` and `/readyz`."""
 
-    def __init__(self, exposition: Exposition, vitals: Vitals, *, is_ready: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, exposition: Exposition, liveness: Liveness, *, is_ready: Callable[[], bool] = lambda: True
+    ) -> None:
         self._exposition = exposition
-        self._vitals = vitals
+        self._liveness = liveness
         self._is_ready = is_ready
         self._at_once = 0
 
@@ -56,7 +58,7 @@ class Monitor:
                 body, media = self._exposition.write(accept)
                 return 200, media, body
             case "/livez":
-                stuck = self._vitals.stuck()
+                stuck = self._liveness.stuck()
                 return _told(200, {"status": "UP"}) if not stuck else _told(503, {"status": "DOWN", "stuck": stuck})
             case "/readyz":
                 return _told(200, {"status": "UP"}) if self._is_ready() else _told(503, {"status": "DOWN"})

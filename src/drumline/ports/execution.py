@@ -8,10 +8,10 @@ from msgspec import Raw, Struct
 from drumline.core.clock import Instant
 from drumline.core.dead_letter import FailureCause
 from drumline.core.errors import Fenced
+from drumline.core.fair_shares import Share
 from drumline.core.ids import JobId, SessionId, TaskId
 from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
-from drumline.core.shares import Share
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, TaskOptions
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint

@@ -6,11 +6,11 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from drumline.core.attempt import ProgressNote
 from drumline.core.errors import Fenced
 from drumline.core.ids import SessionId
 from drumline.core.lease import Lease
 from drumline.core.outcome import Outcome, Succeeded
-from drumline.core.progress import ProgressNote
 from drumline.core.session import Beat, BeatReply, SessionSpec, Stops
 from drumline.core.state import State
 from drumline.core.task import ClaimedTask

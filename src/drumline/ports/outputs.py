@@ -5,10 +5,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
-from drumline.core.progress import Progress, ProgressNote
 
 
 class LogChunk(Struct, frozen=True, kw_only=True):

@@ -12,10 +12,10 @@ from msgspec import Struct
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.firing import Absence
+from drumline.core.firing_policy import FiringPolicy
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
 from drumline.core.limits import DEFAULT_LIMITS, Limits
-from drumline.core.recurring import FiringPolicy
 from drumline.core.retry import DEFAULT_RETRY, RetryDefaults
 from drumline.core.schedule import (
     NewSchedule,

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from redis.exceptions import RedisError, ResponseError
 
+from drumline.core.doctor_report import RedisFacts
 from drumline.core.errors import Unavailable
-from drumline.core.examination import RedisFacts
 from drumline.redis.address import Address
 from drumline.stores.clock_reading import clock_distance
 

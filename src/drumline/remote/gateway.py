@@ -11,13 +11,13 @@ from urllib.parse import quote
 import httpx
 
 from drumline._version import __version__
+from drumline.core.attempt import ProgressNote
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Fenced, Invalid, NotFound, Unavailable
 from drumline.core.ids import SessionId, parse_session_id, session_text
 from drumline.core.lease import Lease
 from drumline.core.outcome import Succeeded
 from drumline.core.problem import error_of
-from drumline.core.progress import ProgressNote
 from drumline.core.protocol import (
     BeatBody,
     BeatRequest,

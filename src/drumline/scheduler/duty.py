@@ -62,19 +62,19 @@ class Rounds:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Pass, pause, and pass again; the pause ends early when `stop` is set."""
-        vitals, name = self._metrics.vitals, self._duty.name
+        liveness, name = self._metrics.liveness, self._duty.name
         while not stop.is_set():
             # Anew each time: duties change how often they pass.
-            vitals.expect(name, within=self._duty.every + LONGEST_PASS)
+            liveness.expect(name, within=self._duty.every + LONGEST_PASS)
             await self.pass_safely()
             pause = self.pause()
-            vitals.expect(name, within=pause + LONGEST_PASS)
+            liveness.expect(name, within=pause + LONGEST_PASS)
             try:
                 async with asyncio.timeout(pause):
                     await stop.wait()
             except TimeoutError:
                 continue
-        vitals.end(name)
+        liveness.end(name)
 
     async def pass_safely(self) -> None:
         """Do the duty once; whatever it raises is logged, not passed on."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.codec import encode
-from drumline.core.dead_letter_message import DeadLetterMessage, FailedTask, dead_letter_event, dead_letter_message
+from drumline.core.dead_letter import DeadLetterMessage, FailedTask, dead_letter_event, dead_letter_message
 from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
 from drumline.core.metrics import Metrics

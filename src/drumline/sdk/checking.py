@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from reprlib import Repr
 from typing import Any, Final, NamedTuple
 
+from drumline.core.json_errors import suggestion
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget
-from drumline.core.wording import suggestion
 
 _SHORT: Final = Repr()
 _SHORT.maxstring = _SHORT.maxother = 60

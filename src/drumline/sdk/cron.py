@@ -12,10 +12,10 @@ from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, overload
 from msgspec.structs import replace
 
 from drumline.core.accept_schedule import policy_of, rule_of
+from drumline.core.app_schedules import AppSchedule, RegisterRequest
 from drumline.core.clock import Instant
 from drumline.core.duration import Duration, parse_duration
-from drumline.core.recurring import Misfire, Overlap
-from drumline.core.registration import AppSchedule, RegisterRequest
+from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.schedule import ScheduleRequest
 from drumline.core.zone import Zone, zone_of
 from drumline.sdk.checking import DURATION, TEXT, check_kind, check_options, one_of

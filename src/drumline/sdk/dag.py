@@ -18,13 +18,13 @@ from typing import Any, Concatenate, Final, ParamSpec, Self, TypedDict, TypeVar,
 from msgspec import Raw
 
 from drumline.core.errors import Invalid
-from drumline.core.fold import Vertex
+from drumline.core.graph_folding import Vertex
 from drumline.core.job import SHARED_FIELDS, JobRequest, JobTaskRequest, RunIf
+from drumline.core.json_errors import suggestion
 from drumline.core.mermaid import mermaid
 from drumline.core.names import check_name
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget, TaskRequest
-from drumline.core.wording import suggestion
 from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.handle import decode_any

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from drumline.core.attempt import Progress
 from drumline.core.clock import Clock
 from drumline.core.errors import Conflict, DrumlineError
 from drumline.core.ids import JobId, TaskId
-from drumline.core.progress import Progress
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView

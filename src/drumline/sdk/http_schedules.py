@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from drumline.core.app_schedules import Registered
 from drumline.core.codec import encode
-from drumline.core.registration import Registered
 from drumline.sdk.http_jobs import Message
 from drumline.sdk.schedules import RegisterSchedules
 from drumline.sdk.transport import ScheduleAsk

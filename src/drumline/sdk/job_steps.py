@@ -11,9 +11,9 @@ from drumline.core.errors import Invalid
 from drumline.core.graph import last_keys
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import ENDED, JobStatus, RunIf
+from drumline.core.json_errors import suggestion
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
-from drumline.core.wording import suggestion
 from drumline.sdk.awaiting import ended
 from drumline.sdk.client import Steps
 from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout

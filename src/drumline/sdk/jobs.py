@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from drumline.core.fold import Vertex
+from drumline.core.graph_folding import Vertex
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest, JobStatus, RunIf
 from drumline.core.job_views import PublicJob, PublicJobAttempt, PublicNode

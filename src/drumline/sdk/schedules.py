@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from drumline.core.registration import Registered, RegisterRequest
+from drumline.core.app_schedules import Registered, RegisterRequest
 from drumline.core.task import DEFAULT_TENANT
 from drumline.sdk.transport import ScheduleAsk
 

@@ -11,10 +11,10 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Raw
 
+from drumline.core.attempt import Progress
 from drumline.core.clock import Instant, to_datetime
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import JobId, TaskId
-from drumline.core.progress import Progress
 from drumline.core.task import TaskRequest, TaskView
 from drumline.core.views import PublicTask, show_task
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from drumline.core.errors import Invalid
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 from drumline.settings.leaves import LEAVES, PREFIX, Given, Leaf
 
 CONFIG_VARIABLE: Final = "DRUMLINE_CONFIG"

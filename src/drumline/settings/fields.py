@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from drumline.core.http_limits import DEFAULT_HTTP_LIMITS
-from drumline.core.limits import DEFAULT_LIMITS, Limits
+from drumline.core.limits import DEFAULT_HTTP_LIMITS, DEFAULT_LIMITS, Limits
 from drumline.core.provider import Provider
 from drumline.core.redaction import DEFAULT_FIELDS
 from drumline.core.retry import DEFAULT_BACKOFF, DEFAULT_RETRIES, MOST_RETRIES

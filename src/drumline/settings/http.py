@@ -1,6 +1,6 @@
 """The limits of connections and requests, as the API takes them, from the settings."""
 
-from drumline.core.http_limits import HttpLimits
+from drumline.core.limits import HttpLimits
 from drumline.settings.fields import HttpSettings
 
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 from drumline.core.codec import decode, explain
 from drumline.core.duration import format_duration, parse_duration
 from drumline.core.errors import Invalid
+from drumline.core.json_errors import choices_at, reword
 from drumline.core.names import check_name, check_queue
 from drumline.core.rate import parse_rate
-from drumline.core.wording import choices_at, reword
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.queues import parse_queues
 

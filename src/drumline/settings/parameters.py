@@ -9,7 +9,7 @@ dependency.
 from typing import Any, Final
 
 from drumline.core.errors import Invalid, Unavailable
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 from drumline.settings.leaves import LEAVES, Given
 
 SCHEME: Final = "ssm:"

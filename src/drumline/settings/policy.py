@@ -2,10 +2,9 @@
 
 import re
 
-from drumline.core.access import Role
+from drumline.core.access import KeyPolicy, Role
 from drumline.core.api_key import ENVIRONMENT_PATTERN
 from drumline.core.errors import Invalid
-from drumline.core.policy import KeyPolicy
 from drumline.core.rate import parse_rate
 from drumline.settings.fields import AccessSettings
 

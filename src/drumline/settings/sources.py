@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from drumline.core.errors import DrumlineError, Invalid
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 from drumline.settings.environment import CONFIG_VARIABLE, from_environment
 from drumline.settings.fields import Settings
 from drumline.settings.leaves import LEAVES, Given, built, plain_value, read_value

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from drumline.core.errors import Invalid
-from drumline.core.wording import suggestion
+from drumline.core.json_errors import suggestion
 from drumline.settings.leaves import LEAVES, ROOMS, Given
 
 

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode
-from drumline.core.ends import keep_ends
 from drumline.core.event import Event, EventPosition, Fact, TaskChange, type_of, worker_text
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
+from drumline.core.shorten import shorten
 from drumline.core.state import Act, State, Status, status_of
 from drumline.core.task import Lane, decode_options
 
@@ -184,7 +184,7 @@ def shortened(error: ErrorInfo) -> ErrorInfo:
     """Return an error small enough to be sent around; of a traceback the end says most."""
     if len(error.message) <= LONGEST_MESSAGE and len(error.traceback) <= LONGEST_TRACEBACK:
         return error
-    return ErrorInfo(error.kind, error.message[:LONGEST_MESSAGE], keep_ends(error.traceback, LONGEST_TRACEBACK))
+    return ErrorInfo(error.kind, error.message[:LONGEST_MESSAGE], shorten(error.traceback, LONGEST_TRACEBACK))
 
 
 def last_lines(text: str) -> str | None:

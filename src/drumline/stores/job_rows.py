@@ -9,9 +9,9 @@ from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode
 from drumline.core.errors import Conflict
 from drumline.core.event import Fact
-from drumline.core.following import SKIPPED, Revival, Waiting
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import ENDED, JobCounts, JobOptions, JobStatus, JobView, RunIf
+from drumline.core.job_steps import SKIPPED, Revival, Waiting
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import State
 from drumline.ports.hint import Effects

@@ -10,9 +10,9 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
 from drumline.core.event import Fact
 from drumline.core.firing import Firing, Run, fire
+from drumline.core.firing_policy import Overlap
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
-from drumline.core.recurring import Overlap
 from drumline.core.schedule import RunState, RunView, Turn
 from drumline.core.task import NewTask
 from drumline.core.task_type import TypeRules

@@ -15,10 +15,10 @@ from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Fact
 from drumline.core.firing import DueSchedule, Firing
+from drumline.core.firing_policy import FiringPolicy
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest, JobTaskRequest, NewJob
 from drumline.core.limits import Limits
-from drumline.core.recurring import FiringPolicy
 from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleTarget, ScheduleView, Turn
 from drumline.core.task import NewTask, TaskRequest, accept

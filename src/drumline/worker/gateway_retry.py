@@ -63,7 +63,7 @@ class GatewayRetry:
     def failed(self, error: Exception) -> float:
         """Note a call that failed, and return how long to pause before the next."""
         self._metrics.unanswered.add()
-        self._metrics.vitals.beat(ACTIVITY)
+        self._metrics.liveness.beat(ACTIVITY)
         if not self._failures:
             _log.warning("engine.unavailable: %s: %s", type(error).__name__, error)
         self._failures += 1
@@ -72,7 +72,7 @@ class GatewayRetry:
 
     def answered(self) -> None:
         """Note a call that was answered."""
-        self._metrics.vitals.beat(ACTIVITY)
+        self._metrics.liveness.beat(ACTIVITY)
         if self._failures:
             _log.warning("engine.available: after %d failed calls", self._failures)
             self._failures = 0

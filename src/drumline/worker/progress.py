@@ -9,8 +9,8 @@ import logging
 from threading import Lock
 from typing import Final
 
+from drumline.core.attempt import ProgressNote, progress_of
 from drumline.core.lease import Lease
-from drumline.core.progress import ProgressNote, progress_of
 from drumline.ports.gateway import Gateway
 from drumline.worker.gateway_retry import PASSING
 from drumline.worker.texts import storable

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from drumline.core.ends import keep_ends
+from drumline.core.shorten import shorten
 
 LONGEST: Final = 32 * 1024
 MOST_ERRORS: Final = 60
@@ -32,7 +32,7 @@ _OWN: Final = (str(Path(__file__).parent), str(Path(__file__).parents[1] / "sdk"
 def traceback_of(error: BaseException) -> str:
     """Return the whole story of an error, within `LONGEST` characters; never raises."""
     try:
-        return keep_ends("".join(_Writer().chain(error)), LONGEST)
+        return shorten("".join(_Writer().chain(error)), LONGEST)
     except BaseException as broken:  # noqa: BLE001 - properties and __str__ of an error are user code
         return f"(its traceback cannot be shown: {type(broken).__name__})\n"
 
@@ -98,7 +98,7 @@ class _Writer:
             if self._shown >= MOST_ERRORS:
                 yield f"  | [{len(members) - number + 1:,} exceptions left out]\n"
                 return
-            text = keep_ends("".join(self.chain(member)), LONGEST)
+            text = shorten("".join(self.chain(member)), LONGEST)
             yield "".join(f"  | {line}\n" for line in text.splitlines())
         if len(members) > MOST_GROUPED:
             yield f"  | [{len(members) - MOST_GROUPED:,} exceptions left out]\n"
@@ -125,11 +125,11 @@ def _last_lines(error: BaseException) -> Iterator[str]:
     name = kind.__qualname__
     if kind.__module__ not in {"builtins", "__main__"}:
         name = f"{kind.__module__}.{name}"
-    message = keep_ends(message_of(error), LONGEST_TEXT)
+    message = shorten(message_of(error), LONGEST_TEXT)
     yield f"{name}: {message}\n" if message else f"{name}\n"
     notes = getattr(error, "__notes__", None)
     for note in notes[:MOST_NOTES] if isinstance(notes, list) else ():
-        yield keep_ends(str(note), LONGEST_TEXT) + "\n"
+        yield shorten(str(note), LONGEST_TEXT) + "\n"
 
 
 def _own_frames_cut(trace: TracebackType | None) -> TracebackType | None:

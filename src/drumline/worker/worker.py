@@ -101,12 +101,12 @@ class Worker:
     def _measured(self) -> Iterator[None]:
         """Publish the worker's slot and session metrics while it runs."""
         metrics = self.metrics
-        metrics.vitals.expect(ACTIVITY, within=LONGEST_SILENCE)
+        metrics.liveness.expect(ACTIVITY, within=LONGEST_SILENCE)
         metrics.before_reading.append(self._tell_slots)
         try:
             yield
         finally:
-            metrics.vitals.end(ACTIVITY)
+            metrics.liveness.end(ACTIVITY)
             metrics.before_reading.remove(self._tell_slots)
             self._tell_slots()
 

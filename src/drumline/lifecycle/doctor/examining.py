@@ -7,8 +7,8 @@ from typing import Final
 
 import urllib3
 
+from drumline.core.doctor_report import Finding
 from drumline.core.errors import DrumlineError
-from drumline.core.examination import Finding
 from drumline.lifecycle.data_folder import with_stored_key
 from drumline.lifecycle.doctor.findings import ok, problem
 from drumline.lifecycle.doctor.fleet import examine_fleet

@@ -1,6 +1,6 @@
 """Short ways to say a finding."""
 
-from drumline.core.examination import Finding, Severity
+from drumline.core.doctor_report import Finding, Severity
 
 
 def ok(check: str, text: str) -> Finding:

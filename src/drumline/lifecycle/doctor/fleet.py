@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from drumline._version import __version__
 from drumline.core.clock import Instant
+from drumline.core.doctor_report import Finding
 from drumline.core.errors import DrumlineError
-from drumline.core.examination import Finding
 from drumline.core.ids import session_text
 from drumline.core.session import SESSION_TTL, SessionView
 from drumline.core.task import Lane

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from drumline.core.examination import Finding
+from drumline.core.doctor_report import Finding
 from drumline.lifecycle.data_folder import read_note
 from drumline.lifecycle.doctor.findings import note, ok, problem, warning
 from drumline.settings import Settings, Sources

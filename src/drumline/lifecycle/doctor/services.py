@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from drumline.core.examination import Finding, PostgresFacts, RedisFacts
+from drumline.core.doctor_report import Finding, PostgresFacts, RedisFacts
 from drumline.lifecycle.doctor.findings import note, ok, problem, warning
 
 OLDEST_POSTGRES: Final = 140_000

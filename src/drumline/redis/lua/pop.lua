@@ -1,6 +1,6 @@
 -- pop: take the best due hints that a session can run. Whoever takes a hint is the only one who has it.
 --
--- With several tenants each is given its part by where it stands (core/shares.py), and what one cannot use goes to the
+-- With several tenants each is given its part by where it stands (core/fair_shares.py), and what one cannot use goes to the
 -- others; a tenant's own hints come by score.
 --
 -- KEYS  1 generation   2 skew   3 due   4 waiting   5 more   6 paused   7 lane prefix

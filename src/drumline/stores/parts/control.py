@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from drumline.core.bulk import BulkAct, BulkView
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
-from drumline.core.facts import queue_paused, queue_resumed
+from drumline.core.event import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State, step
 from drumline.core.task import Lane

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
-from drumline.core.following import Member, revive
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
+from drumline.core.job_steps import Member, revive
 from drumline.core.state import Act, State, step
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.jobs import ChangedJob

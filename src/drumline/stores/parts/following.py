@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from drumline.core.following import Following, begun, follow, may_skip, skip_error
 from drumline.core.ids import TaskId
+from drumline.core.job_steps import Following, begun, follow, may_skip, skip_error
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from drumline.core.attempt import Progress, ProgressNote
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId
-from drumline.core.progress import Progress, ProgressNote
 from drumline.ports.outputs import Artifact, ArtifactView, LogChunk, LogPage
 from drumline.stores.driver import Line, Part, storable
 

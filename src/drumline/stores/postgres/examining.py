@@ -5,7 +5,7 @@ from typing import Final
 
 import asyncpg
 
-from drumline.core.examination import LongTransaction, PostgresFacts, TableFacts
+from drumline.core.doctor_report import LongTransaction, PostgresFacts, TableFacts
 from drumline.stores.clock_reading import clock_distance
 from drumline.stores.postgres.connection import SETTINGS, Connection, connect, connect_direct, fetch
 from drumline.stores.postgres.failures import translated

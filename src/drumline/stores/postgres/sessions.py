@@ -8,7 +8,7 @@ from drumline.core.clock import Instant
 from drumline.core.codec import decode, encode
 from drumline.core.dead_letter import POISON
 from drumline.core.errors import NotFound
-from drumline.core.facts import worker_closed, worker_draining, worker_opened, worker_reaped
+from drumline.core.event import worker_closed, worker_draining, worker_opened, worker_reaped
 from drumline.core.ids import SessionId, TaskId, session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView

@@ -9,10 +9,10 @@ from typing import Any, Final
 from msgspec import Raw
 
 from drumline.core.clock import Instant
+from drumline.core.fair_shares import by_share
 from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.priority import score
-from drumline.core.shares import by_share
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest

@@ -13,8 +13,8 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from drumline.core.errors import Invalid
+from drumline.core.json_errors import suggestion
 from drumline.core.session import TaskType
-from drumline.core.wording import suggestion
 from drumline.worker.executors.executor import ExecutorCall, check_artifact_name, published
 from drumline.worker.executors.programs import (
     Output,

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, field
 
 from drumline.core.content_encoding import text_of
 from drumline.core.errors import Invalid
-from drumline.core.phone import PHONE, SENDER
+from drumline.core.names import PHONE, SENDER
 from drumline.core.session import TaskType
 from drumline.outbound.bodies import read_body
 from drumline.outbound.guard import AddressGuard, AddressRefused

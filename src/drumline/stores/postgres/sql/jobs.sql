@@ -4,7 +4,7 @@
 -- are not blocked any more, as they were cancelled or skipped, are left alone; what is counted for them nobody reads.
 --   transition  blocked -> queued
 -- GIVES one row: what waits now, as arrays, which are read faster than thousands of rows; and whether the rules of
--- core/following.py have to be asked
+-- core/job_steps.py have to be asked
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),

@@ -1,4 +1,4 @@
-from drumline.core.fold import Vertex, fold, layers_of, unfolded
+from drumline.core.graph_folding import Vertex, fold, layers_of, unfolded
 from drumline.core.mermaid import mermaid
 
 TIMES = "\N{MULTIPLICATION SIGN}"

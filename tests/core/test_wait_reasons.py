@@ -8,7 +8,7 @@ from drumline.core.ids import SessionId, TaskId
 from drumline.core.session import SessionSpec, SessionView, TaskType
 from drumline.core.state import State
 from drumline.core.task import Lane, TaskView
-from drumline.core.why import Cause, Surroundings, explain
+from drumline.core.wait_reasons import Cause, Surroundings, explain
 
 NOW = Instant(1_000_000)
 TASK = TaskView(

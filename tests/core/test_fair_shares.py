@@ -1,6 +1,6 @@
 """Fair shares: the next task goes to whoever stands lowest."""
 
-from drumline.core.shares import STEP, Share, by_share, step_of
+from drumline.core.fair_shares import STEP, Share, by_share, step_of
 
 
 def order(waiting: dict[str, int], *shares: Share) -> str:

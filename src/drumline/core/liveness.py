@@ -17,7 +17,7 @@ class Activity(Struct):
     within: float
 
 
-class Vitals:
+class Liveness:
     """The signs of life of one process."""
 
     def __init__(self, clock: Clock) -> None:

@@ -6,7 +6,7 @@ _ROOM: Final = 60
 """Characters that the note of what was left out takes at most."""
 
 
-def keep_ends(text: str, largest: int) -> str:
+def shorten(text: str, largest: int) -> str:
     """Return a text in at most `largest` characters: a third of them from its beginning, the rest from its end."""
     if len(text) <= largest:
         return text

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drumline.core.following import Following, Skip, Waiting, begun, follow
 from drumline.core.ids import TaskId
 from drumline.core.job import RunIf
+from drumline.core.job_steps import Following, Skip, Waiting, begun, follow
 from drumline.core.state import State
 
 A, B, C, D = (TaskId(letter) for letter in "abcd")
