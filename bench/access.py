@@ -4,8 +4,8 @@
     python -m bench.access --postgres       on PostgreSQL with the limits counted in Redis
 
 A server in a process of its own gets single submissions over sixty-four connections that stay open; its CPU time is
-measured. *bare* lets everybody in and knows no tenants; the others are the door as it is, with the server's first key,
-and with a key of the store that has a limit. The variants take turns on one server.
+measured. *bare* lets everybody in and knows no tenants; the others authenticate as servers do, with the first
+key, and with a key of the store that has a limit. The variants take turns on one server.
 """
 
 import argparse
@@ -25,8 +25,8 @@ import structlog
 
 from bench.services import postgres, redis
 from drumline.api.app import create_app
-from drumline.api.door import Door
-from drumline.api.keys import FIRST, KeyRing
+from drumline.api.authentication import Authentication
+from drumline.api.keys import FIRST, ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.new_key import KeyRequest
@@ -43,11 +43,11 @@ BODY = b'{"name":"nothing","payload":{"a":1}}'
 Opened = Callable[[], AbstractAsyncContextManager[Engine]]
 
 
-class Bare(Door):
-    """A door that is always open."""
+class Bare(Authentication):
+    """Accepts every request."""
 
-    async def admit(self, scope: Any) -> Any:
-        """Let everybody in."""
+    async def authenticate(self, scope: Any) -> Any:
+        """Return the first key's caller."""
         del scope
         return FIRST
 
@@ -87,13 +87,13 @@ async def on_postgres() -> AsyncIterator[Engine]:
 async def serve(opened: Opened, pipe: Connection) -> None:
     """Serve the API, barely or as it is, whichever is asked for, until told to stop."""
     async with opened() as engine:
-        app: Any = create_app(engine, keys=KeyRing([KEY]), info=Info(version="bench"))
+        app: Any = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="bench"))
         made = await engine.access.keys.create(KeyRequest(name="bench", rate_limit="900000000/60s"), by=FIRST)
         # The same application, route and connection for all: only what is measured is exchanged.
         front, submissions = app._api, engine.submissions  # noqa: SLF001
         usual = (front._door, submissions._quotas)  # noqa: SLF001
         bare = (
-            Bare(KeyRing([KEY]), engine.access, clock=engine.clock),
+            Bare(ConfiguredKeys([KEY]), engine.access, clock=engine.clock),
             NoQuotas(engine.store.tenants, engine.access.tenants, clock=engine.clock),
         )
         server = Server(app, port=0)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import Outcome
@@ -40,7 +40,7 @@ def stop() -> asyncio.Event:
 
 @pytest.fixture
 def app(engine: Engine, stop: asyncio.Event, tmp_path: Path) -> Any:
-    return create_app(engine, keys=KeyRing([KEY]), info=Info(version="1.2.3", disk=str(tmp_path)), stop=stop)
+    return create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1.2.3", disk=str(tmp_path)), stop=stop)
 
 
 @pytest.fixture

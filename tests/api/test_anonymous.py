@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from drumline.api.anonymous import MOST_ADDRESSES, AnonymousTurns
+from drumline.api.anonymous import MOST_ADDRESSES, AnonymousRateLimiter
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.access import KeyPolicy
 from drumline.core.clock import ManualClock
@@ -23,7 +23,7 @@ THREE = Rate(3, 60.0)
 @pytest.fixture
 def app(engine: Engine, tmp_path: Path) -> Any:
     engine.access.use_policy(KeyPolicy(anonymous_rate=THREE, proxies=("10.0.0.0/8",)))
-    return create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    return create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
 
 def client_of(app: Any, address: str, **headers: str) -> httpx.AsyncClient:
@@ -78,7 +78,7 @@ async def test_behind_a_trusted_proxy_each_client_has_turns_of_its_own(app: Any)
 
 def test_turns_come_back_with_time_and_nothing_is_remembered_without_end() -> None:
     clock = ManualClock()
-    turns = AnonymousTurns(THREE, clock)
+    turns = AnonymousRateLimiter(THREE, clock)
     for _ in range(3):
         turns.take("192.0.2.1")
     with pytest.raises(RateLimited) as caught:
@@ -94,7 +94,7 @@ def test_turns_come_back_with_time_and_nothing_is_remembered_without_end() -> No
 
 
 def test_one_network_of_ipv6_is_one_address() -> None:
-    turns = AnonymousTurns(THREE, ManualClock())
+    turns = AnonymousRateLimiter(THREE, ManualClock())
     for number in range(3):
         turns.take(f"2001:db8::{number}")
 
@@ -103,7 +103,7 @@ def test_one_network_of_ipv6_is_one_address() -> None:
 
 
 def test_without_a_rate_nobody_is_counted() -> None:
-    turns = AnonymousTurns(None, ManualClock())
+    turns = AnonymousRateLimiter(None, ManualClock())
 
     for _ in range(5000):
         turns.take("192.0.2.1")

@@ -12,7 +12,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.audit import AuditHead, AuditRow, Verifier
 from drumline.core.errors import Unavailable
@@ -243,7 +243,7 @@ async def test_a_head_kept_elsewhere_must_have_been_passed_through(http: httpx.A
 async def test_two_servers_that_write_at_once_make_one_chain(
     http: httpx.AsyncClient, engine: Engine, tmp_path: Path
 ) -> None:
-    second = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    second = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
     async def paused(client: httpx.AsyncClient, number: int) -> None:
         assert (await client.post(f"/api/v1/queues/q{number}/pause")).status_code == 200

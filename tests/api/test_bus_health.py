@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.engine.engine import Engine
@@ -35,7 +35,7 @@ async def engine(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def http(engine: Engine, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as client:
         yield client

@@ -12,7 +12,7 @@ import pytest
 
 from drumline.api import events as events_module
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.clock import Instant
@@ -31,7 +31,7 @@ SECONDS = 20.0
 @pytest.fixture
 async def address(engine: Engine, stop: asyncio.Event, tmp_path: Path) -> AsyncIterator[str]:
     """A real server: streams need connections that can be cut."""
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)
     server = Server(app, port=0)
     serving = asyncio.create_task(server.run(stop))
     yield f"http://127.0.0.1:{server.port}"

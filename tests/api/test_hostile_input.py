@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info, Operation
 from drumline.api.routes import OPERATIONS
 from drumline.core import audit
@@ -92,7 +92,7 @@ async def target(store_url: str | None, tmp_path: Path) -> AsyncIterator[Target]
     engine = Engine(store, NoQueue())
     engine.access.use_policy(UNLIMITED)
     info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
-    app = create_app(engine, keys=KeyRing([KEY]), info=info, write_metrics=lambda _accept: (b"", "text/plain"))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=info, write_metrics=lambda _accept: (b"", "text/plain"))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app), base_url="http://x", headers={"X-API-Key": KEY}
     ) as http:

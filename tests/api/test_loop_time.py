@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info, Operation
 from drumline.api.protocol import LARGEST_BEAT, LARGEST_SESSION
 from drumline.api.routes import OPERATIONS
@@ -77,7 +77,7 @@ class Client:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     engine = Engine(await SqliteStore.open(migrated(tmp_path / "drumline.db")), NoQueue())
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
     yield Client(app, engine)
     await engine.close()
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info, Operation
 from drumline.api.routes import OPERATIONS
 from drumline.core.access import INSTALLATION, ROLES, Role
@@ -66,7 +66,7 @@ async def tenancy(store_url: str | None, tmp_path: Path, clock: ManualClock) -> 
     engine = Engine(store, NoQueue(), EngineOptions(clock=clock))
     engine.access.use_policy(UNLIMITED)
     info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
-    app = create_app(engine, keys=KeyRing([KEY]), info=info)
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=info)
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as http:
         made = Tenancy(engine, http)
@@ -182,7 +182,7 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "RescheduleRequest": {"priority": 5},
         "TenantChange": {"queued": 1},
         "ChangeSessionRequest": {"queues": ["taken"], "capacity": 1},
-        "Reports": {"reports": []},
+        "RawSettleRequest": {"reports": []},
         "ProgressRequest": {"notes": []},
         "LimitRequest": {"task": "beta's own", "max_concurrent": 1},
         "SecretRequest": {"value": "beta's own"},
@@ -190,7 +190,7 @@ def body_of(operation: Operation, tenancy: Tenancy) -> dict[str, Any]:
         "SubscriptionPatch": {"name": "beta's"},
         "ScheduleEdit": {"name": "beta's"},
         "BackfillRequest": {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"},
-        "LogPieces": {"chunks": [{"task": tenancy.ids["done"], "epoch": 1, "seq": 7, "text": "from beta"}]},
+        "RawLogRequest": {"chunks": [{"task": tenancy.ids["done"], "epoch": 1, "seq": 7, "text": "from beta"}]},
     }
     name = getattr(operation.body, "__name__", "")
     return {"json": bodies[name]} if name in bodies else {}

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.core.liveness import Liveness
@@ -30,7 +30,7 @@ async def exposed(engine: Engine, tmp_path: Path) -> httpx.AsyncClient:
     """A client of an API that can write figures down, and is about to stop if `leaving` says so."""
     write = Exposition(engine.metrics, role="api").write
     info = Info(version="1.2.3", disk=str(tmp_path))
-    app = create_app(engine, keys=KeyRing([KEY]), info=info, write_metrics=write)
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=info, write_metrics=write)
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app), base_url="http://drumline", headers={"X-API-Key": KEY}
     )
@@ -183,7 +183,7 @@ async def test_a_server_whose_duty_hangs_does_not_live(http: httpx.AsyncClient, 
 
 async def test_a_server_that_will_stop_is_not_ready_and_still_serves(engine: Engine, tmp_path: Path) -> None:
     leaving = asyncio.Event()
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)), leaving=leaving)
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), leaving=leaving)
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as client:
         assert (await client.get("/readyz")).status_code == 200

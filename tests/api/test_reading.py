@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.locate import path_at, path_of_deepest
 from drumline.api.operation import Info
 from drumline.api.reading import Bounds, ClientGone, read_body
@@ -147,7 +147,7 @@ async def test_a_large_body_is_refused_where_nothing_large_is_expected(
 
 
 async def test_bodies_of_all_requests_together_are_bounded(engine: Engine) -> None:
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", http=HttpLimits(request_bytes=200_000)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", http=HttpLimits(request_bytes=200_000)))
     reading = asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:
@@ -187,7 +187,7 @@ def test_a_tenant_holds_half_of_the_bytes_and_a_caller_without_a_key_an_eighth()
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(engine: Engine) -> None:
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", http=HttpLimits(body_timeout=0.01)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", http=HttpLimits(body_timeout=0.01)))
 
     async def stalled() -> AsyncIterator[bytes]:
         yield b'{"name":'

@@ -14,7 +14,7 @@ from schemathesis.generation.modes import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.openapi import document
 from drumline.api.operation import Info
 from drumline.api.routes import OPERATIONS
@@ -101,7 +101,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         engine = Engine(await SqliteStore.open(folder / "drumline.db"), NoQueue())
         write = Exposition(engine.metrics, role="api").write
         engine.access.use_policy(UNLIMITED)  # it asks without a key more often than an address may
-        app = create_app(engine, keys=KeyRing([KEY]), info=INFO, stop=stop, write_metrics=write)
+        app = create_app(engine, keys=ConfiguredKeys([KEY]), info=INFO, stop=stop, write_metrics=write)
         server = Server(app, port=0)
         return engine, server, asyncio.create_task(server.run(stop))
 

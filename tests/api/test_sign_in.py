@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.access import KeyPolicy
 from drumline.core.clock import Instant, ManualClock
@@ -379,7 +379,7 @@ async def test_a_sign_in_by_the_first_key_ends_when_the_server_is_started_with_a
     browser: httpx.AsyncClient, engine: Engine, tmp_path: Path
 ) -> None:
     await sign_in(browser)
-    app = create_app(engine, keys=KeyRing(["another key"]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys(["another key"]), info=Info(version="1", disk=str(tmp_path)))
 
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app), base_url="http://drumline", cookies=browser.cookies
@@ -393,7 +393,7 @@ async def test_a_sign_in_by_the_first_key_ends_when_the_server_is_started_with_a
 @pytest.mark.parametrize("is_trusted", [True, False])
 async def test_only_a_trusted_proxy_says_where_people_are(engine: Engine, tmp_path: Path, is_trusted: bool) -> None:
     engine.access.use_policy(KeyPolicy(proxies=("127.0.0.1/32",) if is_trusted else ()))
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
     passed = {"x-forwarded-proto": "https", "x-forwarded-host": "work.example", "host": "inside:8080"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://inside:8080") as browser:
         reply = await browser.post(SIGN_IN, json={"key": KEY}, headers={**passed, "origin": "https://work.example"})
@@ -414,7 +414,7 @@ async def test_signing_out_reaches_another_server_within_two_seconds(postgres_ur
     engines = [Engine(await PostgresStore.open(postgres_url), NoQueue(), options) for _ in range(2)]
     browsers = []
     for engine in engines:
-        app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+        app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
         browsers.append(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x"))
     here, there = browsers
     token = await sign_in(here)

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.access import KeyPolicy
 from drumline.core.clock import SystemClock
@@ -86,7 +86,7 @@ async def browsers(engine: Engine, tmp_path: Path) -> AsyncIterator[Made]:
     def make(*providers: dict[str, Any], public_url: str | None = None) -> httpx.AsyncClient:
         given = tuple(check_provider(msgspec.convert(each, Provider), field="provider") for each in providers)
         engine.access.sign_ins.policy = SignInPolicy(providers=given, public_url=public_url)
-        app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+        app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
         opened.append(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=HERE))
         return opened[-1]
 
@@ -361,7 +361,7 @@ async def test_an_answer_must_name_its_issuer_if_that_one_does_so(
     issuer.described = {"authorization_response_iss_parameter_supported": True}
     issuer.adds = {} if named is None else {"iss": named}
 
-    await refused(browser, await signed_in(browser), 401, "somebody else answered")
+    await refused(browser, await signed_in(browser), 401, "the answer came from another provider")
 
     issuer.adds = {"iss": issuer.url}
     assert (await signed_in(browser)).status_code == 303

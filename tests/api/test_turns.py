@@ -12,7 +12,7 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.access import KeyPolicy
 from drumline.core.rate import Rate
@@ -89,7 +89,7 @@ async def opened(postgres_url: str, redis_url: str, tmp_path: Path) -> Servers:
         engine = Engine(
             await PostgresStore.open(postgres_url), NoQueue(), EngineOptions(limiter=await RedisLimiter.open(redis_url))
         )
-        app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+        app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
         apps.append(Listening(app))
         engines.append(engine)
     return Servers(apps, engines)
@@ -168,7 +168,7 @@ async def test_workers_are_limited_differently_and_keys_as_they_say(servers: Ser
 async def test_the_first_key_can_be_limited_too(postgres_url: str, redis_url: str, tmp_path: Path) -> None:
     options = EngineOptions(limiter=await RedisLimiter.open(redis_url), policy=KeyPolicy(first_rate=Rate(1, 60.0)))
     engine = Engine(await PostgresStore.open(postgres_url), NoQueue(), options)
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
 
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as client:
         replies = [await client.get("/api/v1/me", headers={"X-API-Key": KEY}) for _ in range(2)]

@@ -9,7 +9,7 @@ import pytest
 
 from drumline import Drumline
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.codec import encode
 from drumline.core.session import TaskType
@@ -55,7 +55,7 @@ async def engine(store: Store) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def http(engine: Engine) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1"))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1"))
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://drumline", headers={"X-API-Key": KEY}) as client:
         yield client

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.limits import DEFAULT_LIMITS
 from drumline.engine.engine import Engine
@@ -330,7 +330,7 @@ async def test_a_task_has_so_many_files_and_no_more(
     engine: Engine, tmp_path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "limits", replace(DEFAULT_LIMITS, artifacts=2, task_artifacts=1000))
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)), stop=stop)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app), base_url="http://drumline", headers={"X-API-Key": KEY}
     ) as http:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.engine.engine import Engine
 from drumline.engine.gateway import LocalGateway
@@ -38,7 +38,7 @@ async def engine(store_url: str | None) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def wire(engine: Engine) -> Wire:
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="0", disk="/"))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="0", disk="/"))
     return Wire(httpx.ASGITransport(app))
 
 

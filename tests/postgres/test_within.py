@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.engine.engine import Engine
 from drumline.stores.no_queue import NoQueue
@@ -75,7 +75,7 @@ async def tenancy(spied: str, tmp_path: Path) -> AsyncIterator[Tenancy]:
     engine = Engine(await PostgresStore.open(spied), NoQueue())
     engine.access.use_policy(UNLIMITED)
     info = Info(version="1", disk=str(tmp_path), longest_wait=0.01, longest_stream=0.01)
-    transport = httpx.ASGITransport(app=create_app(engine, keys=KeyRing([KEY]), info=info))
+    transport = httpx.ASGITransport(app=create_app(engine, keys=ConfiguredKeys([KEY]), info=info))
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as http:
         made = Tenancy(engine, http)
         await made.furnish()

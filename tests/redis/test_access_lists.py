@@ -11,7 +11,7 @@ import structlog
 from redis.asyncio import Redis
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.core.ids import JobId, TaskId
@@ -69,7 +69,7 @@ async def engine(tmp_path: Path, restricted_url: str, clock: ManualClock) -> Asy
 
 @pytest.fixture
 async def http(engine: Engine, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as client:
         yield client

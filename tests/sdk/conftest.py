@@ -9,7 +9,7 @@ import pytest
 
 from drumline import Drumline
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.engine.engine import Engine
@@ -40,7 +40,9 @@ def served(house: EmbeddedTransport, *, port: int = 0) -> Iterator[int]:
     assert isinstance(house.engine, Engine)
     stop = asyncio.Event()
     server = Server(
-        create_app(house.engine, keys=KeyRing([KEY]), info=Info(version="0"), stop=stop), host="127.0.0.1", port=port
+        create_app(house.engine, keys=ConfiguredKeys([KEY]), info=Info(version="0"), stop=stop),
+        host="127.0.0.1",
+        port=port,
     )
     serving = house.thread.start(server.run(stop))
     try:

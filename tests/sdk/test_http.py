@@ -25,7 +25,7 @@ from drumline import (
     Unavailable,
 )
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.problem import error_of
@@ -256,7 +256,7 @@ async def test_the_first_async_submission_finds_a_server_on_its_own_loop(tmp_pat
     # As in `drumline dev`, where an async task submits to the server of its own process.
     engine = await embedded_engine(Place(data=tmp_path))
     stop = asyncio.Event()
-    server = Server(create_app(engine, keys=KeyRing([KEY]), info=Info(version="0"), stop=stop), port=0)
+    server = Server(create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="0"), stop=stop), port=0)
     serving = asyncio.create_task(server.run(stop))
     _write_note(tmp_path, server.port)
     app = Drumline("test", data=tmp_path, api_key=KEY)

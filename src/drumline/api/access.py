@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import EVERY_TENANT, Permission, Role
 from drumline.core.api_key import ApiKey, KeyId
 from drumline.core.audit import REASON
@@ -88,7 +88,7 @@ class ReasonRequest(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Annotated[str | None, REASON] = None
 
 
-async def me(call: Call[None, NoQuery]) -> Reply:
+async def me(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell whose key it is that was sent, and what may be done with it."""
     by = call.by
     body = MeBody(
@@ -104,16 +104,16 @@ async def me(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(body))
 
 
-async def create_key(call: Call[KeyRequest, NoQuery]) -> Reply:
+async def create_key(call: ApiCall[KeyRequest, NoQuery]) -> Reply:
     """Make a key; it is shown this once. Nobody can give more than they have themselves."""
     return _made(call, await call.engine.access.keys.create(call.body, by=call.by))
 
 
-async def list_keys(call: Call[None, KeysQuery]) -> Reply:
+async def list_keys(call: ApiCall[None, KeysQuery]) -> Reply:
     """Return a page of keys, newest first, those that open nothing any more included."""
     limit = call.query.limit
-    if limit > call.desk.limits.page:
-        raise Invalid(f"must be from 1 to {call.desk.limits.page}", field="limit")
+    if limit > call.context.limits.page:
+        raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     cursor = None if call.query.cursor is None else KeyId(parse_task_id(call.query.cursor, field="cursor"))
     keys = await call.engine.access.keys.list_keys(tenant=call.tenant, limit=limit + 1, before=cursor)
     is_more = len(keys) > limit
@@ -121,36 +121,36 @@ async def list_keys(call: Call[None, KeysQuery]) -> Reply:
     return Reply(encode(KeyList(items, keys[limit - 1].id if is_more else None)))
 
 
-async def get_key(call: Call[None, NoQuery]) -> Reply:
+async def get_key(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a key, without the key itself."""
     return _kept(await call.engine.access.keys.get(_key_id(call), tenant=call.tenant))
 
 
-async def disable_key(call: Call[ReasonRequest, NoQuery]) -> Reply:
+async def disable_key(call: ApiCall[ReasonRequest, NoQuery]) -> Reply:
     """Let a key open nothing until it is enabled again."""
     return await _changed(call, KeyChange(is_enabled=False))
 
 
-async def enable_key(call: Call[ReasonRequest, NoQuery]) -> Reply:
+async def enable_key(call: ApiCall[ReasonRequest, NoQuery]) -> Reply:
     """Let a disabled key open again."""
     return await _changed(call, KeyChange(is_enabled=True))
 
 
-async def revoke_key(call: Call[ReasonRequest, NoQuery]) -> Reply:
+async def revoke_key(call: ApiCall[ReasonRequest, NoQuery]) -> Reply:
     """Let a key open nothing any more, for good; every server refuses it within two seconds."""
     return await _changed(call, KeyChange(is_revoked=True))
 
 
-async def rotate_key(call: Call[RotateKeyRequest, NoQuery]) -> Reply:
+async def rotate_key(call: ApiCall[RotateKeyRequest, NoQuery]) -> Reply:
     """Make a key in the place of an old one; both open until the overlap is over."""
     return _made(call, await call.engine.access.keys.rotate(_key_id(call), call.body, by=call.by))
 
 
-def _key_id(call: Call[Any, Any]) -> KeyId:
+def _key_id(call: ApiCall[Any, Any]) -> KeyId:
     return KeyId(parse_task_id(call.params["id"]))
 
 
-async def _changed(call: Call[ReasonRequest, NoQuery], change: KeyChange) -> Reply:
+async def _changed(call: ApiCall[ReasonRequest, NoQuery], change: KeyChange) -> Reply:
     key = _key_id(call)
     before = await call.engine.access.keys.get(key, tenant=call.tenant)
     after = await call.engine.access.keys.change(key, change, by=call.by)
@@ -166,7 +166,7 @@ def _kept(key: ApiKey) -> Reply:
     return Reply(encode(KeyBody(**_fields(key))))
 
 
-def _made(call: Call[Any, Any], made: MadeKey) -> Reply:
+def _made(call: ApiCall[Any, Any], made: MadeKey) -> Reply:
     fields = _fields(made.kept)
     call.note(after=KeyBody(**fields))
     location = ((b"location", f"{_KEYS}/{made.kept.id}".encode()),)

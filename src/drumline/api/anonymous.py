@@ -17,7 +17,7 @@ MOST_ADDRESSES: Final = 20_000
 """Addresses that are remembered; beyond that, the one that asked the longest time ago is forgotten."""
 
 
-class AnonymousTurns:
+class AnonymousRateLimiter:
     """Counts requests by address."""
 
     def __init__(self, rate: Rate | None, clock: Clock) -> None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
+from drumline.api.authentication import Authentication
 from drumline.api.compression import Compression
-from drumline.api.door import Door
-from drumline.api.front import Front, no_such_path
-from drumline.api.keys import KeyRing
-from drumline.api.log_room import LogRoom
-from drumline.api.operation import Desk, Info
+from drumline.api.keys import ConfiguredKeys
+from drumline.api.log_quota import LogQuota
+from drumline.api.middleware import Middleware, no_such_path
+from drumline.api.operation import ApiContext, Info
 from drumline.api.refusals import Refusals
 from drumline.api.request_bytes import RequestBytes
 from drumline.api.routes import OPEN_PATHS, OPERATIONS, Paths
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def create_app(
     engine: Engine,
     *,
-    keys: KeyRing,
+    keys: ConfiguredKeys,
     info: Info,
     stop: asyncio.Event | None = None,
     leaving: asyncio.Event | None = None,
@@ -41,15 +41,15 @@ def create_app(
     `leaving` says that no more requests should be sent here.
     """
     providers = engine.access.sign_ins.policy.providers
-    door = Door(keys, engine.access, clock=engine.clock)
-    desk = Desk(
+    authentication = Authentication(keys, engine.access, clock=engine.clock)
+    context = ApiContext(
         engine=engine,
         gateway=LocalGateway(engine),
         info=info,
         limits=engine.limits,
         stop=stop or asyncio.Event(),
-        door=door,
-        log_room=LogRoom(engine.limits.log_total),
+        authentication=authentication,
+        log_quota=LogQuota(engine.limits.log_total),
         request_bytes=RequestBytes(
             info.http.request_bytes, metrics=engine.metrics, refusals=Refusals(engine.metrics, engine.clock)
         ),
@@ -60,7 +60,12 @@ def create_app(
         issuers=_issuers(providers, engine),
     )
     open_paths = OPEN_PATHS | {path for provider in providers for path in paths_of(provider)}
-    front = Front(Paths(desk, otherwise=no_such_path), door=door, open_paths=open_paths, metrics=engine.metrics)
+    front = Middleware(
+        Paths(context, otherwise=no_such_path),
+        authentication=authentication,
+        open_paths=open_paths,
+        metrics=engine.metrics,
+    )
     return WithUi(WithSite(Compression(front)))
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Stream, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reply, Stream, Tag
 from drumline.api.reading import read_time
 from drumline.core.access import Permission
 from drumline.core.audit import AuditHead, AuditRow, Phase, parse_head
@@ -134,11 +134,11 @@ class VerifyBody(Struct, frozen=True):
     chains: tuple[ChainBody, ...]
 
 
-async def list_audit(call: Call[None, AuditQuery]) -> Reply:
+async def list_audit(call: ApiCall[None, AuditQuery]) -> Reply:
     """Return a page of the audit log, newest first; a key of one tenant sees that tenant's."""
     query = call.query
-    if query.limit > call.desk.limits.page:
-        raise Invalid(f"must be from 1 to {call.desk.limits.page}", field="limit")
+    if query.limit > call.context.limits.page:
+        raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     for field in ("act", "key", "target"):
         if (word := getattr(query, field)) is not None:
             check_text(word, field=field, longest=LONGEST_WORD)
@@ -158,13 +158,13 @@ async def list_audit(call: Call[None, AuditQuery]) -> Reply:
     return Reply(encode(AuditList(items, items[-1].id if is_more else None)))
 
 
-async def export_audit(call: Call[None, NoQuery]) -> Stream:
+async def export_audit(call: ApiCall[None, NoQuery]) -> Stream:
     """Return whole chains, one row a line, oldest first, each followed by its head: all that verifying needs."""
     heads = await call.engine.access.audit.heads(tenant=call.tenant)
     return Stream(_exported(call, heads), JSON_LINES)
 
 
-async def verify_audit(call: Call[None, VerifyQuery]) -> Reply:
+async def verify_audit(call: ApiCall[None, VerifyQuery]) -> Reply:
     """Follow each chain from its beginning, and tell the first row that was changed, put in or taken out."""
     expected = None
     if call.query.expect is not None:
@@ -175,7 +175,7 @@ async def verify_audit(call: Call[None, VerifyQuery]) -> Reply:
     return Reply(encode(VerifyBody(all(chain.is_sound for chain in chains), chains)))
 
 
-async def _exported(call: Call[None, NoQuery], heads: list[AuditHead]) -> AsyncIterator[bytes]:
+async def _exported(call: ApiCall[None, NoQuery], heads: list[AuditHead]) -> AsyncIterator[bytes]:
     for head in heads:
         # All rows that there are, whatever the head says: whoever verifies them must see what it leaves out.
         async for part in call.engine.access.audit.whole_chain(head.tenant):

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import moment
 from drumline.core.access import Permission, are_within
 from drumline.core.bulk import BulkAct, BulkFilter, BulkId, BulkRequest, BulkState, BulkView, ItemOutcome
@@ -79,12 +79,12 @@ class ItemsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,9}$")] = None
 
 
-async def begin_bulk(call: Call[BulkRequest, NoQuery]) -> Reply:
+async def begin_bulk(call: ApiCall[BulkRequest, NoQuery]) -> Reply:
     """Freeze the tasks that are meant, and let them be dealt with; a dry run only tells which they would be."""
     return await begin_reply(call, call.body)
 
 
-async def begin_reply(call: Call[Any, Any], request: BulkRequest) -> Reply:
+async def begin_reply(call: ApiCall[Any, Any], request: BulkRequest) -> Reply:
     """Begin an operation, however it was asked for, and answer 202; 200 for a dry run."""
     if request.dry_run:
         prospect = await call.engine.bulk.survey(request, tenant=call.tenant, by=call.by)
@@ -94,7 +94,7 @@ async def begin_reply(call: Call[Any, Any], request: BulkRequest) -> Reply:
     return Reply(encode(bulk_body(view)), 202, headers=((b"location", f"/api/v1/bulk/{view.id}".encode()),))
 
 
-async def list_bulks(call: Call[None, BulkQuery]) -> Reply:
+async def list_bulks(call: ApiCall[None, BulkQuery]) -> Reply:
     """Return a page of operations, newest first."""
     query = call.query
     page = await call.engine.bulk.list(
@@ -103,12 +103,12 @@ async def list_bulks(call: Call[None, BulkQuery]) -> Reply:
     return Reply(encode(BulkList(tuple(bulk_body(view) for view in page.items), page.next_cursor)))
 
 
-async def get_bulk(call: Call[None, NoQuery]) -> Reply:
+async def get_bulk(call: ApiCall[None, NoQuery]) -> Reply:
     """Return an operation as it stands."""
     return Reply(encode(bulk_body(await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant))))
 
 
-async def list_bulk_items(call: Call[None, ItemsQuery]) -> Reply:
+async def list_bulk_items(call: ApiCall[None, ItemsQuery]) -> Reply:
     """Return a page of an operation's tasks, those with certain outcomes if named."""
     query = call.query
     page = await call.engine.bulk.items(
@@ -122,7 +122,7 @@ async def list_bulk_items(call: Call[None, ItemsQuery]) -> Reply:
     return Reply(encode(ItemList(items, page.next_cursor)))
 
 
-async def abort_bulk(call: Call[None, NoQuery]) -> Reply:
+async def abort_bulk(call: ApiCall[None, NoQuery]) -> Reply:
     """Deal with no more tasks of an operation; what was done stays done."""
     before = await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant)
     call.note(before=bulk_body(before))
@@ -173,7 +173,7 @@ def prospect_body(request: BulkRequest, prospect: Prospect) -> BulkBody:
     )
 
 
-def _bulk_of(call: Call[Any, Any]) -> BulkId:
+def _bulk_of(call: ApiCall[Any, Any]) -> BulkId:
     return BulkId(parse_task_id(call.params["id"]))
 
 

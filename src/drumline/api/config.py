@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.audit import LONGEST_REASON, REASON
 from drumline.core.clock import moment_of
@@ -53,12 +53,12 @@ class HistoryQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Annotated[str | None, page_cursor(pattern="^[0-9]{1,18}$")] = None
 
 
-async def get_config(call: Call[None, NoQuery]) -> Reply:
+async def get_config(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the newest version of the runtime configuration."""
     return Reply(encode(_body(await call.engine.configuration.get())))
 
 
-async def change_config(call: Call[ConfigChange, NoQuery]) -> Reply:
+async def change_config(call: ApiCall[ConfigChange, NoQuery]) -> Reply:
     """Change the runtime configuration; every process of the fleet goes by it within seconds."""
     wanted = call.body
     if wanted.reason is not None:
@@ -78,11 +78,11 @@ async def change_config(call: Call[ConfigChange, NoQuery]) -> Reply:
     return Reply(encode(_body(after)))
 
 
-async def config_history(call: Call[None, HistoryQuery]) -> Reply:
+async def config_history(call: ApiCall[None, HistoryQuery]) -> Reply:
     """Return the versions of the runtime configuration, newest first."""
     limit = call.query.limit
-    if limit > call.desk.limits.page:
-        raise Invalid(f"must be from 1 to {call.desk.limits.page}", field="limit")
+    if limit > call.context.limits.page:
+        raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     cursor = call.query.cursor
     if cursor is not None and (not cursor.isdecimal() or len(cursor) > 18):
         raise Invalid("must be what an answer gave as next_cursor", field="cursor")

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from drumline.api.operation import Call, Operation, Reply, Tag
+from drumline.api.operation import ApiCall, Operation, Reply, Tag
 from drumline.api.task_filters import TaskQuery, filter_of
 from drumline.core.access import Permission
 from drumline.core.codec import encode
@@ -23,7 +23,7 @@ class CountList(Struct, frozen=True):
     items: tuple[CountBody, ...]
 
 
-async def count_tasks(call: Call[None, TaskQuery]) -> Reply:
+async def count_tasks(call: ApiCall[None, TaskQuery]) -> Reply:
     """Return how many tasks have each status; a count that would take long says how many there are at least."""
     counts = await call.engine.counts.count(filter_of(call, call.query))
     bodies = tuple(

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from drumline.api.narrowing import check_delivery
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.key_restrictions import check_delivery
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -69,7 +69,7 @@ class DeliveriesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Annotated[str | None, page_cursor(format="uuid")] = None
 
 
-async def list_deliveries(call: Call[None, DeliveriesQuery]) -> Reply:
+async def list_deliveries(call: ApiCall[None, DeliveriesQuery]) -> Reply:
     """Return a page of deliveries, newest first."""
     query = call.query
     which = DeliveryFilter(
@@ -85,12 +85,12 @@ async def list_deliveries(call: Call[None, DeliveriesQuery]) -> Reply:
     return Reply(encode(DeliveryList(tuple(delivery_body(each) for each in page.items), page.next_cursor)))
 
 
-async def get_delivery(call: Call[None, NoQuery]) -> Reply:
+async def get_delivery(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a delivery with what it sends."""
     return Reply(encode(delivery_body(await call.engine.deliveries.get(_id_of(call), tenant=call.tenant))))
 
 
-async def resend(call: Call[None, NoQuery]) -> Reply:
+async def resend(call: ApiCall[None, NoQuery]) -> Reply:
     """Let a delivery be tried again now, however it ended."""
     await check_delivery(call, await call.engine.deliveries.get(_id_of(call), tenant=call.tenant))
     return Reply(encode(delivery_body(await call.engine.deliveries.resend(_id_of(call), tenant=call.tenant))), 202)
@@ -123,7 +123,7 @@ def _subscription_of(text: str | None) -> SubscriptionId | None:
     return None if text is None else SubscriptionId(parse_task_id(text, field="subscription"))
 
 
-def _id_of(call: Call[Any, Any]) -> DeliveryId:
+def _id_of(call: ApiCall[Any, Any]) -> DeliveryId:
     return DeliveryId(parse_task_id(call.params["id"]))
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from drumline.api.openapi import document, operation_id
-from drumline.api.operation import HTML, JSON, PAGE, Call, Desk, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import HTML, JSON, PAGE, ApiCall, ApiContext, NoQuery, Operation, Reply, Tag
 from drumline.api.problem_help import HELP
 from drumline.api.problems import PROBLEMS, Refused
 from drumline.core.codec import encode
@@ -33,33 +33,33 @@ _EXAMPLE = """<section id="example"><h2>A first task</h2>
 </section>"""  # noqa: E501 - as a terminal shows it
 
 
-async def openapi(call: Call[None, NoQuery]) -> Reply:
+async def openapi(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the OpenAPI 3.1 document."""
-    return _once(call, "openapi", lambda: Reply(encode(_described(call.desk))))
+    return _once(call, "openapi", lambda: Reply(encode(_described(call.context))))
 
 
-async def docs(call: Call[None, NoQuery]) -> Reply:
+async def docs(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the page that describes every path."""
-    return _once(call, "docs", lambda: _reference(call.desk))
+    return _once(call, "docs", lambda: _reference(call.context))
 
 
-def _once(call: Call[None, NoQuery], name: str, make: Callable[[], Reply]) -> Reply:
+def _once(call: ApiCall[None, NoQuery], name: str, make: Callable[[], Reply]) -> Reply:
     """Return an answer that takes long to make: it is made for the first caller, and kept."""
-    pages = call.desk.pages
+    pages = call.context.pages
     if name not in pages:
         pages[name] = make()
     return pages[name]
 
 
-def _reference(desk: Desk) -> Reply:
-    described = _described(desk)
+def _reference(context: ApiContext) -> Reply:
+    described = _described(context)
     chapters = groupby(
-        sorted((op for op in desk.operations if not op.is_hidden), key=lambda op: list(Tag).index(op.tag)),
+        sorted((op for op in context.operations if not op.is_hidden), key=lambda op: list(Tag).index(op.tag)),
         key=lambda op: op.tag,
     )
     sections = "".join(_chapter(tag, list(operations), described) for tag, operations in chapters)
     body = (
-        f"<header><h1>Drumline <small>{_text(desk.info.version)}</small></h1>"
+        f"<header><h1>Drumline <small>{_text(context.info.version)}</small></h1>"
         "<p>Send your key as <code>X-API-Key</code> or <code>Authorization: Bearer</code>. Bodies are JSON, times "
         'ISO 8601 in UTC, durations seconds or text such as <code>1h30m</code>. The same in <a href="/openapi.json">'
         'OpenAPI 3.1</a>. Guides, tutorial and search: <a href="/docs/">the documentation</a>.</p></header>'
@@ -68,12 +68,12 @@ def _reference(desk: Desk) -> Reply:
     return _page("Drumline API", body)
 
 
-async def style(_call: Call[None, NoQuery]) -> Reply:
+async def style(_call: ApiCall[None, NoQuery]) -> Reply:
     """Return the pages' style sheet."""
     return Reply(_style(), media=b"text/css; charset=utf-8")
 
 
-async def error_page(call: Call[None, NoQuery]) -> Reply:
+async def error_page(call: ApiCall[None, NoQuery]) -> Reply:
     """Explain a problem's type."""
     code = call.params["code"]
     if code not in PROBLEMS:
@@ -95,8 +95,8 @@ def _help(code: str) -> str:
     )
 
 
-def _described(desk: Desk) -> dict[str, Any]:
-    return document(desk.operations, info=desk.info, limits=desk.limits)
+def _described(context: ApiContext) -> dict[str, Any]:
+    return document(context.operations, info=context.info, limits=context.limits)
 
 
 @functools.cache

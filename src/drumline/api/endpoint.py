@@ -9,11 +9,11 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from drumline.api.auditing import entry_of, recorded
-from drumline.api.door import HELD, TURNS
-from drumline.api.operation import SANDBOX, Call, Desk, Operation, Reach, Reply, Stream, Trail
+from drumline.api.authentication import CREDENTIAL, RATE_HEADERS
+from drumline.api.browser_sessions import COOKIES
+from drumline.api.operation import SANDBOX, ApiCall, ApiContext, AuditDetail, Operation, Reach, Reply, Stream
 from drumline.api.problems import Headers, Refused
 from drumline.api.reading import AnyQuery, Bounds, check_media, decode_body, read_any_query, read_body, read_query
-from drumline.api.reception import COOKIES
 from drumline.api.request_bytes import HeldBytes
 from drumline.api.stopping import each_while
 from drumline.core.access import EVERY_TENANT, Caller
@@ -42,8 +42,8 @@ SECURITY: Headers = (
 class Endpoint:
     """All operations of one path, as an ASGI application."""
 
-    def __init__(self, desk: Desk, operations: Iterable[Operation]) -> None:
-        self._steps = {operation.method: _Steps(desk, operation) for operation in operations}
+    def __init__(self, context: ApiContext, operations: Iterable[Operation]) -> None:
+        self._steps = {operation.method: _Steps(context, operation) for operation in operations}
         if "GET" in self._steps:
             self._steps["HEAD"] = self._steps["GET"]
         self._allow = ", ".join(sorted(self._steps)).encode()
@@ -58,13 +58,13 @@ class Endpoint:
                 headers=((b"allow", self._allow),),
             )
         scope[ROUTE] = steps.operation.path
-        if steps.desk.engine.tracer.is_on:
+        if steps.context.engine.tracer.is_on:
             _enter_trace(scope)
         if steps.permission is not None:
             scope[CALLER].check(steps.permission)
         if steps.is_whole:
             scope[CALLER].check_whole()
-        held = steps.desk.request_bytes.holding(_owner_of(scope[CALLER]))
+        held = steps.context.request_bytes.holding(_owner_of(scope[CALLER]))
         try:
             call = await steps.read(scope, receive, held)
             reply = await steps.answer(call, scope)
@@ -90,24 +90,24 @@ def _enter_trace(scope: Scope) -> None:
 class _Steps:
     """How one operation's requests are read."""
 
-    def __init__(self, desk: Desk, operation: Operation) -> None:
+    def __init__(self, context: ApiContext, operation: Operation) -> None:
         self.operation = operation
-        self.desk = desk
+        self.context = context
         self.permission = operation.permission or None
         self.is_whole = operation.reach is Reach.WHOLE
-        self._bounds = Bounds(operation.largest(desk.limits), operation.bulk)
+        self._bounds = Bounds(operation.largest(context.limits), operation.bulk)
         self._is_json = operation.body not in (None, bytes)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.body if self._is_json else object)
 
-    async def read(self, scope: Scope, receive: Receive, held: HeldBytes) -> Call[Any, Any]:
+    async def read(self, scope: Scope, receive: Receive, held: HeldBytes) -> ApiCall[Any, Any]:
         """Return the request, checked, or raise what is wrong with it."""
         operation = self.operation
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         text = scope["query_string"]
         query = read_any_query(text) if operation.query is AnyQuery else read_query(text, operation.query)
         body = None if operation.body is None else await self._body(headers, receive, held)
-        return Call(
-            desk=self.desk,
+        return ApiCall(
+            context=self.context,
             caller=scope[CALLER],
             params=scope["path_params"],
             query=query,
@@ -115,20 +115,20 @@ class _Steps:
             headers=headers,
             receive=receive,
             scope=scope,
-            trail=None if self._act(body) is None else Trail(),
+            audit_detail=None if self._act(body) is None else AuditDetail(),
         )
 
-    async def answer(self, call: Call[Any, Any], scope: Scope) -> Reply | Stream:
+    async def answer(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
         """Return the answer to a request that was read."""
         began = monotonic()
-        reply = await (self.operation.handler(call) if call.trail is None else self.recorded(call, scope))
-        if HELD in scope and monotonic() - began > LONG_SECONDS:
-            await self.desk.door.check_again(scope)
+        reply = await (self.operation.handler(call) if call.audit_detail is None else self.recorded(call, scope))
+        if CREDENTIAL in scope and monotonic() - began > LONG_SECONDS:
+            await self.context.authentication.recheck(scope)
         return reply
 
-    async def recorded(self, call: Call[Any, Any], scope: Scope) -> Reply | Stream:
+    async def recorded(self, call: ApiCall[Any, Any], scope: Scope) -> Reply | Stream:
         """Do an act between the two rows that the audit log gets of it."""
-        address = self.desk.door.addresses.of(scope)
+        address = self.context.authentication.addresses.of(scope)
         act = self._act(call.body) or ""
         entry = entry_of(call, act, path=scope["path"], address=address, request_id=scope[REQUEST_ID])
         return await recorded(call, entry, self.operation.handler)
@@ -142,9 +142,9 @@ class _Steps:
 
     def watched(self, reply: Stream, scope: Scope) -> Stream:
         """Return a stream that ends when its caller's key or sign-in does."""
-        if HELD not in scope:
+        if CREDENTIAL not in scope:
             return reply
-        chunks = each_while(reply.chunks, lambda: self.desk.door.check_again(scope))
+        chunks = each_while(reply.chunks, lambda: self.context.authentication.recheck(scope))
         return msgspec.structs.replace(reply, chunks=chunks)
 
     async def _body(self, headers: list[tuple[bytes, bytes]], receive: Receive, held: HeldBytes) -> Any:
@@ -157,7 +157,7 @@ class _Steps:
         if self._is_json:
             check_media(media)
         try:
-            async with asyncio.timeout(self.desk.body_timeout):
+            async with asyncio.timeout(self.context.body_timeout):
                 body = await read_body(receive, self._bounds, length=length, held=held)
         except TimeoutError as error:
             raise Refused("the body did not come in time", code="too_slow", field="body") from error
@@ -184,7 +184,7 @@ async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
         (b"x-request-id", scope[REQUEST_ID]),
         *SECURITY,
         *reply.headers,
-        *scope.get(TURNS, ()),
+        *scope.get(RATE_HEADERS, ()),
         *scope.get(COOKIES, ()),
     ]
     if reply.status == 204:
@@ -203,7 +203,7 @@ async def send_stream(reply: Stream, scope: Scope, send: Send) -> None:
         (b"x-request-id", scope[REQUEST_ID]),
         (b"x-accel-buffering", b"no"),
         *SECURITY,
-        *scope.get(TURNS, ()),
+        *scope.get(RATE_HEADERS, ()),
     ]
     scope[STARTED] = True
     await send({"type": "http.response.start", "status": 200, "headers": headers})

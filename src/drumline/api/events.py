@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import EVENT_STREAM, Call, NoQuery, Operation, Reach, Reply, Stream, Tag
+from drumline.api.operation import EVENT_STREAM, ApiCall, NoQuery, Operation, Reach, Reply, Stream, Tag
 from drumline.api.stopping import hung_up
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
@@ -99,7 +99,7 @@ class ConsumerList(Struct, frozen=True):
     next_cursor: str | None = None
 
 
-async def follow_events(call: Call[None, EventQuery]) -> Stream:
+async def follow_events(call: ApiCall[None, EventQuery]) -> Stream:
     """Follow everything that changes, as server-sent events.
 
     Each message has the event's id, its type, and the event itself as CloudEvents JSON. A client that comes back with
@@ -115,7 +115,7 @@ async def follow_events(call: Call[None, EventQuery]) -> Stream:
     return Stream(_followed(call, interest, place, is_resumed=True), EVENT_STREAM, patience=SEND_SECONDS)
 
 
-async def list_consumers(call: Call[None, NoQuery]) -> Reply:
+async def list_consumers(call: ApiCall[None, NoQuery]) -> Reply:
     """Return who passes events on, such as the relay to Kafka, and how far each has come."""
     views = await call.engine.store.events.cursors()
     items = tuple(
@@ -131,7 +131,7 @@ async def list_consumers(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(ConsumerList(items)))
 
 
-async def forget_consumer(call: Call[None, NoQuery]) -> Reply:
+async def forget_consumer(call: ApiCall[None, NoQuery]) -> Reply:
     """Keep no more events for a consumer that will not come back, so that they can be pruned."""
     name = check_name(call.params["name"])
     if not await call.engine.store.events.forget_consumer(name):
@@ -141,14 +141,14 @@ async def forget_consumer(call: Call[None, NoQuery]) -> Reply:
 
 
 async def _followed(
-    call: Call[None, EventQuery], interest: EventInterest, place: EventPosition | None, *, is_resumed: bool
+    call: ApiCall[None, EventQuery], interest: EventInterest, place: EventPosition | None, *, is_resumed: bool
 ) -> AsyncIterator[bytes]:
     feed = call.engine.feed
     async with feed.following(interest) as follower:
         begin = feed.mark()
         watching = [
             asyncio.create_task(_end_with(hung_up(call.receive), follower), name="stream: client"),
-            asyncio.create_task(_end_with(call.desk.stop.wait(), follower), name="stream: stop"),
+            asyncio.create_task(_end_with(call.context.stop.wait(), follower), name="stream: stop"),
         ]
         try:
             yield HELLO
@@ -161,7 +161,7 @@ async def _followed(
             if place is None:
                 # From here on one can go on, even if nothing is told before the connection breaks.
                 yield b"id: %b\n%b\n" % (begin, RESYNC if is_resumed else b"")
-            async for text in _live(feed, follower, call.desk.info.longest_stream):
+            async for text in _live(feed, follower, call.context.info.longest_stream):
                 yield text
         finally:
             for task in watching:
@@ -192,7 +192,7 @@ async def _end_with(happening: Awaitable[object], follower: Follower) -> None:
     follower.end()
 
 
-def _interest(call: Call[None, EventQuery]) -> EventInterest:
+def _interest(call: ApiCall[None, EventQuery]) -> EventInterest:
     query = call.query
     for name in ("type", "name", "queue", "job", "tag", "status", "subject"):
         if len(getattr(query, name)) > MOST_WORDS:

@@ -7,11 +7,11 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.aio.threads import off_loop
+from drumline.api.auditing import note_before
 from drumline.api.bulk import BulkBody, begin_reply
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import read_time
 from drumline.api.shapes import AttemptBody, TaskBody, attempt_body, shown, task_body, weight_of
-from drumline.api.standing import note_before
 from drumline.api.tasks import task_limit, task_of, task_reply
 from drumline.core.access import Permission
 from drumline.core.bulk import (
@@ -157,7 +157,7 @@ class PurgeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dry_run: Annotated[bool, DRY_RUN] = False
 
 
-async def list_failures(call: Call[None, FailuresQuery]) -> Reply:
+async def list_failures(call: ApiCall[None, FailuresQuery]) -> Reply:
     """Return a page of failures, the latest first."""
     query = call.query
     named = {name: getattr(query, name) for name in ("queue", "name", "fingerprint", "kind", "reason", "tag", "job")}
@@ -167,7 +167,7 @@ async def list_failures(call: Call[None, FailuresQuery]) -> Reply:
     return Reply(encode(FailureList(tuple(failure_body(letter) for letter in page.items), page.next_cursor)))
 
 
-async def list_groups(call: Call[None, GroupsQuery]) -> Reply:
+async def list_groups(call: ApiCall[None, GroupsQuery]) -> Reply:
     """Return a page of groups."""
     query = call.query
     which = letters_of(BulkFilter(queue=query.queue, name=query.name, kind=query.kind), tenant=call.tenant, field="")
@@ -175,13 +175,13 @@ async def list_groups(call: Call[None, GroupsQuery]) -> Reply:
     return Reply(encode(GroupList(tuple(group_body(group) for group in page.items), page.next_cursor)))
 
 
-async def get_group(call: Call[None, NoQuery]) -> Reply:
+async def get_group(call: ApiCall[None, NoQuery]) -> Reply:
     """Return one group."""
     group = await call.engine.dead_letters.group(call.params["fingerprint"], tenant=call.tenant)
     return Reply(encode(group_body(group)))
 
 
-async def get_failure(call: Call[None, NoQuery]) -> Reply:
+async def get_failure(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a failure with its task, payload, history and earlier payloads."""
     file, hidden = await call.engine.dead_letters.get(task_of(call), tenant=call.tenant), call.engine.redaction
     now = call.engine.clock.now()
@@ -199,7 +199,7 @@ async def get_failure(call: Call[None, NoQuery]) -> Reply:
     return Reply(await off_loop(weight_of(file.task) + sum(len(edit.payload) for edit in file.edits), body))
 
 
-async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:
+async def retry_failure(call: ApiCall[RetryRequest, NoQuery]) -> Reply:
     """Run a failed task again, with another payload if one is given."""
     task = task_of(call)
     payload = None if call.body.payload is UNSET else call.body.payload
@@ -211,7 +211,7 @@ async def retry_failure(call: Call[RetryRequest, NoQuery]) -> Reply:
     return await task_reply(call, task)
 
 
-async def discard_failure(call: Call[None, NoQuery]) -> Reply:
+async def discard_failure(call: ApiCall[None, NoQuery]) -> Reply:
     """Take a failure off the list; its task stays failed."""
     task = task_of(call)
     await note_before(call, task)
@@ -219,17 +219,17 @@ async def discard_failure(call: Call[None, NoQuery]) -> Reply:
     return await task_reply(call, task)
 
 
-async def retry_failures(call: Call[ManyRequest, NoQuery]) -> Reply:
+async def retry_failures(call: ApiCall[ManyRequest, NoQuery]) -> Reply:
     """Run many failed tasks again: those that have failed by now, at the rate asked for."""
     return await begin_reply(call, _many(BulkAct.RETRY, call.body))
 
 
-async def discard_failures(call: Call[ManyRequest, NoQuery]) -> Reply:
+async def discard_failures(call: ApiCall[ManyRequest, NoQuery]) -> Reply:
     """Take many failures off the list; their tasks stay failed."""
     return await begin_reply(call, _many(BulkAct.DISCARD, call.body))
 
 
-async def purge_failures(call: Call[PurgeRequest, NoQuery]) -> Reply:
+async def purge_failures(call: ApiCall[PurgeRequest, NoQuery]) -> Reply:
     """Take old failures off the list; their tasks stay failed until they are pruned."""
     age = millis(parse_duration(call.body.older_than, field="older_than"))
     before = to_datetime(Instant(max(await call.engine.store.now() - age, 0)))

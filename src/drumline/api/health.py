@@ -10,7 +10,7 @@ import structlog
 from msgspec import UNSET, Struct, UnsetType
 
 from drumline.api.metrics import may_see
-from drumline.api.operation import Call, Info, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import ApiCall, Info, NoQuery, Operation, Reply, Tag
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unavailable
 from drumline.engine.configuration import Standing
@@ -48,13 +48,13 @@ class Alive(Struct, frozen=True):
     status: Word
 
 
-async def health(call: Call[None, NoQuery]) -> Reply:
+async def health(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell how each part is; 503 when tasks cannot be stored."""
     db, redis, kafka, disk, workers, config = await asyncio.gather(
         _component(call.engine.store.check(), "db"),
         _component(_redis(call), "redis"),
         _component(_kafka(call.engine.store), "kafka"),
-        _component(_disk(call.desk.info), "diskSpace"),
+        _component(_disk(call.context.info), "diskSpace"),
         _component(_workers(call.engine.store), "workers"),
         _component(_config(call.engine.configuration.standing), "config"),
     )
@@ -73,7 +73,7 @@ async def health(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(Health(status, named)), 503 if status == "DOWN" else 200)
 
 
-async def alive(call: Call[None, NoQuery]) -> Reply:
+async def alive(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell whether everything that goes on in this process by itself has got somewhere lately."""
     if stuck := call.engine.metrics.liveness.stuck():
         log.error("process.stuck", activities=stuck)
@@ -81,10 +81,10 @@ async def alive(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(Alive("UP")))
 
 
-async def ready(call: Call[None, NoQuery]) -> Reply:
+async def ready(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell whether requests should be sent here: the store answers, and the server is not stopping."""
     store = await _component(call.engine.store.check(), "db")
-    is_leaving = call.desk.leaving.is_set() or call.desk.stop.is_set()
+    is_leaving = call.context.leaving.is_set() or call.context.stop.is_set()
     is_ready = store is not None and store.status == "UP" and not is_leaving
     return Reply(encode(Alive("UP" if is_ready else "DOWN")), 200 if is_ready else 503)
 
@@ -104,7 +104,7 @@ async def _component(check: Awaitable[dict[str, Any] | None], name: str) -> Comp
     return Component("DEGRADED" if details.pop("is_degraded", False) else "UP", details)
 
 
-async def _redis(call: Call[None, NoQuery]) -> dict[str, Any] | None:
+async def _redis(call: ApiCall[None, NoQuery]) -> dict[str, Any] | None:
     """Return how the queue and the read model are; None if there is no such server."""
     queue = await call.engine.queue.check()
     if call.engine.read_model is None:

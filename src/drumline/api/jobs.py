@@ -16,8 +16,8 @@ from drumline.api.job_shapes import (
     job_attempt_body,
     job_body,
 )
-from drumline.api.narrowing import check_job_tasks
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.key_restrictions import check_job_tasks
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.reading import decode_body, members_of
 from drumline.api.schedule_shapes import ScheduleBody
 from drumline.api.schedules import created, location_of
@@ -52,7 +52,7 @@ MOST_WARNINGS = 100
 _TASK = msgspec.json.Decoder(JobTaskRequest)
 
 
-class JobSubmission(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class RawJobRequest(JobRequest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A job as it comes: its tasks are read one by one, so that a fault can be told by its task's key."""
 
     tasks: Raw  # type: ignore[assignment]
@@ -101,12 +101,12 @@ class CancelJobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Annotated[str | None, line(LONGEST_REASON)] = None
 
 
-async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
+async def submit_job(call: ApiCall[RawJobRequest, NoQuery]) -> Reply:
     """Store a job with all its tasks, or nothing of it, and answer once it is durable.
 
     With a `schedule` it is the pattern of jobs: a schedule is stored, and answered with.
     """
-    request = with_header_key(await _read(call.body, call.desk.limits), call.header(b"idempotency-key"))
+    request = with_header_key(await _read(call.body, call.context.limits), call.header(b"idempotency-key"))
     if request.schedule is not None:
         return await _scheduled(call, request)
     allow = call.by.check_submission if call.by.is_narrowed else None
@@ -122,7 +122,7 @@ async def submit_job(call: Call[JobSubmission, NoQuery]) -> Reply:
     return Reply(encode(body), 201 if stored.created else 200, headers=location)
 
 
-async def _warnings(call: Call[JobSubmission, NoQuery], request: JobRequest) -> tuple[SubmissionWarning, ...]:
+async def _warnings(call: ApiCall[RawJobRequest, NoQuery], request: JobRequest) -> tuple[SubmissionWarning, ...]:
     """Return what is doubtful about a job, at most so much of it."""
     tasks = [(key, name_of(key, task), task.payload) for key, task in request.tasks.items()]
     found = await call.engine.types.warnings([(name, payload) for _, name, payload in tasks], tenant=call.home)
@@ -134,7 +134,7 @@ async def _warnings(call: Call[JobSubmission, NoQuery], request: JobRequest) -> 
     return tuple(placed[:MOST_WARNINGS])
 
 
-async def _scheduled(call: Call[JobSubmission, NoQuery], request: JobRequest) -> Reply:
+async def _scheduled(call: ApiCall[RawJobRequest, NoQuery], request: JobRequest) -> Reply:
     """Store the schedule that a job was submitted with, and answer with it: there is no job yet."""
     call.by.check(Permission.SCHEDULES_WRITE)
     try:
@@ -148,7 +148,7 @@ async def _scheduled(call: Call[JobSubmission, NoQuery], request: JobRequest) ->
     return Reply(encode(body), 201, headers=location_of(schedule.id))
 
 
-async def list_jobs(call: Call[None, JobsQuery]) -> Reply:
+async def list_jobs(call: ApiCall[None, JobsQuery]) -> Reply:
     """Return a page of jobs, newest first."""
     query = call.query
     which = JobFilter(
@@ -163,18 +163,18 @@ async def list_jobs(call: Call[None, JobsQuery]) -> Reply:
     return Reply(encode(JobList(tuple(job_body(view) for view in page.items), page.next_cursor)))
 
 
-async def get_job(call: Call[None, GetQuery]) -> Reply:
+async def get_job(call: ApiCall[None, GetQuery]) -> Reply:
     """Return a job, at once or when it has ended."""
     job = job_of(call)
     view: JobView | None = None
     seconds = call.wait(call.query.wait)
     if seconds > 0:
         waiting = call.engine.jobs.wait(job, seconds=seconds, tenant=call.tenant)
-        view = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
+        view = await unless_stopped(waiting, stop=call.context.stop, receive=call.receive)
     return await job_reply(call, job, view)
 
 
-async def graph(call: Call[None, NoQuery]) -> Reply:
+async def graph(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a job's tasks as they stand, which needs which, and what the job's length hangs on."""
     job = job_of(call)
     view = await call.engine.jobs.get(job, tenant=call.tenant)
@@ -184,13 +184,13 @@ async def graph(call: Call[None, NoQuery]) -> Reply:
     return Reply(await off_loop(weight, lambda: encode(graph_body(view, nodes, now=now))))
 
 
-async def job_attempts(call: Call[None, JobAttemptsQuery]) -> Reply:
+async def job_attempts(call: ApiCall[None, JobAttemptsQuery]) -> Reply:
     """Return the executions of a job's tasks: those that run, then the one that ended last."""
     found, is_more = await call.engine.jobs.attempts(job_of(call), limit=call.query.limit, tenant=call.tenant)
     return Reply(encode(JobAttemptList(tuple(job_attempt_body(attempt) for attempt in found), is_more)))
 
 
-async def cancel_job(call: Call[CancelJobRequest, CancelQuery]) -> Reply:
+async def cancel_job(call: ApiCall[CancelJobRequest, CancelQuery]) -> Reply:
     """Cancel a job's waiting tasks at once and ask the running ones to stop, or with force end them now."""
     job = job_of(call)
     reason = call.body.reason
@@ -208,7 +208,7 @@ async def cancel_job(call: Call[CancelJobRequest, CancelQuery]) -> Reply:
     return await job_reply(call, job)
 
 
-async def resume_job(call: Call[None, NoQuery]) -> Reply:
+async def resume_job(call: ApiCall[None, NoQuery]) -> Reply:
     """Run a job's failed, cancelled and skipped tasks again, and only those; results are kept."""
     job = job_of(call)
     await _note_before(call, job)
@@ -216,12 +216,12 @@ async def resume_job(call: Call[None, NoQuery]) -> Reply:
     return await job_reply(call, job)
 
 
-def job_of(call: Call[Any, Any]) -> JobId:
+def job_of(call: ApiCall[Any, Any]) -> JobId:
     """Return the job that the path names."""
     return parse_job_id(call.params["id"])
 
 
-async def job_reply(call: Call[Any, Any], job: JobId, view: JobView | None = None) -> Reply:
+async def job_reply(call: ApiCall[Any, Any], job: JobId, view: JobView | None = None) -> Reply:
     """Answer with a job as it stands."""
     if view is None:
         view = await call.engine.jobs.get(job, tenant=call.tenant)
@@ -229,7 +229,7 @@ async def job_reply(call: Call[Any, Any], job: JobId, view: JobView | None = Non
     return Reply(encode(job_body(view)))
 
 
-async def _note_before(call: Call[Any, Any], job: JobId) -> None:
+async def _note_before(call: ApiCall[Any, Any], job: JobId) -> None:
     """Note how a job stands before an act; raises `NotFound`, and `Forbidden` if not all its tasks are for the key."""
     call.note(before=_standing(await call.engine.jobs.get(job, tenant=call.tenant)))
     await check_job_tasks(call, job)
@@ -240,7 +240,7 @@ def _standing(view: JobView) -> dict[str, Any]:
     return {"id": view.id, "name": view.name, "tenant": view.tenant, "status": view.status}
 
 
-async def _read(body: JobSubmission, limits: Limits) -> JobRequest:
+async def _read(body: RawJobRequest, limits: Limits) -> JobRequest:
     """Return a submission with its tasks read, or raise `Invalid` naming the task and field at fault."""
     raws = members_of(body.tasks, field="tasks")
     await asyncio.sleep(0)
@@ -274,7 +274,7 @@ OPERATIONS = (
     Operation(
         method="POST", path="/api/v1/jobs", handler=submit_job, tag=Tag.JOBS, summary="Submit a job",
         largest=lambda limits: limits.body,
-        body=JobSubmission, described=JobRequest, answer=SubmittedJobBody, status=201, also=(200,), idempotent=True,
+        body=RawJobRequest, described=JobRequest, answer=SubmittedJobBody, status=201, also=(200,), idempotent=True,
         # With a schedule it needs schedules:write too, which the handler checks.
         permission=Permission.TASKS_SUBMIT, reach=Reach.TASKS,
         audit_act=lambda body: None if body.schedule is None else "schedule.create",

@@ -7,18 +7,18 @@ from drumline.core.access import Caller
 from drumline.core.api_key import digest_of, is_strong
 
 FIRST = Caller("first key")
-"""Whoever comes with a key that the server was started with: an administrator of the whole installation."""
+"""The caller of a key that the server was started with: an administrator of the whole installation."""
 
 
-class KeyRing:
-    """The keys that open the door whatever the store says. Only their digests are kept in memory."""
+class ConfiguredKeys:
+    """The keys that a server was started with, valid whatever the store says. Only their digests are kept in memory."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         given = tuple(keys)
         self._digests = tuple(digest_of(key.encode()) for key in given)
         self._guessable = frozenset(digest_of(key.encode()) for key in given if not is_strong(key))
         if not self._digests:
-            raise ValueError("a key ring without keys would let nobody in")
+            raise ValueError("a server without keys would accept no request")
 
     def has(self, digest: bytes) -> bool:
         """Tell whether it is the digest of one of them; the time taken says nothing about how near a guess was."""
@@ -28,7 +28,7 @@ class KeyRing:
         return is_known
 
     def is_guessable(self, digest: bytes) -> bool:
-        """Tell whether it is one of ours that somebody may find by trying."""
+        """Tell whether it is a configured key weak enough to be guessed."""
         return digest in self._guessable
 
     def vouches(self, proof: str, proof_of: Callable[[bytes], str]) -> bool:

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from drumline.api.narrowing import check_filter
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.key_restrictions import check_filter
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -41,19 +41,19 @@ class LimitList(Struct, frozen=True):
     items: tuple[LimitBody, ...]
 
 
-async def list_limits(call: Call[None, NoQuery]) -> Reply:
+async def list_limits(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the limits there are, by tenant and name."""
     limits = await call.engine.flow.list_limits(tenant=call.tenant)
     return Reply(encode(LimitList(tuple(_body(limit, running) for limit, running in limits))))
 
 
-async def get_limit(call: Call[None, NoQuery]) -> Reply:
+async def get_limit(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a limit, and how many tasks run under it."""
     limit, running = await call.engine.flow.get(_name(call), tenant=call.home)
     return Reply(encode(_body(limit, running)))
 
 
-async def set_limit(call: Call[LimitRequest, NoQuery]) -> Reply:
+async def set_limit(call: ApiCall[LimitRequest, NoQuery]) -> Reply:
     """Set a limit, in place of the one of that name. It holds at once, also for tasks that wait or run already."""
     await _check_reach(call)
     check_filter(call, call.body.task, call.body.queue)
@@ -63,14 +63,14 @@ async def set_limit(call: Call[LimitRequest, NoQuery]) -> Reply:
     return Reply(encode(_body(limit, running)), 201 if before is None else 200)
 
 
-async def delete_limit(call: Call[None, NoQuery]) -> Reply:
+async def delete_limit(call: ApiCall[None, NoQuery]) -> Reply:
     """Delete a limit; its tasks are handed out like all others."""
     await _check_reach(call)
     call.note(before=_noted(await call.engine.flow.delete(_name(call), tenant=call.home)))
     return Reply(b"", 204)
 
 
-async def _check_reach(call: Call[Any, NoQuery]) -> None:
+async def _check_reach(call: ApiCall[Any, NoQuery]) -> None:
     """Raise `Forbidden` if there is a limit of the name already that holds for more than the caller is meant for."""
     if not call.by.is_narrowed:
         return
@@ -81,7 +81,7 @@ async def _check_reach(call: Call[Any, NoQuery]) -> None:
     check_filter(call, found.task, found.queue)
 
 
-def _name(call: Call[LimitRequest, NoQuery] | Call[None, NoQuery]) -> str:
+def _name(call: ApiCall[LimitRequest, NoQuery] | ApiCall[None, NoQuery]) -> str:
     return check_queue(call.params["name"], field="name")
 
 

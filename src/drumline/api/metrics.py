@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drumline.api.operation import TEXT, Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import TEXT, ApiCall, NoQuery, Operation, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.errors import Invalid, NotFound, Unavailable
@@ -64,22 +64,22 @@ class InfoBody(Struct, frozen=True, kw_only=True):
     app: dict[str, Any]
 
 
-async def metrics(call: Call[None, NoQuery]) -> Reply:
+async def metrics(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the figures of this process, as Prometheus reads them."""
-    if call.desk.write_metrics is None:
+    if call.context.write_metrics is None:
         raise Unavailable("figures need prometheus-client: pip install 'drumline[server]'")
     accept = call.header(b"accept") or b""
-    body, media = call.desk.write_metrics(accept.decode("latin-1"))
+    body, media = call.context.write_metrics(accept.decode("latin-1"))
     return Reply(body, media=media.encode())
 
 
-async def names(call: Call[None, NoQuery]) -> Reply:
+async def names(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the names of all figures."""
     known = {family.name for family in call.engine.metrics.families()}
     return Reply(encode(NamesBody(tuple(sorted(known | ALIASES.keys())))))
 
 
-async def metric(call: Call[None, MetricQuery]) -> Reply:
+async def metric(call: ApiCall[None, MetricQuery]) -> Reply:
     """Return one figure, with its labels; `tag` narrows it."""
     name = call.params["name"]
     family = await _family(call, ALIASES.get(name, name))
@@ -88,7 +88,7 @@ async def metric(call: Call[None, MetricQuery]) -> Reply:
     return Reply(encode(replace(_described(family, _read_tags(call.query.tag, family)), name=name)))
 
 
-async def _family(call: Call[None, MetricQuery], name: str) -> Family | None:
+async def _family(call: ApiCall[None, MetricQuery], name: str) -> Family | None:
     """Return a figure: of the whole installation if it is the same everywhere, else of this process."""
     own = next((family for family in call.engine.metrics.families() if family.name == name), None)
     if own is None or own not in call.engine.metrics.installation_families():
@@ -97,15 +97,15 @@ async def _family(call: Call[None, MetricQuery], name: str) -> Family | None:
     return next(family for family in shared.installation_families() if family.name == name)
 
 
-async def info(call: Call[None, NoQuery]) -> Reply:
+async def info(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell what runs here."""
     app: dict[str, Any] = {"name": "drumline"}
     if may_see(call):
-        app |= {"version": call.desk.info.version, "python": platform.python_version()}
+        app |= {"version": call.context.info.version, "python": platform.python_version()}
     return Reply(encode(InfoBody(app=app)))
 
 
-def may_see(call: Call[Any, Any]) -> bool:
+def may_see(call: ApiCall[Any, Any]) -> bool:
     """Tell whether the caller may see how the installation fares: figures, and details of its health."""
     return call.caller is not None and Permission.SYSTEM_READ in call.caller.permissions
 

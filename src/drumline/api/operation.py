@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 from starlette.types import Receive, Scope
 
-from drumline.api.door import Door
-from drumline.api.log_room import LogRoom
+from drumline.api.authentication import Authentication
+from drumline.api.log_quota import LogQuota
 from drumline.api.problems import Headers
 from drumline.api.request_bytes import RequestBytes
 from drumline.core.access import Caller, Permission
@@ -81,7 +81,7 @@ class Info(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ApiContext:
     """What handlers work with; handed in once, the same for every request."""
 
     engine: Engine
@@ -89,8 +89,8 @@ class Desk:
     info: Info
     limits: Limits
     stop: asyncio.Event
-    door: Door
-    log_room: LogRoom
+    authentication: Authentication
+    log_quota: LogQuota
     """Counts what attempts log."""
     request_bytes: RequestBytes
     """Counts the bodies in memory."""
@@ -108,7 +108,7 @@ class Desk:
 
 
 @dataclass(slots=True)
-class Trail:
+class AuditDetail:
     """What a handler notes of an act for the audit log: how things were before it and after."""
 
     before: Any = None
@@ -120,10 +120,10 @@ class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(slots=True)
-class Call(Generic[Body, Query]):
+class ApiCall(Generic[Body, Query]):
     """One request, read and checked."""
 
-    desk: Desk
+    context: ApiContext
     caller: Caller | None
     params: Mapping[str, str]
     query: Query
@@ -131,13 +131,13 @@ class Call(Generic[Body, Query]):
     headers: list[tuple[bytes, bytes]]
     receive: Receive
     scope: Scope
-    trail: Trail | None = None
+    audit_detail: AuditDetail | None = None
     """There for acts that the audit log has."""
 
     @property
     def engine(self) -> Engine:
         """The engine."""
-        return self.desk.engine
+        return self.context.engine
 
     @property
     def tenant(self) -> str | None:
@@ -158,13 +158,13 @@ class Call(Generic[Body, Query]):
 
     def note(self, *, before: Any = None, after: Any = None) -> None:
         """Note for the audit log what an act changed: only what is worth reading, and never a secret."""
-        if self.trail is not None:
-            self.trail.before = self.trail.before if before is None else before
-            self.trail.after = self.trail.after if after is None else after
+        if self.audit_detail is not None:
+            self.audit_detail.before = self.audit_detail.before if before is None else before
+            self.audit_detail.after = self.audit_detail.after if after is None else after
 
     def wait(self, seconds: float) -> float:
         """Return how long the caller wants to wait, or raise `Invalid` if that is too long."""
-        longest = self.desk.info.longest_wait
+        longest = self.context.info.longest_wait
         if not 0 <= seconds <= longest:
             raise Invalid(f"must be from 0 to {longest:g} seconds", field="wait")
         return seconds
@@ -193,7 +193,7 @@ class Stream(Struct, frozen=True):
     """Seconds that a client may take to accept a chunk before it is cut off; None waits for ever."""
 
 
-Handler = Callable[[Call[Any, Any]], Awaitable[Reply | Stream]]
+Handler = Callable[[ApiCall[Any, Any]], Awaitable[Reply | Stream]]
 
 
 class Reach(StrEnum):

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import TEXT, Call, NoQuery, Operation, Reply, Stream, Tag
+from drumline.api.operation import TEXT, ApiCall, NoQuery, Operation, Reply, Stream, Tag
 from drumline.api.shapes import ArtifactList, artifact_body
 from drumline.api.stopping import each_unless_stopped
 from drumline.api.tasks import task_of
@@ -34,7 +34,7 @@ class LogQuery(Struct, frozen=True, forbid_unknown_fields=True):
     follow: Annotated[bool, about("Go on as the log grows, until the task has ended.")] = False
 
 
-async def read_log(call: Call[None, LogQuery]) -> Reply | Stream:
+async def read_log(call: ApiCall[None, LogQuery]) -> Reply | Stream:
     """Return a task's log as plain text, or follow it until the task has ended."""
     task = task_of(call)
     if call.query.follow:
@@ -48,13 +48,13 @@ async def read_log(call: Call[None, LogQuery]) -> Reply | Stream:
     return Reply(page.text.encode(errors="replace"), media=TEXT)
 
 
-async def _followed(call: Call[None, LogQuery], task: TaskId) -> AsyncIterator[bytes]:
+async def _followed(call: ApiCall[None, LogQuery], task: TaskId) -> AsyncIterator[bytes]:
     pieces = call.engine.queries.follow_log(task, tenant=call.tenant)
-    async for text in each_unless_stopped(pieces, stop=call.desk.stop, receive=call.receive):
+    async for text in each_unless_stopped(pieces, stop=call.context.stop, receive=call.receive):
         yield text.encode(errors="replace")
 
 
-async def _log_of_attempt(call: Call[None, LogQuery], task: TaskId, attempt: int) -> bytes:
+async def _log_of_attempt(call: ApiCall[None, LogQuery], task: TaskId, attempt: int) -> bytes:
     """Return the log of every execution that bore this number: a released one gives its number back."""
     views = await call.engine.queries.attempts(task, tenant=call.tenant)
     epochs = [view.epoch for view in views if view.attempt == attempt]
@@ -64,13 +64,13 @@ async def _log_of_attempt(call: Call[None, LogQuery], task: TaskId, attempt: int
     return "".join(page.text for page in pages).encode(errors="replace")
 
 
-async def list_artifacts(call: Call[None, NoQuery]) -> Reply:
+async def list_artifacts(call: ApiCall[None, NoQuery]) -> Reply:
     """Return what files a task made."""
     views = await call.engine.queries.artifacts(task_of(call), tenant=call.tenant)
     return Reply(encode(ArtifactList(tuple(artifact_body(view) for view in views))))
 
 
-async def get_artifact(call: Call[None, NoQuery]) -> Reply:
+async def get_artifact(call: ApiCall[None, NoQuery]) -> Reply:
     """Return one file, always as a download: it came from a task, and nobody vouches for what is in it."""
     name = check_file_name(call.params["name"])
     artifact = await call.engine.queries.artifact(task_of(call), name, tenant=call.tenant)

@@ -1,8 +1,4 @@
-"""Files that a build put into the package: the web interface and the documentation site.
-
-The names of all files are read once, and a request is looked up among them: a path that leads out of the folder, or
-that is too long for the file system, is not in the list and is simply not there.
-"""
+"""The files of the package that are served: found in memory, and sent with the security headers of pages."""
 
 import functools
 import gzip
@@ -12,6 +8,9 @@ from importlib.resources.abc import Traversable
 from typing import Final
 
 from msgspec import Struct
+from starlette.types import Scope, Send
+
+from drumline.api.problems import Headers
 
 POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -109,3 +108,23 @@ def _walk(folder: Traversable, above: str) -> list[tuple[str, Traversable]]:
 
 SITE: Final = StaticFolder("_docs")
 """The documentation."""
+
+
+async def send_file(found: StaticFile, scope: Scope, send: Send, *, cached: bytes) -> None:
+    """Send a file in the form that the request accepts, or say that the browser has it already."""
+    given = {name: value for name, value in scope["headers"] if name in {b"accept-encoding", b"if-none-match"}}
+    known = [tag.strip().removeprefix(b"W/") for tag in given.get(b"if-none-match", b"").split(b",")]
+    headers = ((b"etag", found.tag), (b"cache-control", cached), (b"vary", b"accept-encoding"))
+    if found.tag in known:
+        await send_static(scope, send, b"", status=304, headers=headers)
+        return
+    encoding, body = found.fitting(given.get(b"accept-encoding", b"").decode("latin-1"))
+    coded = ((b"content-encoding", encoding.encode()),) if encoding else ()
+    await send_static(scope, send, body, headers=((b"content-type", found.media), *headers, *coded))
+
+
+async def send_static(scope: Scope, send: Send, body: bytes, *, status: int = 200, headers: Headers = ()) -> None:
+    """Send a reply with the security headers."""
+    length = () if status == 304 else ((b"content-length", b"%d" % len(body)),)
+    await send({"type": "http.response.start", "status": status, "headers": [*length, *SAFE, *headers]})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from drumline.aio.threads import off_loop
-from drumline.api.holding import is_own, lease_header, leases_of, own_chunks, own_spec, own_tasks
 from drumline.api.lists import ListReader
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.outputs import check_file_media, check_file_name
 from drumline.api.problems import to_problem
+from drumline.api.session_ownership import is_own, lease_header, leases_of, own_chunks, own_spec, own_tasks
 from drumline.api.stopping import unless_stopped
 from drumline.core.access import Caller, Permission
 from drumline.core.codec import check_json, encode
@@ -32,14 +32,14 @@ from drumline.core.protocol import (
     ClaimBody,
     ClaimRequestBody,
     LeaseBody,
-    LogPieces,
     LogRequest,
     OpenBody,
-    Opening,
     OpenRequest,
     ProgressRequest,
+    RawLogRequest,
+    RawOpenRequest,
+    RawSettleRequest,
     ReportBody,
-    Reports,
     RevealBody,
     RevealRequest,
     SettleBody,
@@ -78,7 +78,7 @@ _REPORTS: ListReader[ReportBody] = ListReader(ReportBody, field="reports")
 _CHUNKS: ListReader[ChunkBody] = ListReader(ChunkBody, field="chunks")
 
 
-async def open_session(call: Call[Opening, NoQuery]) -> Reply:
+async def open_session(call: ApiCall[RawOpenRequest, NoQuery]) -> Reply:
     """Register a worker, and return the session to use in all that follows."""
     body = call.body
     types = tuple(await _TYPES.read(body.types, most=MOST_TYPES))
@@ -100,7 +100,7 @@ async def open_session(call: Call[Opening, NoQuery]) -> Reply:
         label=body.label,
         key=call.by.id,
     )
-    session = await call.desk.gateway.open_session(spec)
+    session = await call.context.gateway.open_session(spec)
     opened = OpenBody(
         session=session_text(session),
         beat_every=BEAT_EVERY,
@@ -112,7 +112,7 @@ async def open_session(call: Call[Opening, NoQuery]) -> Reply:
     return Reply(encode(opened), 201)
 
 
-async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
+async def claim(call: ApiCall[ClaimRequestBody, NoQuery]) -> Reply:
     """Lease up to `limit` tasks to a session, waiting for the first."""
     session = _session(call)
     spec = await own_spec(call, session)
@@ -130,7 +130,7 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     if wait == 0:
         tasks = await claiming
     else:
-        found = await unless_stopped(claiming, stop=call.desk.stop, receive=call.receive)
+        found = await unless_stopped(claiming, stop=call.context.stop, receive=call.receive)
         if found is None:
             # The claim may have been written already: only its repetition tells, so "nothing" would be a lie.
             raise Unavailable("the server is stopping; repeat the claim with its claim_id and again: true")
@@ -138,23 +138,23 @@ async def claim(call: Call[ClaimRequestBody, NoQuery]) -> Reply:
     return Reply(encode(ClaimBody([claimed_body(task) for task in tasks])))
 
 
-async def change_session(call: Call[ChangeSessionRequest, NoQuery]) -> Reply:
+async def change_session(call: ApiCall[ChangeSessionRequest, NoQuery]) -> Reply:
     """Note what a worker serves from now on; its claims say it by themselves."""
     session = _session(call)
     await own_spec(call, session)
     queues = _allowed_queues(call.body.queues, call.by)
-    await call.desk.gateway.change_session(session, queues=queues, capacity=call.body.capacity)
+    await call.context.gateway.change_session(session, queues=queues, capacity=call.body.capacity)
     return Reply(b"", 204)
 
 
-async def worker_config(call: Call[None, NoQuery]) -> Reply:
+async def worker_config(call: ApiCall[None, NoQuery]) -> Reply:
     """Return what the runtime configuration says about workers."""
     config = await call.engine.configuration.get()
     settings = {key: value for key, value in config.settings.items() if key.startswith(FOR_WORKERS)}
     return Reply(encode(WorkerConfigBody(version=config.version, settings=settings)))
 
 
-async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
+async def beat(call: ApiCall[BeatRequest, NoQuery]) -> Reply:
     """Note a sign of life, and tell what was lost and what should stop."""
     held = await _held(call.body.held)
     session = _session(call)
@@ -162,7 +162,7 @@ async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
         # Nobody's, or another's: there is no telling which.
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
-    reply = await call.desk.gateway.beat(Beat(session=session, held=held))
+    reply = await call.context.gateway.beat(Beat(session=session, held=held))
     standing = call.engine.configuration.standing
     body = BeatBody(
         is_open=reply.is_open,
@@ -174,9 +174,9 @@ async def beat(call: Call[BeatRequest, NoQuery]) -> Reply:
     return Reply(encode(body))
 
 
-async def settle(call: Call[Reports, NoQuery]) -> Reply:
+async def settle(call: ApiCall[RawSettleRequest, NoQuery]) -> Reply:
     """Record how attempts ended; each report gets its own answer, in order."""
-    session, limits = _session(call), call.desk.limits
+    session, limits = _session(call), call.context.limits
     reports = await _REPORTS.read(call.body.reports, most=MOST_REPORTS)
 
     def check() -> list[Report | DrumlineError]:
@@ -193,41 +193,41 @@ async def settle(call: Call[Reports, NoQuery]) -> Reply:
     return Reply(encode(SettleBody([_settled_body(answer) for answer in answers])))
 
 
-async def stops(call: Call[StopsRequest, NoQuery]) -> Reply:
+async def stops(call: ApiCall[StopsRequest, NoQuery]) -> Reply:
     """Return which attempts should stop now, waiting until there may be some. Changes nothing."""
     session = _session(call)
     await own_spec(call, session)
     held = await _held(call.body.held)
     waiting = call.engine.stops.wait(held, seconds=call.wait(call.body.wait))
-    found = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
+    found = await unless_stopped(waiting, stop=call.context.stop, receive=call.receive)
     return Reply(encode(StopsBody() if found is None else StopsBody(found.lost, found.cancelled)))
 
 
-async def append_log(call: Call[LogPieces, NoQuery]) -> Reply:
+async def append_log(call: ApiCall[RawLogRequest, NoQuery]) -> Reply:
     """Keep pieces of logs of what the caller's own sessions run; others are passed over."""
     session, bodies = _session(call), await _CHUNKS.read(call.body.chunks, most=MOST_CHUNKS)
     for number, chunk in enumerate(bodies):
-        if len(chunk.text) > call.desk.limits.log:
+        if len(chunk.text) > call.context.limits.log:
             raise Invalid("is too long", field=f"chunks[{number}].text", code="too_large")
     leases = leases_of(bodies)
     chunks = await own_chunks(call, bodies, leases) if bodies and await is_own(call, session) else []
-    if fitting := call.desk.log_room.fitting(chunks):
-        await call.desk.gateway.append_log(fitting)
+    if fitting := call.context.log_quota.fitting(chunks):
+        await call.context.gateway.append_log(fitting)
     return Reply(b"", 204)
 
 
-async def report_progress(call: Call[ProgressRequest, NoQuery]) -> Reply:
+async def report_progress(call: ApiCall[ProgressRequest, NoQuery]) -> Reply:
     """Note how far attempts are; send it about once a second, and only what has changed."""
     session = _session(call)
     if len(call.body.notes) > MOST_CHUNKS:
         raise Invalid(f"must be at most {MOST_CHUNKS:,}", field="notes")
     notes = [progress_note(report, field=f"notes[{number}]") for number, report in enumerate(call.body.notes)]
     if notes and await is_own(call, session):
-        await call.desk.gateway.report_progress(notes)
+        await call.context.gateway.report_progress(notes)
     return Reply(b"", 204)
 
 
-async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
+async def put_artifact(call: ApiCall[bytes, NoQuery]) -> Reply:
     """Keep a file that a task made; only while this session runs the task."""
     session = _session(call)
     task = parse_task_id(call.params["task"], field="task")
@@ -245,13 +245,13 @@ async def put_artifact(call: Call[bytes, NoQuery]) -> Reply:
         data=call.body,
         lease=None if header is None else Lease(task, *lease_header(header, task)),
     )
-    await call.desk.gateway.put_artifact(artifact)
+    await call.context.gateway.put_artifact(artifact)
     return Reply(b"", 204)
 
 
-async def _check_room(call: Call[bytes, NoQuery], task: TaskId) -> None:
+async def _check_room(call: ApiCall[bytes, NoQuery], task: TaskId) -> None:
     """Raise `QuotaExceeded` if a task has as many files, or as many bytes of them, as it may have."""
-    limits, name = call.desk.limits, call.params["name"]
+    limits, name = call.context.limits, call.params["name"]
     others = [each for each in await call.engine.queries.artifacts(task, tenant=call.tenant) if each.name != name]
     if len(others) >= limits.artifacts:
         raise QuotaExceeded(f"the task has {limits.artifacts:,} files, as many as it may have")
@@ -259,7 +259,7 @@ async def _check_room(call: Call[bytes, NoQuery], task: TaskId) -> None:
         raise QuotaExceeded(f"the files of the task would have more than {limits.task_artifacts:,} bytes")
 
 
-async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:
+async def reveal(call: ApiCall[RevealRequest, NoQuery]) -> Reply:
     """Tell the values of the secrets that a task refers to; only to the session that holds its lease."""
     session = _session(call)
     await own_spec(call, session)
@@ -271,11 +271,11 @@ async def reveal(call: Call[RevealRequest, NoQuery]) -> Reply:
     return Reply(encode(RevealBody(secrets=None if secrets is None else dict(secrets))))
 
 
-async def close_session(call: Call[None, NoQuery]) -> Reply:
+async def close_session(call: ApiCall[None, NoQuery]) -> Reply:
     """Note that a worker has left in order."""
     session = _session(call)
     if await is_own(call, session):
-        await call.desk.gateway.close_session(session)
+        await call.context.gateway.close_session(session)
     return Reply(b"", 204)
 
 
@@ -298,7 +298,7 @@ def _allowed_queues(queues: tuple[str, ...], by: Caller) -> tuple[str, ...]:
     return by.narrow_queues(checked)
 
 
-def _session(call: Call[Any, Any]) -> SessionId:
+def _session(call: ApiCall[Any, Any]) -> SessionId:
     return parse_session_id(call.params["session"], field="session")
 
 
@@ -350,7 +350,8 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/settle", handler=settle, tag=Tag.PROTOCOL,
-        summary="Report how attempts ended", largest=lambda limits: limits.body, body=Reports, described=SettleRequest,
+        summary="Report how attempts ended", largest=lambda limits: limits.body,
+        body=RawSettleRequest, described=SettleRequest,
         answer=SettleBody, permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
@@ -367,7 +368,8 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_SESSIONS + "/{session}/log", handler=append_log, tag=Tag.PROTOCOL,
-        summary="Append to logs", largest=lambda limits: limits.body, body=LogPieces, described=LogRequest, status=204,
+        summary="Append to logs", largest=lambda limits: limits.body,
+        body=RawLogRequest, described=LogRequest, status=204,
         permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(
@@ -382,7 +384,8 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path=_SESSIONS, handler=open_session, tag=Tag.PROTOCOL, summary="Register a worker",
-        body=Opening, described=OpenRequest, largest=lambda _limits: LARGEST_SESSION, answer=OpenBody, status=201,
+        body=RawOpenRequest, described=OpenRequest, largest=lambda _limits: LARGEST_SESSION,
+        answer=OpenBody, status=201,
         permission=Permission.WORKERS_PROTOCOL, audit_act=None, reach=Reach.OWN,
     ),
     Operation(

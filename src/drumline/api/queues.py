@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from drumline.aio.threads import off_loop
-from drumline.api.narrowing import check_queue_reach
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.key_restrictions import check_queue_reach
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import QueueBody, QueueList, queue_body
 from drumline.core.access import Permission
 from drumline.core.codec import encode
@@ -39,7 +39,7 @@ class QueuesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
-async def list_queues(call: Call[None, QueuesQuery]) -> Reply:
+async def list_queues(call: ApiCall[None, QueuesQuery]) -> Reply:
     """Return a page of the queues that have tasks or are paused, by tenant and name."""
     found, limit = await call.engine.queries.queues(tenant=call.tenant), call.query.limit
     # By the order of this program, which the pages go by, whatever the database thinks comes first.
@@ -63,7 +63,7 @@ def _mark(view: QueueView) -> tuple[str, str]:
     return view.tenant, view.name
 
 
-async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
+async def pause_queue(call: ApiCall[PauseRequest, NoQuery]) -> Reply:
     """Hand out no more tasks of a queue; running ones go on."""
     queue = check_queue(call.params["name"], field="name")
     check_queue_reach(call, queue)
@@ -75,7 +75,7 @@ async def pause_queue(call: Call[PauseRequest, NoQuery]) -> Reply:
     return await _queue_reply(call, queue)
 
 
-async def resume_queue(call: Call[None, NoQuery]) -> Reply:
+async def resume_queue(call: ApiCall[None, NoQuery]) -> Reply:
     """Hand out a paused queue's tasks again."""
     queue = check_queue(call.params["name"], field="name")
     check_queue_reach(call, queue)
@@ -84,13 +84,13 @@ async def resume_queue(call: Call[None, NoQuery]) -> Reply:
     return await _queue_reply(call, queue)
 
 
-async def _queue_reply(call: Call[Any, NoQuery], queue: str) -> Reply:
+async def _queue_reply(call: ApiCall[Any, NoQuery], queue: str) -> Reply:
     view = await _view(call, queue)
     call.note(after=_pause(view))
     return Reply(encode(queue_body(view, await call.engine.sessions.list(tenant=call.home))))
 
 
-async def _view(call: Call[Any, NoQuery], queue: str) -> QueueView:
+async def _view(call: ApiCall[Any, NoQuery], queue: str) -> QueueView:
     views = await call.engine.queries.queues(tenant=call.home)
     # A queue that is neither paused nor has tasks is not listed: it is nothing but its name.
     empty = QueueView(

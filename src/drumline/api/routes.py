@@ -34,7 +34,7 @@ from drumline.api import (
     workers,
 )
 from drumline.api.endpoint import Endpoint
-from drumline.api.operation import Desk, Operation
+from drumline.api.operation import ApiContext, Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *tasks.OPERATIONS,
@@ -74,11 +74,11 @@ OPEN_PATHS = frozenset(operation.path for operation in OPERATIONS if operation.i
 class Paths:
     """Leads each request to its path's endpoint: fixed paths by one look, the others by matching from the top."""
 
-    def __init__(self, desk: Desk, *, otherwise: ASGIApp) -> None:
+    def __init__(self, context: ApiContext, *, otherwise: ASGIApp) -> None:
         by_path: dict[str, list[Operation]] = {}
         for operation in OPERATIONS:
             by_path.setdefault(operation.path, []).append(operation)
-        endpoints = {path: Endpoint(desk, operations) for path, operations in by_path.items()}
+        endpoints = {path: Endpoint(context, operations) for path, operations in by_path.items()}
         self._fixed = {path: endpoint for path, endpoint in endpoints.items() if "{" not in path}
         routes = [Route(path, endpoint) for path, endpoint in endpoints.items() if "{" in path]
         self._matched = Router(routes, redirect_slashes=False, default=otherwise)

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from drumline.aio.threads import off_loop
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import Headers
 from drumline.api.schedule_shapes import (
     BackfillBody,
@@ -97,13 +97,13 @@ class PreviewRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     after: Annotated[datetime | None, moment("Those after this time; now when absent.")] = None
 
 
-async def create_schedule(call: Call[ScheduleRequest, NoQuery]) -> Reply:
+async def create_schedule(call: ApiCall[ScheduleRequest, NoQuery]) -> Reply:
     """Store a schedule, and answer once it is durable."""
     body = await created(call, call.body)
     return Reply(encode(body), 201, headers=location_of(body.id))
 
 
-async def created(call: Call[Any, Any], request: ScheduleRequest) -> ScheduleBody:
+async def created(call: ApiCall[Any, Any], request: ScheduleRequest) -> ScheduleBody:
     """Store a schedule, however it was written, and return it as JSON shows it."""
     await _check_target(call, request.task, request.job)
     view = await call.engine.schedules.create(request, tenant=call.home)
@@ -116,7 +116,7 @@ def location_of(schedule: str) -> Headers:
     return ((b"location", f"{_PATH}/{schedule}".encode()),)
 
 
-async def list_schedules(call: Call[None, SchedulesQuery]) -> Reply:
+async def list_schedules(call: ApiCall[None, SchedulesQuery]) -> Reply:
     """Return a page of schedules, newest first."""
     query = call.query
     which = ScheduleFilter(
@@ -137,13 +137,13 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> Reply:
     return Reply(await off_loop(sum(map(_weight, page.items)), listed))
 
 
-async def get_schedule(call: Call[None, ScheduleQuery]) -> Reply:
+async def get_schedule(call: ApiCall[None, ScheduleQuery]) -> Reply:
     """Return a schedule as it stands, with its next fire times."""
     view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
     return await _reply(call, view, count=call.query.next)
 
 
-async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
+async def edit_schedule(call: ApiCall[ScheduleEdit, NoQuery]) -> Reply:
     """Change what a schedule is; its next fire time is found anew if its rule has changed."""
     schedule = _schedule_of(call)
     await _check_stored(call)
@@ -155,14 +155,14 @@ async def edit_schedule(call: Call[ScheduleEdit, NoQuery]) -> Reply:
     return await _reply(call, view)
 
 
-async def delete_schedule(call: Call[None, NoQuery]) -> Reply:
+async def delete_schedule(call: ApiCall[None, NoQuery]) -> Reply:
     """Delete a schedule and the notes of its runs; its tasks and jobs stay."""
     await _check_stored(call)
     call.note(before=_noted(await call.engine.schedules.delete(_schedule_of(call), tenant=call.tenant)))
     return Reply(b"", 204)
 
 
-async def pause_schedule(call: Call[SchedulePauseRequest, NoQuery]) -> Reply:
+async def pause_schedule(call: ApiCall[SchedulePauseRequest, NoQuery]) -> Reply:
     """Let a schedule not fire any more; what has started goes on."""
     await _check_stored(call)
     view = await call.engine.schedules.pause(_schedule_of(call), reason=call.body.reason, tenant=call.tenant)
@@ -170,7 +170,7 @@ async def pause_schedule(call: Call[SchedulePauseRequest, NoQuery]) -> Reply:
     return await _reply(call, view)
 
 
-async def resume_schedule(call: Call[None, NoQuery]) -> Reply:
+async def resume_schedule(call: ApiCall[None, NoQuery]) -> Reply:
     """Let a paused schedule fire again, from now on: what it missed meanwhile does not fire."""
     await _check_stored(call)
     view = await call.engine.schedules.resume(_schedule_of(call), tenant=call.tenant)
@@ -178,7 +178,7 @@ async def resume_schedule(call: Call[None, NoQuery]) -> Reply:
     return await _reply(call, view)
 
 
-async def trigger_schedule(call: Call[TriggerRequest, NoQuery]) -> Reply:
+async def trigger_schedule(call: ApiCall[TriggerRequest, NoQuery]) -> Reply:
     """Start a run now, whatever the schedule says, and whether or not another goes on."""
     await _check_stored(call)
     run = await call.engine.runs.trigger(_schedule_of(call), fire_time=call.body.fire_time, tenant=call.tenant)
@@ -187,7 +187,7 @@ async def trigger_schedule(call: Call[TriggerRequest, NoQuery]) -> Reply:
     return Reply(encode(body), 201)
 
 
-async def backfill_schedule(call: Call[BackfillRequest, NoQuery]) -> Reply:
+async def backfill_schedule(call: ApiCall[BackfillRequest, NoQuery]) -> Reply:
     """Make runs for the fire times of a span that have none, at a pace; with `dry_run` only tell which."""
     await _check_stored(call)
     backfill = await call.engine.runs.backfill(_schedule_of(call), call.body, tenant=call.tenant)
@@ -196,7 +196,7 @@ async def backfill_schedule(call: Call[BackfillRequest, NoQuery]) -> Reply:
     return Reply(encode(body), 200 if call.body.dry_run else 202)
 
 
-async def drop_backfill(call: Call[None, NoQuery]) -> Reply:
+async def drop_backfill(call: ApiCall[None, NoQuery]) -> Reply:
     """Give up what has not started of a schedule's backfills."""
     await _check_stored(call)
     dropped = await call.engine.runs.drop_backfill(_schedule_of(call), tenant=call.tenant)
@@ -204,7 +204,7 @@ async def drop_backfill(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(DroppedBody(dropped)))
 
 
-async def list_runs(call: Call[None, RunsQuery]) -> Reply:
+async def list_runs(call: ApiCall[None, RunsQuery]) -> Reply:
     """Return a page of a schedule's runs, the latest fire time first."""
     page = await call.engine.runs.list_runs(
         _schedule_of(call), limit=call.query.limit, cursor=call.query.cursor, tenant=call.tenant
@@ -212,7 +212,7 @@ async def list_runs(call: Call[None, RunsQuery]) -> Reply:
     return Reply(encode(RunList(tuple(run_body(run, page.statuses) for run in page.items), page.next_cursor)))
 
 
-async def preview_schedule(call: Call[PreviewRequest, NoQuery]) -> Reply:
+async def preview_schedule(call: ApiCall[PreviewRequest, NoQuery]) -> Reply:
     """Return when a rule fires next, in UTC and by the clock of its zone; nothing is stored."""
     asked = call.body
     request = ScheduleRequest(
@@ -228,7 +228,7 @@ async def preview_schedule(call: Call[PreviewRequest, NoQuery]) -> Reply:
     return Reply(encode(preview_body(preview)))
 
 
-async def register_schedules(call: Call[RegisterRequest, NoQuery]) -> Reply:
+async def register_schedules(call: ApiCall[RegisterRequest, NoQuery]) -> Reply:
     """Make schedules be as the code of an app says, and pause those whose code is gone."""
     for each in call.body.schedules:
         await _check_target(call, each.schedule.task, each.schedule.job)
@@ -239,11 +239,11 @@ async def register_schedules(call: Call[RegisterRequest, NoQuery]) -> Reply:
     return Reply(encode(body))
 
 
-def _schedule_of(call: Call[Any, Any]) -> ScheduleId:
+def _schedule_of(call: ApiCall[Any, Any]) -> ScheduleId:
     return parse_schedule_id(call.params["id"])
 
 
-async def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: JobRequest | None) -> None:
+async def _check_target(call: ApiCall[Any, Any], task: TaskRequest | None, job: JobRequest | None) -> None:
     """Raise `Forbidden` if the caller may not submit what a schedule is to make."""
     if call.by.is_narrowed:
         await call.engine.schedules.allow(
@@ -251,14 +251,14 @@ async def _check_target(call: Call[Any, Any], task: TaskRequest | None, job: Job
         )
 
 
-async def _check_stored(call: Call[Any, Any]) -> None:
+async def _check_stored(call: ApiCall[Any, Any]) -> None:
     """Raise `Forbidden` if the schedule that the path names makes what the caller is not meant for."""
     if call.by.is_narrowed:
         view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
         await _check_target(call, view.target.task, view.target.job)
 
 
-def _check_shown(call: Call[ScheduleEdit, NoQuery]) -> None:
+def _check_shown(call: ApiCall[ScheduleEdit, NoQuery]) -> None:
     """Raise `Forbidden` if a caller who is meant for some tasks only asks for values that it was not shown."""
     field = hidden_in(ScheduleTarget(task=call.body.task or None, job=call.body.job or None))
     if call.by.is_narrowed and field is not None:
@@ -269,23 +269,23 @@ def _check_shown(call: Call[ScheduleEdit, NoQuery]) -> None:
         )
 
 
-async def _check_registered(call: Call[RegisterRequest, NoQuery]) -> None:
+async def _check_registered(call: ApiCall[RegisterRequest, NoQuery]) -> None:
     """Raise `Forbidden` if the app has schedules of what the caller is not meant for: registering may pause them."""
     cursor, is_more = None, call.by.is_narrowed
     which = ScheduleFilter(tenant=call.home, app=call.body.app)
     while is_more:
-        page = await call.engine.schedules.list_schedules(which, limit=call.desk.limits.page, cursor=cursor)
+        page = await call.engine.schedules.list_schedules(which, limit=call.context.limits.page, cursor=cursor)
         for view in page.items:
             await _check_target(call, view.target.task, view.target.job)
         cursor, is_more = page.next_cursor, page.next_cursor is not None
 
 
-async def _reply(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:
+async def _reply(call: ApiCall[Any, Any], view: ScheduleView, *, count: int = NEXT) -> Reply:
     body = await _body(call, view, count=count)
     return Reply(await off_loop(_weight(view), lambda: encode(body)))
 
 
-async def _body(call: Call[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
+async def _body(call: ApiCall[Any, Any], view: ScheduleView, *, count: int = NEXT) -> ScheduleBody:
     statuses = await call.engine.runs.statuses([view.last_task], [view.last_job], tenant=call.tenant)
     times = await call.engine.schedules.next_times(view, count)
     return await off_loop(_weight(view), lambda: schedule_body(_shown(call, view), statuses, next_fires=times))
@@ -296,7 +296,7 @@ def _weight(view: ScheduleView) -> int:
     return 300 + weight_of(view.target.task, view.target.job)
 
 
-def _shown(call: Call[Any, Any], view: ScheduleView) -> ScheduleView:
+def _shown(call: ApiCall[Any, Any], view: ScheduleView) -> ScheduleView:
     """Return a schedule with what people may see of its payloads."""
     return replace(view, target=redacted_target(view.target, call.engine.redaction))
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
@@ -74,7 +74,7 @@ class RotatedKeyBody(Struct, frozen=True, kw_only=True):
     """What could not be opened, because its key is not here."""
 
 
-async def put_secret(call: Call[SecretRequest, NoQuery]) -> Reply:
+async def put_secret(call: ApiCall[SecretRequest, NoQuery]) -> Reply:
     """Set a secret's value; tasks that run from now on get it."""
     name = check_secret_name(call.params["name"])
     put = await call.engine.secrets.put(name, call.body.value, tenant=call.home)
@@ -84,18 +84,18 @@ async def put_secret(call: Call[SecretRequest, NoQuery]) -> Reply:
     return Reply(encode(body), 201 if put.created else 200, headers=headers)
 
 
-async def list_secrets(call: Call[None, SecretsQuery]) -> Reply:
+async def list_secrets(call: ApiCall[None, SecretsQuery]) -> Reply:
     """Return the names of secrets, with when they were set and by which key they are sealed."""
     limit = call.query.limit
-    if limit > call.desk.limits.page:
-        raise Invalid(f"must be from 1 to {call.desk.limits.page}", field="limit")
+    if limit > call.context.limits.page:
+        raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     after = None if call.query.cursor is None else _place(call.query.cursor)
     found = await call.engine.secrets.list_secrets(tenant=call.tenant, limit=limit + 1, after=after)
     items = tuple(_body(secret) for secret in found[:limit])
     return Reply(encode(SecretInfoList(items, f"{items[-1].tenant}/{items[-1].name}" if len(found) > limit else None)))
 
 
-async def delete_secret(call: Call[None, NoQuery]) -> Reply:
+async def delete_secret(call: ApiCall[None, NoQuery]) -> Reply:
     """Forget a secret; tasks that refer to it fail when they run."""
     name = check_secret_name(call.params["name"])
     await call.engine.secrets.delete(name, tenant=call.home)
@@ -103,7 +103,7 @@ async def delete_secret(call: Call[None, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
-async def rotate_secret_key(call: Call[None, NoQuery]) -> Reply:
+async def rotate_secret_key(call: ApiCall[None, NoQuery]) -> Reply:
     """Seal everything with the first of the server's two keys; then the other one can be taken away."""
     key_id = call.engine.secrets.box.key_id
     rotated = await call.engine.secrets.rotate()

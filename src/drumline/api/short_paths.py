@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.standing import note_before, standing_of
+from drumline.api.auditing import audited_fields, note_before
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.tasks import SubmittedBody, allow_of, cancelled, submit_request, task_limit, with_header_key
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
@@ -78,7 +78,7 @@ class TaskStatusBody(Struct, frozen=True):
     execution_time: Moment
 
 
-async def submit_flow(call: Call[FlowRequest, NoQuery]) -> Reply:
+async def submit_flow(call: ApiCall[FlowRequest, NoQuery]) -> Reply:
     """Store a task written with `type` or `name`."""
     request = call.body
     if request.type == request.name == ABSENT:
@@ -91,7 +91,7 @@ async def submit_flow(call: Call[FlowRequest, NoQuery]) -> Reply:
     return await submit_request(call, with_header_key(request, call.header(b"idempotency-key")))
 
 
-async def schedule_task(call: Call[ScheduleTaskRequest, NoQuery]) -> Reply:
+async def schedule_task(call: ApiCall[ScheduleTaskRequest, NoQuery]) -> Reply:
     """Store a task to run at a time."""
     wanted = call.body
     request = TaskRequest(
@@ -106,7 +106,7 @@ async def schedule_task(call: Call[ScheduleTaskRequest, NoQuery]) -> Reply:
     return Reply(encode(ScheduledBody(stored.id, WORDS[State.QUEUED])), 201)
 
 
-async def task_status(call: Call[None, NoQuery]) -> Reply:
+async def task_status(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell where a task stands."""
     task = parse_task_id(call.params["task_id"], field="task_id")
     view = await call.engine.queries.get(task, tenant=call.tenant)
@@ -114,12 +114,12 @@ async def task_status(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(TaskStatusBody(view.id, WORDS[view.state], moment_of(time))))
 
 
-async def cancel_task(call: Call[None, NoQuery]) -> Reply:
+async def cancel_task(call: ApiCall[None, NoQuery]) -> Reply:
     """Cancel a task now, running or not: the answer says that it is cancelled, so it must be."""
     task = parse_task_id(call.params["task_id"], field="task_id")
     await note_before(call, task)
     view = await cancelled(call, task, force=True)
-    call.note(after=standing_of(view, call.engine.clock.now()))
+    call.note(after=audited_fields(view, call.engine.clock.now()))
     return Reply(encode(ScheduledBody(view.id, WORDS[view.state])))
 
 

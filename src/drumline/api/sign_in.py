@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from msgspec import Meta, Struct
 
-from drumline.api.door import HELD
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
-from drumline.api.reception import COOKIES
+from drumline.api.authentication import CREDENTIAL
+from drumline.api.browser_sessions import COOKIES
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import EVERY_TENANT, Caller, Permission, Role
 from drumline.core.audit import AuditEntry, Phase
 from drumline.core.clock import moment_of
@@ -86,42 +86,42 @@ class RevokeRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Who, as `GET /api/v1/sign-in` names them: `key:<id>`, `<provider>:<subject>`; `*` for everybody."""
 
 
-async def look(call: Call[None, NoQuery]) -> Reply:
+async def look(call: ApiCall[None, NoQuery]) -> Reply:
     """Tell how one can sign in at a browser, and who is signed in at this one."""
     providers = call.engine.access.sign_ins.policy.providers
     offered = tuple(ProviderBody(each.name, each.title, f"{SIGN_IN}/{each.name}") for each in providers)
-    sign_in = call.scope.get(HELD)
+    sign_in = call.scope.get(CREDENTIAL)
     body = told_of(call, sign_in, call.caller) if isinstance(sign_in, SignIn) and call.caller else None
     return Reply(encode(SignInBody(offered, body)))
 
 
-async def sign_in(call: Call[SignInRequest, NoQuery]) -> Reply:
+async def sign_in(call: ApiCall[SignInRequest, NoQuery]) -> Reply:
     """Exchange a key for a cookie, so that the browser need not keep the key."""
-    door = call.desk.door
-    door.reception.check_origin(call.scope)
-    caller, digest, is_first = await door.show(call.body.key, call.scope)
+    authentication = call.context.authentication
+    authentication.browser_sessions.check_origin(call.scope)
+    caller, digest, is_first = await authentication.check_key(call.body.key, call.scope)
     made = await call.engine.access.sign_ins.by_key(
         id=caller.id, name=caller.name, digest=digest, is_first=is_first, is_lasting=call.body.remember
     )
     await noted(call, caller, made)
-    cookie = door.reception.keep(call.scope, made)
+    cookie = authentication.browser_sessions.keep(call.scope, made)
     return Reply(encode(told_of(call, made, caller)), headers=(cookie,))
 
 
-async def sign_out(call: Call[SignOutRequest, NoQuery]) -> Reply:
+async def sign_out(call: ApiCall[SignOutRequest, NoQuery]) -> Reply:
     """Sign out at this browser, or everywhere; every server goes by it within two seconds."""
-    made = call.scope.get(HELD)
+    made = call.scope.get(CREDENTIAL)
     if not isinstance(made, SignIn):
         raise Conflict("nobody is signed in: the request came with a key")
     sign_ins = call.engine.access.sign_ins
     await (sign_ins.end_all(made.user) if call.body.everywhere else sign_ins.end(made))
     call.note(before={"user": made.user, "everywhere": call.body.everywhere})
-    reception = call.desk.door.reception
+    sessions = call.context.authentication.browser_sessions
     call.scope.pop(COOKIES, None)
-    return Reply(encode(SignedOutBody(await _way_out(call, made))), headers=reception.forget(call.scope))
+    return Reply(encode(SignedOutBody(await _provider_sign_out_url(call, made))), headers=sessions.forget(call.scope))
 
 
-async def revoke(call: Call[RevokeRequest, NoQuery]) -> Reply:
+async def revoke(call: ApiCall[RevokeRequest, NoQuery]) -> Reply:
     """Sign somebody out at every browser, or everybody; every server goes by it within two seconds."""
     if re.fullmatch(USER_PATTERN, call.body.user) is None:
         raise Invalid("must be key:<id>, <provider>:<subject>, or * for everybody", field="user")
@@ -130,7 +130,7 @@ async def revoke(call: Call[RevokeRequest, NoQuery]) -> Reply:
     return Reply(b"", 204)
 
 
-def told_of(call: Call[Any, Any], made: SignIn, caller: Caller) -> SignedInBody:
+def told_of(call: ApiCall[Any, Any], made: SignIn, caller: Caller) -> SignedInBody:
     """Return what a page is told of whoever is signed in."""
     return SignedInBody(
         user=made.user,
@@ -143,7 +143,7 @@ def told_of(call: Call[Any, Any], made: SignIn, caller: Caller) -> SignedInBody:
     )
 
 
-async def noted(call: Call[Any, Any], caller: Caller, made: SignIn) -> None:
+async def noted(call: ApiCall[Any, Any], caller: Caller, made: SignIn) -> None:
     """Write into the audit log that somebody signed in; if that cannot be done, they are not."""
     audit = call.engine.access.audit
     asked = await audit.ask(
@@ -155,33 +155,33 @@ async def noted(call: Call[Any, Any], caller: Caller, made: SignIn) -> None:
             target=call.scope["path"],
             key=caller.id,
             key_name=caller.name,
-            address=call.desk.door.addresses.of(call.scope),
+            address=call.context.authentication.addresses.of(call.scope),
             request_id=call.scope[REQUEST_ID].decode(),
         )
     )
     await audit.answer(asked, Phase.DONE, after={"user": made.user, "name": made.name, "role": caller.role})
 
 
-async def _way_out(call: Call[Any, Any], made: SignIn) -> str | None:
-    """Return where the provider signs people out, if it does; one that is away keeps nobody here."""
-    issuer = call.desk.issuers.get(made.provider or "")
+async def _provider_sign_out_url(call: ApiCall[Any, Any], made: SignIn) -> str | None:
+    """Return the provider's URL for signing out; None if it has none or cannot be reached."""
+    issuer = call.context.issuers.get(made.provider or "")
     if issuer is None:
         return None
     try:
-        door = (await issuer.describe()).end_session_endpoint
+        endpoint = (await issuer.describe()).end_session_endpoint
     except DrumlineError:
         return None
-    if door is None:
+    if endpoint is None:
         return None
-    reception = call.desk.door.reception
+    sessions = call.context.authentication.browser_sessions
     given = {
         "client_id": issuer.provider.client_id,
-        "post_logout_redirect_uri": f"{reception.origins.base(call.scope)}/ui/",
+        "post_logout_redirect_uri": f"{sessions.origins.base(call.scope)}/ui/",
     }
-    hint = reception.hint(call.scope)
+    hint = sessions.hint(call.scope)
     if hint is not None:
         given["id_token_hint"] = hint
-    return f"{door}{'&' if '?' in door else '?'}{urlencode(given)}"
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(given)}"
 
 
 OPERATIONS = (

@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 
 import structlog
 
-from drumline.api.door import HELD
-from drumline.api.operation import HTML, PAGE, Call, Operation, Reply, Tag
+from drumline.api.authentication import CREDENTIAL
+from drumline.api.browser_sessions import PendingSignIn
+from drumline.api.operation import HTML, PAGE, ApiCall, Operation, Reply, Tag
 from drumline.api.problems import Headers, to_problem
 from drumline.api.reading import AnyQuery
-from drumline.api.reception import Way
 from drumline.api.sign_in import SIGN_IN, noted
 from drumline.core.errors import DrumlineError, Forbidden, NotFound, Unauthorized
 from drumline.core.provider import Claims, Provider, grant_of
@@ -36,7 +36,7 @@ _PAGE: Final = """<!doctype html>
 <body><main><h1>{title}</h1>{texts}<p><a href="{up}ui/">Sign in in another way</a></p></main></body></html>
 """
 
-Going = Call[None, AnyQuery]
+Going = ApiCall[None, AnyQuery]
 
 
 def paths_of(provider: Provider) -> tuple[str, str]:
@@ -56,7 +56,7 @@ async def come_back(call: Going) -> Reply:
 
 async def _shown(call: Going, step: Callable[[Going], Awaitable[Reply]], *, up: str) -> Reply:
     """Do a step, and show a page to whoever cannot be let in: people, not programs, come here."""
-    arrived = () if step is _sent else (call.desk.door.reception.arrive(call.scope),)
+    arrived = () if step is _sent else (call.context.authentication.browser_sessions.drop_pending(call.scope),)
     try:
         reply = await step(call)
     except DrumlineError as error:
@@ -69,9 +69,9 @@ async def _shown(call: Going, step: Callable[[Going], Awaitable[Reply]], *, up: 
 
 
 async def _sent(call: Going) -> Reply:
-    issuer, reception = _issuer(call), call.desk.door.reception
+    issuer, sessions = _issuer(call), call.context.authentication.browser_sessions
     described = await issuer.describe()
-    way = Way(issuer.provider.name, secrets.token_urlsafe(32), _next(call), call.engine.clock.now())
+    way = PendingSignIn(issuer.provider.name, secrets.token_urlsafe(32), _next(call), call.engine.clock.now())
     challenge = sha256(_verifier(call, way).encode()).digest()
     asked = {
         "response_type": "code",
@@ -83,22 +83,22 @@ async def _sent(call: Going) -> Reply:
         "code_challenge": _base64(challenge),
         "code_challenge_method": "S256",
     }
-    door = described.authorization_endpoint
-    location = f"{door}{'&' if '?' in door else '?'}{urlencode(asked)}"
-    return _redirect(location, (reception.send_off(call.scope, way),))
+    endpoint = described.authorization_endpoint
+    location = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+    return _redirect(location, (sessions.keep_pending(call.scope, way),))
 
 
 async def _taken_in(call: Going) -> Reply:
-    issuer, reception, given = _issuer(call), call.desk.door.reception, call.query.given
-    way = reception.way_back(call.scope)
+    issuer, sessions, given = _issuer(call), call.context.authentication.browser_sessions, call.query.given
+    way = sessions.read_pending(call.scope)
     if way is None or way.provider != issuer.provider.name or not _is_same(given.get("state", ""), way.state):
         raise Unauthorized(LOST)
-    call.desk.door.check_guesser(call.scope)
+    call.context.authentication.check_lockout(call.scope)
     described = await issuer.describe()
     if given.get("iss", "" if described.authorization_response_iss_parameter_supported else described.issuer) != (
         described.issuer
     ):
-        raise Unauthorized("somebody else answered than the provider that was asked")
+        raise Unauthorized("the answer came from another provider than the one that was asked")
     if "code" not in given:
         raise Unauthorized(f"{issuer.provider.title} refused: {_word(given.get('error', ''))}")
     vouched = await _vouched(call, issuer, way)
@@ -108,12 +108,12 @@ async def _taken_in(call: Going) -> Reply:
     user = f"{issuer.provider.name}:{vouched.claims['sub']}"
     made = await call.engine.access.sign_ins.by_provider(user, _name_of(vouched.claims), grant)
     await noted(call, made.caller(None), made)
-    call.scope.pop(HELD, None)
-    cookies = (reception.keep(call.scope, made), *reception.keep_hint(call.scope, vouched.id_token))
+    call.scope.pop(CREDENTIAL, None)
+    cookies = (sessions.keep(call.scope, made), *sessions.keep_hint(call.scope, vouched.id_token))
     return _redirect(_BACK + way.next, cookies)
 
 
-async def _vouched(call: Going, issuer: Any, way: Way) -> Any:
+async def _vouched(call: Going, issuer: Any, way: PendingSignIn) -> Any:
     """Return the provider's word, for the first who comes this way; whoever comes with many wrong ones has to wait."""
     from drumline.outbound.issuer import IssuerResponse  # noqa: PLC0415 - as in app.py
 
@@ -123,12 +123,12 @@ async def _vouched(call: Going, issuer: Any, way: Way) -> Any:
     try:
         return await issuer.vouch(answer)
     except Unauthorized:
-        call.desk.door.note_guess(call.scope, way.state)
+        call.context.authentication.note_failure(call.scope, way.state)
         raise
 
 
 def _issuer(call: Going) -> Any:
-    issuer = call.desk.issuers.get(call.params["provider"])
+    issuer = call.context.issuers.get(call.params["provider"])
     if issuer is None:
         raise NotFound(f"nobody signs in with {_word(call.params['provider'])} here", field="provider")
     return issuer
@@ -142,16 +142,17 @@ def _next(call: Going) -> str:
 
 
 def _redirect_uri(call: Going) -> str:
-    return f"{call.desk.door.reception.origins.base(call.scope)}{SIGN_IN}/{call.params['provider']}/callback"
+    base = call.context.authentication.browser_sessions.origins.base(call.scope)
+    return f"{base}{SIGN_IN}/{call.params['provider']}/callback"
 
 
-def _verifier(call: Going, way: Way) -> str:
+def _verifier(call: Going, way: PendingSignIn) -> str:
     """Return what only we can know of a way, and the provider is shown the digest of. It never leaves the servers."""
-    return call.desk.door.reception.seal.derive("verifier", way.state)
+    return call.context.authentication.browser_sessions.seal.derive("verifier", way.state)
 
 
-def _nonce(call: Going, way: Way) -> str:
-    return call.desk.door.reception.seal.derive("nonce", way.state)
+def _nonce(call: Going, way: PendingSignIn) -> str:
+    return call.context.authentication.browser_sessions.seal.derive("nonce", way.state)
 
 
 def _name_of(claims: Claims) -> str:

@@ -9,8 +9,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from drumline.api.package_files import MEDIA, SITE
-from drumline.api.static_files import send_file, send_static
+from drumline.api.package_files import MEDIA, SITE, send_file, send_static
 
 ROOT: Final = "/docs/"
 OF_THE_API: Final = frozenset({"/docs/api", "/docs/style.css"})

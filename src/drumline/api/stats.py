@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from drumline.api.operation import Call, Operation, Reply, Tag
+from drumline.api.operation import ApiCall, Operation, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -51,7 +51,7 @@ class StatsBody(Struct, frozen=True, kw_only=True):
     points: tuple[PointBody, ...]
 
 
-async def stats(call: Call[None, StatsQuery]) -> Reply:
+async def stats(call: ApiCall[None, StatsQuery]) -> Reply:
     """Return figures over time: what came, ended and failed, how much waited, how long it waited and ran."""
     last = parse_duration(call.query.last, field="last")
     queue = None if call.query.queue is None else check_queue(call.query.queue)

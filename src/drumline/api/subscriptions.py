@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from msgspec import UNSET, Struct, UnsetType
 
 from drumline.api.deliveries import DeliveryBody, delivery_body
-from drumline.api.narrowing import check_filter
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.key_restrictions import check_filter
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.stopping import unless_stopped
 from drumline.core.accept_subscription import SubscriptionPatch, SubscriptionRequest
 from drumline.core.access import Permission
@@ -76,7 +76,7 @@ class TestQuery(Struct, frozen=True, forbid_unknown_fields=True):
     wait: Annotated[float, about("Seconds to wait until a notifier has tried it.", **WAIT)] = 0.0
 
 
-async def create_subscription(call: Call[SubscriptionRequest, NoQuery]) -> Reply:
+async def create_subscription(call: ApiCall[SubscriptionRequest, NoQuery]) -> Reply:
     """Keep a subscription, and show the secret that signs its webhooks, this once."""
     check_filter(call, call.body.task, call.body.queue)
     made = await call.engine.subscriptions.create(call.body, tenant=call.home)
@@ -85,19 +85,19 @@ async def create_subscription(call: Call[SubscriptionRequest, NoQuery]) -> Reply
     return Reply(encode(subscription_body(made.subscription, secret=made.secret)), 201, headers=location)
 
 
-async def list_subscriptions(call: Call[None, NoQuery]) -> Reply:
+async def list_subscriptions(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the subscriptions, oldest first."""
     found = await call.engine.subscriptions.list(tenant=call.tenant)
     return Reply(encode(SubscriptionList(tuple(subscription_body(each) for each in found))))
 
 
-async def get_subscription(call: Call[None, NoQuery]) -> Reply:
+async def get_subscription(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a subscription."""
     found = await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)
     return Reply(encode(subscription_body(found)))
 
 
-async def change_subscription(call: Call[SubscriptionPatch, NoQuery]) -> Reply:
+async def change_subscription(call: ApiCall[SubscriptionPatch, NoQuery]) -> Reply:
     """Change a subscription. What waits to be delivered for one that is disabled fails."""
     before = await _own(call)
     call.note(before=subscription_body(before))
@@ -107,14 +107,14 @@ async def change_subscription(call: Call[SubscriptionPatch, NoQuery]) -> Reply:
     return Reply(encode(subscription_body(changed)))
 
 
-async def delete_subscription(call: Call[None, NoQuery]) -> Reply:
+async def delete_subscription(call: ApiCall[None, NoQuery]) -> Reply:
     """Forget a subscription. What waits to be delivered for it fails."""
     call.note(before=subscription_body(await _own(call)))
     await call.engine.subscriptions.delete(_id_of(call), tenant=call.tenant)
     return Reply(b"", 204)
 
 
-async def rotate_subscription(call: Call[RotateRequest, NoQuery]) -> Reply:
+async def rotate_subscription(call: ApiCall[RotateRequest, NoQuery]) -> Reply:
     """Give a subscription a new secret, and show it, this once; for a while the old one signs too."""
     overlap = parse_duration(call.body.overlap, field="overlap")
     await _own(call)
@@ -122,20 +122,20 @@ async def rotate_subscription(call: Call[RotateRequest, NoQuery]) -> Reply:
     return Reply(encode(SecretBody(secret)))
 
 
-async def rotate_notify(call: Call[RotateRequest, NoQuery]) -> Reply:
+async def rotate_notify(call: ApiCall[RotateRequest, NoQuery]) -> Reply:
     """Make a new secret for the webhooks that tasks and jobs name in `notify`, and show it, this once."""
     overlap = parse_duration(call.body.overlap, field="overlap")
     return Reply(encode(SecretBody(await call.engine.subscriptions.rotate(None, overlap=overlap, tenant=call.home))))
 
 
-async def send_test(call: Call[None, TestQuery]) -> Reply:
+async def send_test(call: ApiCall[None, TestQuery]) -> Reply:
     """Send a test to a subscription's target, and wait for how it goes, if asked to."""
     seconds = call.wait(call.query.wait)
     await _own(call)
     delivery = await call.engine.subscriptions.send_test(_id_of(call), tenant=call.tenant)
     if seconds > 0:
         waiting = call.engine.subscriptions.tried(delivery.id, seconds=seconds)
-        delivery = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive) or delivery
+        delivery = await unless_stopped(waiting, stop=call.context.stop, receive=call.receive) or delivery
     return Reply(encode(delivery_body(delivery)), 202)
 
 
@@ -146,7 +146,7 @@ def _after(patch: SubscriptionPatch, before: Subscription) -> tuple[str | None, 
     return task, queue
 
 
-async def _own(call: Call[Any, Any]) -> Subscription:
+async def _own(call: ApiCall[Any, Any]) -> Subscription:
     """Return the subscription that the path names; `Forbidden` if it is told of more than the caller is meant for."""
     found = await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)
     check_filter(call, found.filter.task, found.filter.queue)
@@ -173,7 +173,7 @@ def subscription_body(subscription: Subscription, *, secret: str | None = None) 
     )
 
 
-def _id_of(call: Call[Any, Any]) -> SubscriptionId:
+def _id_of(call: ApiCall[Any, Any]) -> SubscriptionId:
     return SubscriptionId(parse_task_id(call.params["id"]))
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from drumline.api.operation import Call
+from drumline.api.operation import ApiCall
 from drumline.api.reading import read_time
 from drumline.core.field_schema import QUEUE, TIME, UUID, WORKER, about, line
 from drumline.core.ids import parse_job_id, parse_session_id
@@ -27,7 +27,7 @@ class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
-def filter_of(call: Call[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:
+def filter_of(call: ApiCall[Any, Any], query: TaskQuery, statuses: frozenset[Status] = frozenset()) -> TaskFilter:
     """Return which tasks a query means, or raise `Invalid` naming the field at fault."""
     return TaskFilter(
         tenant=call.tenant,

@@ -9,8 +9,9 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from drumline.aio.threads import off_loop
+from drumline.api.auditing import audited_fields, note_before
 from drumline.api.lists import raw_items
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.problems import to_problem
 from drumline.api.reading import decode_body
 from drumline.api.shapes import (
@@ -25,7 +26,6 @@ from drumline.api.shapes import (
     weight_of,
     without_traceback,
 )
-from drumline.api.standing import note_before, standing_of
 from drumline.api.stopping import unless_stopped
 from drumline.api.task_filters import TaskQuery, filter_of
 from drumline.core.access import Caller, Permission
@@ -165,12 +165,12 @@ class RescheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     priority: Annotated[int | str | None, about(anyOf=PRIORITY)] = None
 
 
-async def submit(call: Call[TaskRequest, NoQuery]) -> Reply:
+async def submit(call: ApiCall[TaskRequest, NoQuery]) -> Reply:
     """Store a task, and answer once it is durable."""
     return await submit_request(call, with_header_key(call.body, call.header(b"idempotency-key")))
 
 
-async def submit_request(call: Call[Any, Any], request: TaskRequest) -> Reply:
+async def submit_request(call: ApiCall[Any, Any], request: TaskRequest) -> Reply:
     """Store a task, however it was written, and answer 201; 200 if its key brought back an earlier one."""
     stored = await call.engine.submissions.submit(request, tenant=call.home, allow=allow_of(call.by))
     (warnings,) = await call.engine.types.warnings([(request.name, request.payload)], tenant=call.home)
@@ -201,9 +201,9 @@ def with_header_key(request: Keyed, header: bytes | None) -> Keyed:
     return request if written is not None else msgspec.structs.replace(request, idempotency_key=key)
 
 
-async def submit_batch(call: Call[BatchSubmission, NoQuery]) -> Reply:
+async def submit_batch(call: ApiCall[BatchSubmission, NoQuery]) -> Reply:
     """Store many tasks; each gets its own answer, in order."""
-    raws = raw_items(call.body.tasks, most=call.desk.limits.batch, field="tasks")
+    raws = raw_items(call.body.tasks, most=call.context.limits.batch, field="tasks")
     requests: list[TaskRequest | DrumlineError] = []
     size = 0
     for raw in raws:
@@ -248,7 +248,7 @@ def _batch_item(answer: Submitted | DrumlineError, number: int, warnings: tuple[
     return BatchItem(error=problem)
 
 
-async def list_tasks(call: Call[None, ListQuery]) -> Reply:
+async def list_tasks(call: ApiCall[None, ListQuery]) -> Reply:
     """Return a page of tasks, newest first."""
     query = call.query
     which = filter_of(call, query, frozenset(query.status))
@@ -262,18 +262,18 @@ async def list_tasks(call: Call[None, ListQuery]) -> Reply:
     return Reply(await off_loop(sum(map(weight_of, views)), listed))
 
 
-async def get(call: Call[None, GetQuery]) -> Reply:
+async def get(call: ApiCall[None, GetQuery]) -> Reply:
     """Return a task, at once or when it has ended."""
     task = task_of(call)
     view: TaskView | None = None
     seconds = call.wait(call.query.wait)
     if seconds > 0:
         waiting = call.engine.queries.wait(task, seconds=seconds, tenant=call.tenant)
-        view = await unless_stopped(waiting, stop=call.desk.stop, receive=call.receive)
+        view = await unless_stopped(waiting, stop=call.context.stop, receive=call.receive)
     return await task_reply(call, task, view)
 
 
-async def reschedule(call: Call[RescheduleRequest, NoQuery]) -> Reply:
+async def reschedule(call: ApiCall[RescheduleRequest, NoQuery]) -> Reply:
     """Change when a waiting task is due, or its priority."""
     task = task_of(call)
     change = call.body
@@ -284,7 +284,7 @@ async def reschedule(call: Call[RescheduleRequest, NoQuery]) -> Reply:
     return await task_reply(call, task)
 
 
-async def cancel(call: Call[CancelRequest, CancelQuery]) -> Reply:
+async def cancel(call: ApiCall[CancelRequest, CancelQuery]) -> Reply:
     """Cancel a waiting task at once; ask a running one to stop, or with force end it now."""
     task = task_of(call)
     await note_before(call, task)
@@ -292,7 +292,7 @@ async def cancel(call: Call[CancelRequest, CancelQuery]) -> Reply:
     return await task_reply(call, task, view)
 
 
-async def cancelled(call: Call[Any, Any], task: TaskId, *, force: bool) -> TaskView:
+async def cancelled(call: ApiCall[Any, Any], task: TaskId, *, force: bool) -> TaskView:
     """Cancel a task and return it; one that is cancelled already is no conflict, so that the act can be repeated."""
     try:
         await call.engine.control.cancel(task, tenant=call.tenant, force=force)
@@ -304,7 +304,7 @@ async def cancelled(call: Call[Any, Any], task: TaskId, *, force: bool) -> TaskV
     return await call.engine.queries.get(task, tenant=call.tenant)
 
 
-async def retry(call: Call[None, NoQuery]) -> Reply:
+async def retry(call: ApiCall[None, NoQuery]) -> Reply:
     """Run a failed, cancelled or skipped task again."""
     task = task_of(call)
     await note_before(call, task)
@@ -312,29 +312,29 @@ async def retry(call: Call[None, NoQuery]) -> Reply:
     return await task_reply(call, task)
 
 
-async def status(call: Call[None, NoQuery]) -> Reply:
+async def status(call: ApiCall[None, NoQuery]) -> Reply:
     """Return where a task stands, and nothing else: from the read model where there is one, else from the store."""
     task = task_of(call)
     return Reply(encode(StatusBody(task, await call.engine.queries.status(task, tenant=call.tenant))))
 
 
-async def attempts(call: Call[None, NoQuery]) -> Reply:
+async def attempts(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a task's executions, oldest first."""
     views = await call.engine.queries.attempts(task_of(call), tenant=call.tenant)
     return Reply(encode(AttemptList(tuple(attempt_body(view) for view in views))))
 
 
-def task_of(call: Call[Any, Any]) -> TaskId:
+def task_of(call: ApiCall[Any, Any]) -> TaskId:
     """Return the task that the path names."""
     return parse_task_id(call.params["id"])
 
 
-async def task_reply(call: Call[Any, Any], task: TaskId, view: TaskView | None = None) -> Reply:
+async def task_reply(call: ApiCall[Any, Any], task: TaskId, view: TaskView | None = None) -> Reply:
     """Answer with a task as it stands."""
     if view is None:
         view = await call.engine.queries.get(task, tenant=call.tenant)
-    if call.trail is not None:
-        call.note(after=standing_of(view, call.engine.clock.now()))
+    if call.audit_detail is not None:
+        call.note(after=audited_fields(view, call.engine.clock.now()))
     progress = await call.engine.queries.progress(view, tenant=call.tenant)
     hidden, now = call.engine.redaction, call.engine.clock.now()
     told = progress_body(progress)

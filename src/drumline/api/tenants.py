@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.audit import REASON
 from drumline.core.clock import moment_of
@@ -76,7 +76,7 @@ class TenantsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Annotated[str | None, about("`next_cursor` of the page before.", **TENANT_SCHEMA)] = None
 
 
-async def create_tenant(call: Call[TenantRequest, NoQuery]) -> Reply:
+async def create_tenant(call: ApiCall[TenantRequest, NoQuery]) -> Reply:
     """Make a tenant; keys of its own are made after it."""
     quotas = msgspec.convert(call.body.quotas, Quotas, from_attributes=True)
     tenant = await call.engine.access.tenants.add(call.body.name, quotas)
@@ -84,11 +84,11 @@ async def create_tenant(call: Call[TenantRequest, NoQuery]) -> Reply:
     return Reply(encode(_body(tenant)), 201, headers=((b"location", f"{_TENANTS}/{tenant.name}".encode()),))
 
 
-async def list_tenants(call: Call[None, TenantsQuery]) -> Reply:
+async def list_tenants(call: ApiCall[None, TenantsQuery]) -> Reply:
     """Return the tenants by name; a key of one tenant sees that one."""
     limit = call.query.limit
-    if limit > call.desk.limits.page:
-        raise Invalid(f"must be from 1 to {call.desk.limits.page}", field="limit")
+    if limit > call.context.limits.page:
+        raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     after = None if call.query.cursor is None else check_tenant(call.query.cursor, field="cursor")
     if call.tenant is not None:
         own = await call.engine.access.tenants.find(call.tenant)
@@ -99,7 +99,7 @@ async def list_tenants(call: Call[None, TenantsQuery]) -> Reply:
     return Reply(encode(TenantList(items, items[-1].name if is_more else None)))
 
 
-async def get_tenant(call: Call[None, NoQuery]) -> Reply:
+async def get_tenant(call: ApiCall[None, NoQuery]) -> Reply:
     """Return a tenant."""
     name = check_tenant(call.params["name"])
     if call.tenant not in {None, name}:
@@ -107,7 +107,7 @@ async def get_tenant(call: Call[None, NoQuery]) -> Reply:
     return Reply(encode(_body(await call.engine.access.tenants.get(name))))
 
 
-async def change_tenant(call: Call[TenantChange, NoQuery]) -> Reply:
+async def change_tenant(call: ApiCall[TenantChange, NoQuery]) -> Reply:
     """Change how much a tenant may have; every server goes by it within two seconds."""
     name = check_tenant(call.params["name"])
     before = await call.engine.access.tenants.get(name)

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reply, Tag
 from drumline.core.access import Permission
 from drumline.core.codec import encode
 from drumline.core.task_type import NO_DEFAULTS, TypeDefaults
@@ -30,7 +30,7 @@ class TypeList(Struct, frozen=True):
     next_cursor: str | None = None
 
 
-async def list_types(call: Call[None, NoQuery]) -> Reply:
+async def list_types(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the tasks that live workers can run; a worker without queues of its own serves all."""
     found: dict[str, TypeBody] = {}
     sessions = await call.engine.sessions.list(tenant=call.tenant)

@@ -9,8 +9,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from drumline.api.package_files import MEDIA, StaticFolder
-from drumline.api.static_files import send_file, send_static
+from drumline.api.package_files import MEDIA, StaticFolder, send_file, send_static
 
 ROOT: Final = "/ui"
 HOW_TO_BUILD: Final = b"""<!doctype html>

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from drumline.api.operation import Call, NoQuery, Operation, Reply, Tag
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reply, Tag
 from drumline.api.shapes import moment
 from drumline.core.access import Permission
 from drumline.core.codec import encode
@@ -28,7 +28,7 @@ class WhyBody(Struct, frozen=True):
     reasons: tuple[ReasonBody, ...]
 
 
-async def why(call: Call[None, NoQuery]) -> Reply:
+async def why(call: ApiCall[None, NoQuery]) -> Reply:
     """Return why a task is not running: due later, dependency, paused queue, limit, no worker, its turn."""
     task = parse_task_id(call.params["id"], field="id")
     reasons = await call.engine.wait_reasons.why(task, tenant=call.tenant)

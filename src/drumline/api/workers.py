@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from drumline.api.narrowing import check_worker
-from drumline.api.operation import Call, NoQuery, Operation, Reach, Reply, Tag
+from drumline.api.key_restrictions import check_worker
+from drumline.api.operation import ApiCall, NoQuery, Operation, Reach, Reply, Tag
 from drumline.api.shapes import WorkerBody, WorkerList, worker_body
 from drumline.core.access import Permission
 from drumline.core.codec import encode
@@ -20,13 +20,13 @@ class WorkersQuery(Struct, frozen=True, forbid_unknown_fields=True):
     closed: Annotated[bool, about("List workers that left lately too.")] = False
 
 
-async def list_workers(call: Call[None, WorkersQuery]) -> Reply:
+async def list_workers(call: ApiCall[None, WorkersQuery]) -> Reply:
     """Return the workers there are."""
     views = await call.engine.sessions.list(closed=call.query.closed, tenant=call.tenant)
     return Reply(encode(WorkerList(tuple(worker_body(view) for view in views))))
 
 
-async def drain_worker(call: Call[None, NoQuery]) -> Reply:
+async def drain_worker(call: ApiCall[None, NoQuery]) -> Reply:
     """Ask a worker to finish what it holds and take nothing more; it hears of it at its next beat."""
     session = parse_session_id(call.params["id"])
     await check_worker(call, session)

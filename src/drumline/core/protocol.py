@@ -70,7 +70,7 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     label: Annotated[str, about(maxLength=LONGEST_NAME, pattern=f"^$|{LINE_PATTERN}")] = ""
 
 
-class Opening(OpenRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RawOpenRequest(OpenRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a worker says of itself, as it comes."""
 
     types: Raw  # type: ignore[assignment]
@@ -244,7 +244,7 @@ class SettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     reports: list[ReportBody]
 
 
-class Reports(Struct, frozen=True, forbid_unknown_fields=True):
+class RawSettleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """How attempts ended, as it comes."""
 
     reports: Raw
@@ -279,7 +279,7 @@ class LogRequest(Struct, frozen=True, forbid_unknown_fields=True):
     chunks: list[ChunkBody]
 
 
-class LogPieces(Struct, frozen=True, forbid_unknown_fields=True):
+class RawLogRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Pieces of logs, as they come."""
 
     chunks: Raw

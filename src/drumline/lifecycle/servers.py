@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from drumline._version import __version__
 from drumline.api.addresses import Addresses
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Listener, Server
 from drumline.core.api_key import check_first_key, is_strong
@@ -159,7 +159,7 @@ def _api_server(engine: Engine, settings: Settings, key: str, signals: ApiSignal
     info = Info(version=__version__, disk=str(settings.data), http=http)
     write = None if signals.exposition is None else signals.exposition.write
     app = create_app(
-        engine, keys=KeyRing([key]), info=info, stop=signals.stop, leaving=signals.leaving, write_metrics=write
+        engine, keys=ConfiguredKeys([key]), info=info, stop=signals.stop, leaving=signals.leaving, write_metrics=write
     )
     listener = Listener(http, engine.metrics, Addresses(engine.access.policy.proxies))
     return open_server(app, settings.host, settings.port, listener)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.routes import OPERATIONS
 from drumline.core.errors import Overloaded, Unavailable
@@ -60,9 +60,9 @@ async def test_a_key_in_the_start_url_is_no_key_for_the_api(stranger: httpx.Asyn
     problem(tasks, 401, "unauthorized")
 
 
-def test_a_key_ring_without_keys_cannot_be_made() -> None:
-    with pytest.raises(ValueError, match="nobody"):
-        KeyRing([])
+def test_a_server_without_keys_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="without keys"):
+        ConfiguredKeys([])
 
 
 async def test_every_reply_has_the_security_headers(http: httpx.AsyncClient, stranger: httpx.AsyncClient) -> None:
@@ -106,7 +106,7 @@ class Broken:
 
 async def broken(engine: Engine, error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> httpx.Response:
     monkeypatch.setattr(engine.queries, "_store", Broken(error))
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path)))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as client:
         return await client.get("/api/v1/queues?")
@@ -207,7 +207,7 @@ async def test_health_is_down_when_the_store_is(http: httpx.AsyncClient, engine:
 
 async def test_a_full_disk_is_down(engine: Engine, tmp_path: Path) -> None:
     info = Info(version="1", disk=str(tmp_path), least_free=1 << 60)
-    transport = httpx.ASGITransport(app=create_app(engine, keys=KeyRing([KEY]), info=info))
+    transport = httpx.ASGITransport(app=create_app(engine, keys=ConfiguredKeys([KEY]), info=info))
 
     async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
         reply = await client.get("/actuator/health")
@@ -217,7 +217,7 @@ async def test_a_full_disk_is_down(engine: Engine, tmp_path: Path) -> None:
 
 async def test_a_data_folder_that_is_not_there_is_no_fault(engine: Engine, tmp_path: Path) -> None:
     info = Info(version="1", disk=str(tmp_path / "not" / "made"))
-    transport = httpx.ASGITransport(app=create_app(engine, keys=KeyRing([KEY]), info=info))
+    transport = httpx.ASGITransport(app=create_app(engine, keys=ConfiguredKeys([KEY]), info=info))
 
     async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
         reply = await client.get("/actuator/health")

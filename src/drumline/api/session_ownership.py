@@ -1,14 +1,14 @@
-"""Which sessions are a caller's own, and which executions: what workers say is taken of those only.
+"""Which sessions and executions belong to a caller: reports of workers are accepted for those only.
 
-A session belongs to the key that opened it. An execution is proved by its lease's nonce, which nobody but its holder
-was told. Workers of an earlier version leave it out of logs and files, and are believed if the execution's session is
+A session belongs to the key that opened it. An execution is proved by its lease's nonce, which only its holder
+knows. Workers of an earlier version leave it out of logs and files, and are believed if the execution's session is
 theirs.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from drumline.api.operation import Call
+from drumline.api.operation import ApiCall
 from drumline.core.access import Caller, are_within
 from drumline.core.errors import Invalid, NotFound
 from drumline.core.ids import SessionId, TaskId, parse_task_id, session_text
@@ -18,7 +18,7 @@ from drumline.ports.query import Holder
 from drumline.ports.store import LogChunk
 
 
-async def own_spec(call: Call[Any, Any], session: SessionId) -> SessionSpec:
+async def own_spec(call: ApiCall[Any, Any], session: SessionId) -> SessionSpec:
     """Return what a session can run; `NotFound` unless it is open and the caller's own."""
     spec = await call.engine.sessions.spec(session)
     if not _is_of(spec, call.by):
@@ -26,7 +26,7 @@ async def own_spec(call: Call[Any, Any], session: SessionId) -> SessionSpec:
     return spec
 
 
-async def is_own(call: Call[Any, Any], session: SessionId) -> bool:
+async def is_own(call: ApiCall[Any, Any], session: SessionId) -> bool:
     """Tell whether a session is open and the caller's own."""
     try:
         await own_spec(call, session)
@@ -35,7 +35,7 @@ async def is_own(call: Call[Any, Any], session: SessionId) -> bool:
     return True
 
 
-async def own_tasks(call: Call[Any, Any], tasks: Sequence[TaskId]) -> frozenset[TaskId]:
+async def own_tasks(call: ApiCall[Any, Any], tasks: Sequence[TaskId]) -> frozenset[TaskId]:
     """Return which of some tasks are of the caller's tenant, names and queues."""
     by = call.by
     if not by.is_narrowed:
@@ -54,7 +54,7 @@ def leases_of(bodies: Sequence[ChunkBody]) -> Leases:
     return tasks, [_nonce(body, number) for number, body in enumerate(bodies)]
 
 
-async def own_chunks(call: Call[Any, Any], bodies: Sequence[ChunkBody], leases: Leases) -> list[LogChunk]:
+async def own_chunks(call: ApiCall[Any, Any], bodies: Sequence[ChunkBody], leases: Leases) -> list[LogChunk]:
     """Return the pieces of logs that are of executions which the caller's own sessions run or ran."""
     tasks, nonces = leases
     executions = list(dict.fromkeys((task, body.epoch) for task, body in zip(tasks, bodies, strict=True)))

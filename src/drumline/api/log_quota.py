@@ -1,4 +1,4 @@
-"""How much of an attempt's log is kept, whatever its worker sends: workers limit it themselves, if they are ours."""
+"""Limits how much of an attempt's log is kept; our own workers limit it themselves, others may not."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ CHUNK_BYTES: Final = 64
 """What a piece takes besides its text."""
 
 
-class LogRoom:
+class LogQuota:
     """Counts what each attempt has logged through this process."""
 
     def __init__(self, most: int) -> None:

@@ -1,12 +1,11 @@
-"""What a key that is meant for some tasks only may change: what is made of those tasks, and nothing else.
+"""Checks for keys that are restricted to some task names or queues: whether they may change something that exists.
 
-Whoever submits is checked where the queue is known, in the engine. Here are the checks of things that are there
-already.
+Submissions are checked in the engine, where the queue is known.
 """
 
 from typing import Any
 
-from drumline.api.operation import Call
+from drumline.api.operation import ApiCall
 from drumline.core.access import are_within
 from drumline.core.delivery import Delivery
 from drumline.core.errors import Forbidden, Invalid, NotFound
@@ -17,12 +16,12 @@ SLICE = 1000
 """Tasks of a job looked up in one go."""
 
 
-def check_task(call: Call[Any, Any], view: TaskView) -> None:
+def check_task(call: ApiCall[Any, Any], view: TaskView) -> None:
     """Raise `Forbidden` if the caller is not meant for a task."""
     call.by.check_reach(view.lane.name, view.lane.queue)
 
 
-async def check_job_tasks(call: Call[Any, Any], job: JobId) -> None:
+async def check_job_tasks(call: ApiCall[Any, Any], job: JobId) -> None:
     """Raise `Forbidden` unless the caller is meant for every task of a job; what is done to one reaches the others."""
     if not call.by.is_narrowed:
         return
@@ -33,7 +32,7 @@ async def check_job_tasks(call: Call[Any, Any], job: JobId) -> None:
                 check_task(call, view)
 
 
-def check_filter(call: Call[Any, Any], task: str | None, queue: str | None) -> None:
+def check_filter(call: ApiCall[Any, Any], task: str | None, queue: str | None) -> None:
     """Raise `Forbidden` unless the caller is meant for all tasks of a name in a queue, where None is any."""
     by = call.by
     if by.names and (task is None or not by.may_run(task)):
@@ -42,14 +41,14 @@ def check_filter(call: Call[Any, Any], task: str | None, queue: str | None) -> N
         raise Forbidden(f"this key is for some queues only: name one that fits {' or '.join(by.queues)}", field="queue")
 
 
-def check_queue_reach(call: Call[Any, Any], queue: str) -> None:
+def check_queue_reach(call: ApiCall[Any, Any], queue: str) -> None:
     """Raise `Forbidden` unless the caller is meant for every task of a queue, whatever its name."""
     if call.by.names:
         raise Forbidden("this key is for some task names only, and a queue has tasks of others too", field="name")
     check_filter(call, None, queue)
 
 
-async def check_worker(call: Call[Any, Any], session: SessionId) -> None:
+async def check_worker(call: ApiCall[Any, Any], session: SessionId) -> None:
     """Raise `Forbidden` unless a worker runs only what the caller is meant for."""
     by = call.by
     if not by.is_narrowed:
@@ -59,7 +58,7 @@ async def check_worker(call: Call[Any, Any], session: SessionId) -> None:
         raise Forbidden("this key is for some tasks only, and the worker runs others too", field="id")
 
 
-async def check_delivery(call: Call[Any, Any], delivery: Delivery) -> None:
+async def check_delivery(call: ApiCall[Any, Any], delivery: Delivery) -> None:
     """Raise `Forbidden` unless a delivery tells of what the caller is meant for."""
     if not call.by.is_narrowed:
         return

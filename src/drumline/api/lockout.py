@@ -1,7 +1,7 @@
-"""Slowing down whoever tries keys: after some that were wrong, an address has to wait, longer and longer.
+"""Locking out addresses that guess keys: after some wrong ones an address has to wait, longer each time.
 
 Only different keys count: a program that sends the same wrong one over and over is set up wrong, and guesses nothing.
-Keys that are known to be good pass all the same, so a neighbour behind the same proxy locks nobody out who was in.
+Keys that are known to be good pass all the same, so one client behind a proxy does not lock out the others there.
 """
 
 from collections import OrderedDict
@@ -22,30 +22,30 @@ MOST_WRONG: Final = 10_000
 
 
 @dataclass(slots=True)
-class Record:
-    """What an address has tried."""
+class Failures:
+    """The wrong keys that an address has tried."""
 
-    failures: int = 0
+    count: int = 0
     last_at: float = 0.0
     paused_until: float = 0.0
 
 
-class Guard:
-    """Remembers who tried wrong keys; so many addresses at most, the longest quiet ones are forgotten first."""
+class Lockout:
+    """Counts wrong keys by address, for a limited number of addresses: the least recent are forgotten first."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._records: OrderedDict[str, Failures] = OrderedDict()
         self._wrong: OrderedDict[bytes, None] = OrderedDict()
         """Digests of wrong keys that were tried lately."""
         self._good: OrderedDict[str, None] = OrderedDict()
 
     def is_wrong(self, digest: bytes) -> bool:
-        """Tell whether a key was tried lately and found wrong: trying it once more tells nobody anything."""
+        """Tell whether a key was tried lately and found wrong: trying it again is not another guess."""
         return digest in self._wrong
 
     def note_good(self, address: str) -> None:
-        """Note that an address came with the first key: whoever tries keys from there later does not lock it out."""
+        """Note that an address sent a configured key: wrong keys from there do not lock it out later."""
         group = group_of(address)
         self._good[group] = None
         self._good.move_to_end(group)
@@ -77,12 +77,12 @@ class Guard:
         group = group_of(address)
         record = self._records.pop(group, None)
         if record is None or now - record.last_at > FORGET_SECONDS:
-            record = Record()
+            record = Failures()
         self._records[group] = record
         if len(self._records) > MOST_ADDRESSES:
             self._records.popitem(last=False)
-        record.failures += 1
+        record.count += 1
         record.last_at = now
-        if record.failures > FREE:
-            pause = FIRST_PAUSE * 2.0 ** min(record.failures - FREE - 1, 16)
+        if record.count > FREE:
+            pause = FIRST_PAUSE * 2.0 ** min(record.count - FREE - 1, 16)
             record.paused_until = now + min(pause, LONGEST_PAUSE)

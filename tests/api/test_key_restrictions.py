@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
 from drumline.api.operation import Info, Reach
 from drumline.api.routes import OPERATIONS
 from drumline.engine.engine import Engine
@@ -112,7 +112,7 @@ async def house(store_url: str | None, tmp_path: Path) -> AsyncIterator[House]:
     store: Store = await (PostgresStore.open(store_url) if store_url else SqliteStore.open(":memory:"))
     engine = Engine(store, NoQueue())
     engine.access.use_policy(UNLIMITED)
-    app = create_app(engine, keys=KeyRing([KEY]), info=Info(version="1", disk=str(tmp_path), longest_wait=0.01))
+    app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path), longest_wait=0.01))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:
         made = House(engine, http)
         await made.furnish()

@@ -8,8 +8,8 @@ import pytest
 
 from drumline.api.addresses import Addresses, group_of
 from drumline.api.app import create_app
-from drumline.api.guard import FREE, LONGEST_PAUSE, MOST_ADDRESSES, MOST_WRONG, Guard
-from drumline.api.keys import KeyRing
+from drumline.api.keys import ConfiguredKeys
+from drumline.api.lockout import FREE, LONGEST_PAUSE, MOST_ADDRESSES, MOST_WRONG, Lockout
 from drumline.api.operation import Info
 from drumline.core.api_key import check_first_key, is_strong, make_key
 from drumline.core.clock import ManualClock
@@ -58,7 +58,7 @@ async def test_an_open_path_tells_nobody_whether_a_key_is_right(http: httpx.Asyn
 
 def test_the_pause_grows_and_ends_and_is_forgotten() -> None:
     clock = ManualClock()
-    guard = Guard(clock)
+    guard = Lockout(clock)
     pauses = []
     for number in range(FREE + 12):
         guard.failed("192.0.2.1", bytes([number]))
@@ -78,7 +78,7 @@ def test_the_pause_grows_and_ends_and_is_forgotten() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    guard = Guard(ManualClock())
+    guard = Lockout(ManualClock())
 
     for number in range(MOST_ADDRESSES + 100):
         guard.failed(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", number.to_bytes(4))
@@ -133,7 +133,7 @@ def test_without_proxies_the_peer_is_it() -> None:
 async def test_the_first_key_is_not_found_by_trying(engine: Engine) -> None:
     weak, strong = "hunter2-hunter2", "sk_of_the_first_administrator_3141592653"
     for first, is_found in ((weak, False), (strong, True)):
-        guarded = create_app(engine, keys=KeyRing([first]), info=Info(version="1"), stop=asyncio.Event())
+        guarded = create_app(engine, keys=ConfiguredKeys([first]), info=Info(version="1"), stop=asyncio.Event())
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app=guarded, client=("192.0.2.7", 1)), base_url="http://drumline"
         ) as guesser:

@@ -1,4 +1,4 @@
-"""What every request passes: a request id, the key, and the place where errors become problem replies."""
+"""What wraps every request: request id, authentication, metrics, and errors turned into problem replies."""
 
 import asyncio
 import itertools
@@ -8,7 +8,7 @@ from time import monotonic
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from drumline.api.door import Door
+from drumline.api.authentication import Authentication
 from drumline.api.endpoint import CALLER, REQUEST_ID, ROUTE, STARTED, STATUS, send_reply
 from drumline.api.operation import Reply
 from drumline.api.problems import Refused, headers_of, to_problem
@@ -27,13 +27,15 @@ PROBES = frozenset({"/livez", "/readyz"})
 """What load balancers and orchestrators ask all day, of all servers."""
 
 
-class Front:
+class Middleware:
     """The outermost ASGI application. Query strings are never logged: a start URL may carry a key."""
 
-    def __init__(self, inner: ASGIApp, *, door: Door, open_paths: frozenset[str], metrics: Metrics) -> None:
+    def __init__(
+        self, inner: ASGIApp, *, authentication: Authentication, open_paths: frozenset[str], metrics: Metrics
+    ) -> None:
         self._observe = metrics.http.observe
         self._inner = inner
-        self._door = door
+        self._authentication = authentication
         self._open = open_paths
         self._prefix = secrets.token_hex(4).encode()
         self._numbers = itertools.count(1)
@@ -69,13 +71,13 @@ class Front:
         """Return who asks. An address that asks without anything that is good may do so only so often."""
         if scope["path"] not in self._open:
             try:
-                return await self._door.admit(scope)
+                return await self._authentication.authenticate(scope)
             except Unauthorized:
-                self._door.take_anonymous_turn(scope)
+                self._authentication.limit_anonymous(scope)
                 raise
-        caller = await self._door.visitor(scope)
+        caller = await self._authentication.identify(scope)
         if caller is None and scope["path"] not in PROBES:
-            self._door.take_anonymous_turn(scope)
+            self._authentication.limit_anonymous(scope)
         return caller
 
 
