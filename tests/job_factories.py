@@ -44,14 +44,14 @@ def job_of(
 
 async def submit_job(store: Store, job: NewJob | None = None) -> SubmittedJob:
     """Store a job."""
-    (answer,) = await store.submit_jobs([job or job_of()])
+    (answer,) = await store.jobs.submit_jobs([job or job_of()])
     assert isinstance(answer, SubmittedJob), answer
     return answer
 
 
 async def job_view(store: Store, job: JobId) -> JobView:
     """Return a job that exists."""
-    (view,) = await store.get_jobs([job])
+    (view,) = await store.jobs.get_jobs([job])
     assert view is not None
     return view
 
@@ -68,12 +68,12 @@ async def status_of_job(store: Store, job: JobId) -> JobStatus:
 
 async def nodes_by_key(store: Store, job: JobId) -> dict[str, NodeView]:
     """Return a job's tasks by key."""
-    return {node.key: node for node in await store.nodes(job)}
+    return {node.key: node for node in await store.jobs.nodes(job)}
 
 
 async def states_in(store: Store, job: JobId) -> dict[str, State]:
     """Return where a job's tasks stand, by key."""
-    return {node.key: node.state for node in await store.nodes(job)}
+    return {node.key: node.state for node in await store.jobs.nodes(job)}
 
 
 async def claim_keys(store: Store, session: SessionId, **options: Any) -> dict[str, ClaimedTask]:

@@ -54,7 +54,7 @@ def order(*, limit: int = 100, absence: Absence | None = None, limits: Limits = 
 
 
 async def fire(store: Store, **how: Any) -> Fired:
-    return await store.fire(order(**how))
+    return await store.firing.fire(order(**how))
 
 
 async def get(store: Store, schedule: ScheduleId) -> ScheduleView:

@@ -98,7 +98,7 @@ async def test_what_fails_later_is_not_swept_in(store: Store) -> None:
 async def test_a_task_that_was_retried_and_failed_again_meanwhile_is_left_alone(store: Store, act: BulkAct) -> None:
     task, other = await fail(store, 2)
     began = await begin(store, bulk(act))
-    await store.retry([task])
+    await store.control.retry([task])
     await settle(store, (await claim_one(store, await open_session(store))).lease, Act.FAIL)
 
     ended = await run(store, began.id)
@@ -434,7 +434,7 @@ async def test_a_task_of_a_job_that_failed_again_meanwhile_is_left_alone(store: 
     job = await submit_job(store)
     await run_all(store, ada, lambda key: Act.FAIL if key == "b" else Act.COMPLETE)
     began = await begin(store, bulk())
-    await store.retry(ids(job, "b"))
+    await store.control.retry(ids(job, "b"))
     await run_all(store, ada, lambda _: Act.FAIL)
 
     ended = await run(store, began.id)

@@ -157,9 +157,9 @@ async def test_a_paused_queue_is_passed_over_until_resumed(store: Store) -> None
     free = await submit(store, queue="free")
     ada = await open_session(store)
 
-    await store.pause_queue("paused", tenant="default", reason="maintenance")
+    await store.control.pause_queue("paused", tenant="default", reason="maintenance")
     first = await claim(store, ada)
-    await store.resume_queue("paused", tenant="default")
+    await store.control.resume_queue("paused", tenant="default")
     second = await claim(store, ada)
 
     assert [task.lease.task for task in first] == [free]
@@ -170,7 +170,7 @@ async def test_pausing_one_tenant_s_queue_does_not_pause_another_s(store: Store)
     task = await submit(store, tenant="red", queue="q")
     ada = await open_session(store)
 
-    await store.pause_queue("q", tenant="blue")
+    await store.control.pause_queue("q", tenant="blue")
 
     assert [claimed.lease.task for claimed in await claim(store, ada)] == [task]
 
@@ -257,9 +257,9 @@ async def test_wrong_hints_are_harmless(store: Store) -> None:
     future = await submit(store, delay=10)
     other = await submit(store, "other")
     paused = await submit(store, queue="paused")
-    await store.pause_queue("paused", tenant="default")
+    await store.control.pause_queue("paused", tenant="default")
     cancelled = await submit(store)
-    await store.cancel([cancelled])
+    await store.control.cancel([cancelled])
     gone = cancelled[:-1] + ("0" if cancelled[-1] != "0" else "1")
 
     claimed = await claim(store, ada, hints=(running, future, other, paused, cancelled, type(cancelled)(gone)))

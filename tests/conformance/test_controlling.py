@@ -11,7 +11,7 @@ from tests.factories import claim, claim_one, new_id, open_session, settle, stat
 async def test_a_waiting_task_is_cancelled_at_once(store: Store) -> None:
     task = await submit(store)
 
-    assert await store.cancel([task]) == [Changed(task, State.CANCELLED, epoch=1)]
+    assert await store.control.cancel([task]) == [Changed(task, State.CANCELLED, epoch=1)]
 
     assert await state_of(store, task) is State.CANCELLED
     assert await claim(store, await open_session(store)) == []
@@ -22,7 +22,7 @@ async def test_a_running_task_is_asked_to_stop(store: Store) -> None:
     task = await submit(store)
     lease = (await claim_one(store, await open_session(store))).lease
 
-    assert await store.cancel([task]) == [Changed(task, State.RUNNING, epoch=1)]
+    assert await store.control.cancel([task]) == [Changed(task, State.RUNNING, epoch=1)]
 
     (view,) = await store.get([task])
     assert view is not None
@@ -34,7 +34,7 @@ async def test_a_forced_cancel_ends_a_running_task_and_fences_its_worker(store: 
     task = await submit(store)
     lease = (await claim_one(store, await open_session(store))).lease
 
-    assert await store.cancel([task], force=True) == [Changed(task, State.CANCELLED, epoch=1)]
+    assert await store.control.cancel([task], force=True) == [Changed(task, State.CANCELLED, epoch=1)]
 
     with pytest.raises(Fenced):
         await settle(store, lease, Act.COMPLETE)
@@ -45,16 +45,16 @@ async def test_an_ended_task_cannot_be_cancelled(store: Store) -> None:
     task = await submit(store)
     await settle(store, (await claim_one(store, await open_session(store))).lease, Act.COMPLETE)
 
-    (answer,) = await store.cancel([task])
+    (answer,) = await store.control.cancel([task])
 
     assert isinstance(answer, Conflict)
 
 
 async def test_many_are_answered_in_order(store: Store) -> None:
     waiting, ended = await submit(store), await submit(store)
-    await store.cancel([ended])
+    await store.control.cancel([ended])
 
-    answers = await store.cancel([ended, new_id(), waiting])
+    answers = await store.control.cancel([ended, new_id(), waiting])
 
     assert [type(answer) for answer in answers] == [Conflict, NotFound, Changed]
 
@@ -63,9 +63,9 @@ async def test_another_tenant_s_task_is_not_found(store: Store) -> None:
     task = await submit(store, tenant="red")
 
     for answers in (
-        await store.cancel([task], tenant="blue"),
-        await store.retry([task], tenant="blue"),
-        await store.reschedule([Change(task=task, delay_ms=1)], tenant="blue"),
+        await store.control.cancel([task], tenant="blue"),
+        await store.control.retry([task], tenant="blue"),
+        await store.control.reschedule([Change(task=task, delay_ms=1)], tenant="blue"),
     ):
         assert isinstance(answers[0], NotFound)
     assert await state_of(store, task) is State.QUEUED
@@ -76,7 +76,7 @@ async def test_a_waiting_task_can_be_put_off(store: Store, clock: ManualClock) -
     task = await submit(store)
     ada = await open_session(store)
 
-    (answer,) = await store.reschedule([Change(task=task, delay_ms=60_000)])
+    (answer,) = await store.control.reschedule([Change(task=task, delay_ms=60_000)])
 
     assert isinstance(answer, Changed)
     assert answer.hint is not None
@@ -89,7 +89,7 @@ async def test_a_waiting_task_can_be_put_off(store: Store, clock: ManualClock) -
 async def test_a_waiting_task_can_be_moved_to_a_time(store: Store, clock: ManualClock) -> None:
     task = await submit(store, delay=3600)
 
-    await store.reschedule([Change(task=task, run_at=Instant(clock.now()))])
+    await store.control.reschedule([Change(task=task, run_at=Instant(clock.now()))])
 
     assert len(await claim(store, await open_session(store))) == 1
 
@@ -97,7 +97,7 @@ async def test_a_waiting_task_can_be_moved_to_a_time(store: Store, clock: Manual
 async def test_a_waiting_task_can_change_its_priority(store: Store) -> None:
     first, second = await submit(store), await submit(store)
 
-    (answer,) = await store.reschedule([Change(task=second, priority=50)])
+    (answer,) = await store.control.reschedule([Change(task=second, priority=50)])
 
     (view,) = await store.get([second])
     assert view is not None
@@ -121,7 +121,7 @@ async def test_an_ended_task_can_be_run_again(store: Store, clock: ManualClock, 
     await settle(store, first.lease, act)
     clock.advance(1)
 
-    (answer,) = await store.retry([task])
+    (answer,) = await store.control.retry([task])
 
     assert isinstance(answer, Changed)
     assert answer.state is State.QUEUED
@@ -136,10 +136,10 @@ async def test_an_ended_task_can_be_run_again(store: Store, clock: ManualClock, 
 
 async def test_a_task_cancelled_while_waiting_can_be_run_again(store: Store) -> None:
     task = await submit(store)
-    await store.cancel([task])
-    await store.retry([task])
-    await store.cancel([task])
-    await store.retry([task])
+    await store.control.cancel([task])
+    await store.control.retry([task])
+    await store.control.cancel([task])
+    await store.control.retry([task])
 
     lease = (await claim_one(store, await open_session(store))).lease
 
@@ -151,7 +151,7 @@ async def test_a_retried_task_has_its_retries_to_spend_anew(store: Store) -> Non
     ada = await open_session(store)
     await settle(store, (await claim_one(store, ada)).lease, Act.BACK_OFF)
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
-    await store.retry([task])
+    await store.control.retry([task])
 
     (standing,) = await store.standing([(await claim_one(store, ada)).lease])
 
@@ -163,8 +163,8 @@ async def test_a_late_worker_cannot_settle_a_task_that_was_retried(store: Store)
     task = await submit(store)
     ada = await open_session(store)
     stale = await claim_one(store, ada)
-    await store.cancel([task], force=True)
-    await store.retry([task])
+    await store.control.cancel([task], force=True)
+    await store.control.retry([task])
     await claim_one(store, ada)
 
     with pytest.raises(Fenced):
@@ -175,7 +175,7 @@ async def test_a_completed_task_cannot_be_run_again(store: Store) -> None:
     task = await submit(store)
     await settle(store, (await claim_one(store, await open_session(store))).lease, Act.COMPLETE)
 
-    (answer,) = await store.retry([task])
+    (answer,) = await store.control.retry([task])
 
     assert isinstance(answer, Conflict)
     assert await state_of(store, task) is State.COMPLETED

@@ -26,7 +26,7 @@ async def test_each_status_is_counted(store: Store) -> None:
     await claim_one(store, ada)
     await submit(store)
     await submit(store, delay="1h")
-    await store.cancel([await submit(store)])
+    await store.control.cancel([await submit(store)])
 
     found = await counted(store)
 
@@ -37,7 +37,7 @@ async def test_a_task_that_was_retried_counts_where_it_stands_now(store: Store) 
     ada = await open_session(store)
     task = await submit(store)
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
-    await store.retry([task])
+    await store.control.retry([task])
 
     assert await counted(store) == {"queued": 1}
     await settle(store, (await claim_one(store, ada)).lease, Act.COMPLETE)
@@ -55,7 +55,7 @@ async def test_what_falls_due_is_counted_as_due(store: Store, clock: ManualClock
 
 async def test_counts_narrow_by_tenant_queue_and_name(store: Store) -> None:
     await submit(store, "a", queue="q", tenant="red")
-    await store.cancel([await submit(store, "b", queue="q", tenant="blue")])
+    await store.control.cancel([await submit(store, "b", queue="q", tenant="blue")])
 
     assert await counted(store, queue="q") == {"queued": 1, "cancelled": 1}
     assert await counted(store, tenant="red") == {"queued": 1}
@@ -109,7 +109,7 @@ async def test_a_task_that_was_given_back_is_not_counted_as_running(store: Store
 
 async def test_filters_without_an_index_are_counted_among_what_they_list(store: Store, clock: ManualClock) -> None:
     await submit(store, tags=("vip",))
-    await store.cancel([await submit(store, tags=("vip",)), await submit(store)])
+    await store.control.cancel([await submit(store, tags=("vip",)), await submit(store)])
     counts = Counts(store, clock)
 
     vip = await counts.count(TaskFilter(tag="vip", statuses=frozenset({Status.FAILED})))

@@ -67,7 +67,7 @@ async def test_other_ends_leave_none(store: Store) -> None:
     for act in (Act.COMPLETE, Act.STOP, Act.BACK_OFF, Act.RELEASE):
         await submit(store)
         await settle(store, (await claim_one(store, ada)).lease, act, delay_ms=10_000)
-    await store.cancel([await submit(store)])
+    await store.control.cancel([await submit(store)])
 
     assert await listed(store) == []
     assert await counts(store) == []
@@ -134,7 +134,7 @@ async def test_it_leaves_when_its_task_is_retried_and_comes_back_when_that_fails
     task = await fail(store)
     first = await letter_of(store, task)
 
-    await store.retry([task])
+    await store.control.retry([task])
 
     assert await store.dead_letters.get_dead_letters([task]) == [None]
     assert await counts(store) == []
@@ -172,7 +172,7 @@ async def test_a_discarded_task_can_still_be_retried(store: Store) -> None:
     task = await fail(store)
     await store.dead_letters.discard([task])
 
-    (answer,) = await store.retry([task])
+    (answer,) = await store.control.retry([task])
 
     assert not isinstance(answer, Exception)
     await fail_again(store)
@@ -184,12 +184,12 @@ async def test_retry_and_discard_at_once_count_it_down_once(store: Store) -> Non
         task = await fail(store)
 
         await asyncio.gather(
-            *(store.retry([task]) for _ in range(2)), *(store.dead_letters.discard([task]) for _ in range(2))
+            *(store.control.retry([task]) for _ in range(2)), *(store.dead_letters.discard([task]) for _ in range(2))
         )
 
         assert await counts(store) == []
         assert await state_of(store, task) is State.QUEUED
-        await store.cancel([task])
+        await store.control.cancel([task])
 
 
 async def test_many_failures_of_one_cause_at_once_are_all_counted(store: Store) -> None:
@@ -348,7 +348,7 @@ async def test_a_task_is_retried_with_another_payload_and_the_first_one_is_kept(
     task = await fail(store, payload={"order": 7})
     first = await letter_of(store, task)
 
-    changed = await store.retry_edited(task, Raw(b'{"order":8}'))
+    changed = await store.control.retry_edited(task, Raw(b'{"order":8}'))
 
     assert changed.hint is not None
     (edit,) = await store.dead_letters.payload_edits(task)
@@ -363,9 +363,9 @@ async def test_a_task_that_cannot_be_retried_keeps_its_payload(store: Store) -> 
     theirs = await fail(store, "pack", tenant="globex", payload={"order": 9})
 
     with pytest.raises(Conflict):
-        await store.retry_edited(task, Raw(b"{}"))
+        await store.control.retry_edited(task, Raw(b"{}"))
     with pytest.raises(NotFound):
-        await store.retry_edited(theirs, Raw(b"{}"), tenant="default")
+        await store.control.retry_edited(theirs, Raw(b"{}"), tenant="default")
 
     views = await store.get([task, theirs])
     assert [bytes(view.payload) for view in views if view and view.payload] == [b'{"order":7}', b'{"order":9}']
@@ -374,7 +374,7 @@ async def test_a_task_that_cannot_be_retried_keeps_its_payload(store: Store) -> 
 
 async def test_pruning_forgets_earlier_payloads(store: Store, clock: ManualClock) -> None:
     task = await fail(store)
-    await store.retry_edited(task, Raw(b"[]"))
+    await store.control.retry_edited(task, Raw(b"[]"))
     await fail_again(store)
     clock.advance(10)
 
@@ -403,7 +403,7 @@ async def test_resuming_a_job_resolves_its_dead_letters(store: Store) -> None:
     await run_all(store, ada, lambda key: Act.FAIL if key in {"b", "c"} else Act.COMPLETE)
     assert await counts(store) == [2]
 
-    await store.resume_jobs([job.id])
+    await store.jobs.resume_jobs([job.id])
 
     assert await counts(store) == []
     assert await listed(store) == []
@@ -415,7 +415,7 @@ async def test_a_task_of_a_job_is_retried_with_another_payload(store: Store) -> 
     await run_all(store, ada, lambda key: Act.FAIL if key == "b" else Act.COMPLETE)
     (task,) = ids(job, "b")
 
-    await store.retry_edited(task, Raw(b'{"order":8}'))
+    await store.control.retry_edited(task, Raw(b'{"order":8}'))
 
     assert await counts(store) == []
     claimed = await claim_one(store, ada)
@@ -430,7 +430,7 @@ async def test_why_a_task_died_is_known_after_its_dead_letter_is_gone(store: Sto
     if way == "discard":
         await store.dead_letters.discard([task])
     else:
-        await store.retry([task])
+        await store.control.retry([task])
     if way == "die again":
         await fail_again(store)
 
@@ -446,6 +446,6 @@ async def test_why_a_task_of_a_job_died_is_known_after_the_job_was_resumed(store
     task = await claim_one(store, session)
     await settle(store, task.lease, Act.FAIL, cause=cause_of(OOPS, Reason.RETRIES_EXHAUSTED))
 
-    await store.resume_jobs([job.id])
+    await store.jobs.resume_jobs([job.id])
 
     assert await store.dead_letters.reasons([(task.lease.task, 1)]) == [Reason.RETRIES_EXHAUSTED]

@@ -70,7 +70,7 @@ async def only(store: Store) -> Delivery:
 async def test_the_ends_that_somebody_wants_are_picked(store: Store) -> None:
     completed, failed = await end(store, Act.COMPLETE), await end(store, Act.FAIL)
     waiting = await submit(store)
-    await store.cancel([waiting])
+    await store.control.cancel([waiting])
 
     assert [event.subject for event in ends(await pick(store, states=ALL_ENDS))] == [completed, failed, waiting]
     (event,) = ends(await pick(store, states=frozenset({State.FAILED})))

@@ -76,7 +76,7 @@ async def test_only_what_could_run_now_is_waiting(store: Store, clock: ManualClo
 
 async def test_a_paused_queue_is_waiting_too(store: Store) -> None:
     await wait(store, 2, queue="q")
-    await store.pause_queue("q", tenant="default")
+    await store.control.pause_queue("q", tenant="default")
     await sample(store)
 
     assert await depths(store, queue="q") == [2]
@@ -87,11 +87,11 @@ async def test_tasks_that_are_retried_again_and_again_are_each_counted_once(stor
     ada = await open_session(store)
     for _ in range(2):
         await store.settle([Settlement(lease=task.lease, act=Act.FAIL) for task in await claim(store, ada)])
-        await store.retry(tasks)
-        await store.retry(tasks)
+        await store.control.retry(tasks)
+        await store.control.retry(tasks)
     await sample(store)
     clock.advance(60)
-    await store.cancel(tasks[:1])
+    await store.control.cancel(tasks[:1])
     await sample(store)
 
     assert await depths(store) == [3, 2]
@@ -101,7 +101,7 @@ async def test_a_task_that_changes_its_lane_is_counted_once(store: Store, clock:
     tasks = [await submit(store) for _ in range(2)]
     await sample(store)
     clock.advance(60)
-    await store.reschedule([Change(task=tasks[0], priority=5)])
+    await store.control.reschedule([Change(task=tasks[0], priority=5)])
     await sample(store)
 
     assert await depths(store) == [2, 2]

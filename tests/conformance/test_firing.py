@@ -135,10 +135,10 @@ async def test_a_firing_makes_a_job_with_its_own_tasks(store: Store, clock: Manu
         assert len((await fire(store)).effects.released) == 1
 
     runs = await runs_of(store, view.id)
-    jobs = [job for job in await store.get_jobs([run.job for run in runs if run.job]) if job]
+    jobs = [job for job in await store.jobs.get_jobs([run.job for run in runs if run.job]) if job]
 
     assert [(job.schedule_id, job.fire_time) for job in jobs] == [(view.id, minute(1)), (view.id, minute(2))]
-    nodes = [{node.task for node in await store.nodes(job.id)} for job in jobs]
+    nodes = [{node.task for node in await store.jobs.nodes(job.id)} for job in jobs]
     assert [len(tasks) for tasks in nodes] == [2, 2]
     assert nodes[0].isdisjoint(nodes[1])
     assert (await get(store, view.id)).last_job == runs[1].job
@@ -243,7 +243,7 @@ async def test_many_schedulers_at_once_fire_each_time_once(
 
 async def test_a_fire_time_that_has_a_run_does_not_fire_again(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
-    early = await store.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
+    early = await store.firing.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
     to_minute(clock, 1)
 
     fired = await fire(store)
@@ -383,7 +383,7 @@ async def test_a_job_that_goes_on_is_a_run_that_goes_on(store: Store, clock: Man
     for _ in range(2):
         await settle(store, (await claim_one(store, ada)).lease, Act.COMPLETE)
     assert run.job is not None
-    (job,) = await store.get_jobs([run.job])
+    (job,) = await store.jobs.get_jobs([run.job])
     assert job is not None
     assert job.status is JobStatus.COMPLETED
 
@@ -398,14 +398,14 @@ async def test_a_queued_run_waits_for_those_before_it(store: Store, clock: Manua
     fired = await run_minutes(store, clock, 1, 2, 3)
     assert [len(one.tasks) for one in fired] == [1, 0, 0]
     assert (await store.schedules.watch()).has_waiting
-    assert (await store.start_runs(order())).runs == ()
+    assert (await store.firing.start_runs(order())).runs == ()
 
     started = []
     for _ in range(2):
         previous = (await get(store, view.id)).last_task
         assert previous is not None
         await finish(store, previous)
-        started.append(await store.start_runs(order()))
+        started.append(await store.firing.start_runs(order()))
 
     assert [times_of(one.runs) for one in started] == [[2], [3]]
     assert [run.state for run in await runs_of(store, view.id)] == [RunState.STARTED] * 3
@@ -422,7 +422,7 @@ async def test_queued_runs_of_a_paused_schedule_wait_on(store: Store, clock: Man
     pause = ScheduleChange(id=view.id, version=view.version, word="paused", placing=Placing(state=ScheduleState.PAUSED))
     await store.schedules.change_schedules([pause])
 
-    assert (await store.start_runs(order())).runs == ()
+    assert (await store.firing.start_runs(order())).runs == ()
 
 
 async def test_only_so_many_runs_wait(store: Store, clock: ManualClock) -> None:
@@ -466,14 +466,14 @@ async def test_a_previous_job_is_cancelled_whole(store: Store, clock: ManualCloc
 
     await run_minutes(store, clock, 1, 2)
 
-    jobs = await store.get_jobs([run.job for run in await runs_of(store, view.id) if run.job])
+    jobs = await store.jobs.get_jobs([run.job for run in await runs_of(store, view.id) if run.job])
     assert [job.status for job in jobs if job] == [JobStatus.CANCELLED, JobStatus.PENDING]
 
 
 async def test_a_previous_run_goes_on_if_none_takes_its_place(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.CANCEL_PREVIOUS)
-    await store.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
-    early = await store.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
+    await store.firing.add_runs(view.id, [NewRun(fire_time=minute(1), kind=RunKind.TRIGGER)], order())
+    early = await store.firing.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
     to_minute(clock, 1)
 
     fired = await fire(store)
@@ -501,7 +501,7 @@ async def test_of_several_late_firings_only_the_last_starts_where_each_would_can
 async def test_a_triggered_run_starts_at_once_and_is_the_previous_one(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, overlap=Overlap.SKIP)
 
-    fired = await store.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
+    fired = await store.firing.add_runs(view.id, [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
 
     (run,) = fired.runs
     assert (run.kind, run.state, run.task) == (RunKind.TRIGGER, RunState.STARTED, task_of(fired))
@@ -512,7 +512,9 @@ async def test_a_triggered_run_starts_at_once_and_is_the_previous_one(store: Sto
 
 async def test_a_run_cannot_be_asked_of_a_schedule_that_does_not_exist(store: Store, clock: ManualClock) -> None:
     with pytest.raises(NotFound):
-        await store.add_runs(ScheduleId(new_id()), [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order())
+        await store.firing.add_runs(
+            ScheduleId(new_id()), [NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)], order()
+        )
 
 
 def backfill(clock: ManualClock, *minutes: int) -> list[NewRun]:
@@ -525,13 +527,13 @@ def backfill(clock: ManualClock, *minutes: int) -> list[NewRun]:
 async def test_a_backfill_starts_at_its_pace(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock, paused=True)
 
-    added = await store.add_runs(view.id, backfill(clock, 5, 4, 3), order())
+    added = await store.firing.add_runs(view.id, backfill(clock, 5, 4, 3), order())
 
     assert [run.state for run in added.runs] == [RunState.WAITING] * 3
     assert (await store.schedules.watch()).next_start == clock.now()
     counts = []
     for _ in range(4):
-        counts.append(len((await store.start_runs(order())).tasks))
+        counts.append(len((await store.firing.start_runs(order())).tasks))
         clock.advance(1)
     assert counts == [1, 1, 1, 0]
     assert (await get(store, view.id)).last_task is None
@@ -541,11 +543,11 @@ async def test_a_backfill_starts_at_its_pace(store: Store, clock: ManualClock) -
 async def test_a_repeated_backfill_makes_nothing_twice(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
     runs = backfill(clock, 5, 4)
-    await store.add_runs(view.id, runs, order())
+    await store.firing.add_runs(view.id, runs, order())
     clock.advance(5)
-    await store.start_runs(order())
+    await store.firing.start_runs(order())
 
-    again = await store.add_runs(view.id, [*runs, *backfill(clock, 3)], order())
+    again = await store.firing.add_runs(view.id, [*runs, *backfill(clock, 3)], order())
 
     assert times_of(again.runs) == [-3]
     assert await store.schedules.fire_times(view.id, after=minute(-9), until=minute(0)) == {
@@ -561,8 +563,8 @@ async def test_a_backfill_makes_up_for_what_was_skipped(store: Store, clock: Man
     run = NewRun(fire_time=minute(2), kind=RunKind.BACKFILL, start_at=clock.now())
 
     assert await store.schedules.fire_times(view.id, after=minute(0), until=minute(2)) == {minute(1)}
-    await store.add_runs(view.id, [run], order())
-    await store.start_runs(order())
+    await store.firing.add_runs(view.id, [run], order())
+    await store.firing.start_runs(order())
 
     made_up = (await runs_of(store, view.id))[1]
     assert (made_up.kind, made_up.state, made_up.reason) == (RunKind.BACKFILL, RunState.STARTED, None)
@@ -570,12 +572,12 @@ async def test_a_backfill_makes_up_for_what_was_skipped(store: Store, clock: Man
 
 async def test_a_backfill_can_be_given_up(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
-    await store.add_runs(view.id, backfill(clock, 5, 4, 3), order())
-    await store.start_runs(order())
+    await store.firing.add_runs(view.id, backfill(clock, 5, 4, 3), order())
+    await store.firing.start_runs(order())
 
     assert await store.schedules.drop_runs(view.id, kind=RunKind.BACKFILL) == 2
     clock.advance(10)
-    assert (await store.start_runs(order())).runs == ()
+    assert (await store.firing.start_runs(order())).runs == ()
     assert times_of(await runs_of(store, view.id)) == [-5]
 
 

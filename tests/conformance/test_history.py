@@ -137,7 +137,7 @@ class Histories(RuleBasedStateMachine):
     @rule(task=tasks, force=st.booleans())
     def cancel(self, task: TaskId, force: bool) -> None:
         oracle = self.oracles[task]
-        (answer,) = self.run(self.store.cancel([task], force=force))
+        (answer,) = self.run(self.store.control.cancel([task], force=force))
         expected = TRANSITIONS.get((oracle.state, Act.FORCE_CANCEL if force else Act.CANCEL))
         assert isinstance(answer, Changed) is (expected is not None)
         if expected is State.RUNNING:
@@ -151,7 +151,7 @@ class Histories(RuleBasedStateMachine):
     def reschedule(self, task: TaskId, delay: int, priority: int | None) -> None:
         oracle = self.oracles[task]
         change = Change(task=task, delay_ms=delay * 1000, priority=priority)
-        (answer,) = self.run(self.store.reschedule([change]))
+        (answer,) = self.run(self.store.control.reschedule([change]))
         assert isinstance(answer, Changed) is ((oracle.state, Act.RESCHEDULE) in TRANSITIONS)
         if isinstance(answer, Changed):
             oracle.due_at = self.clock.now() + delay * 1000
@@ -160,7 +160,7 @@ class Histories(RuleBasedStateMachine):
     @rule(task=tasks)
     def retry(self, task: TaskId) -> None:
         oracle = self.oracles[task]
-        (answer,) = self.run(self.store.retry([task]))
+        (answer,) = self.run(self.store.control.retry([task]))
         assert isinstance(answer, Changed) is ((oracle.state, Act.RETRY) in TRANSITIONS)
         if isinstance(answer, Changed):
             oracle.state, oracle.due_at = State.QUEUED, self.clock.now()

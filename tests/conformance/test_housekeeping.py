@@ -47,8 +47,8 @@ async def test_tasks_that_ended_lately_or_not_at_all_stay(store: Store, clock: M
 
 async def test_a_task_that_waits_again_is_not_pruned_for_having_ended_once(store: Store, clock: ManualClock) -> None:
     task = await submit(store)
-    await store.cancel([task])
-    await store.retry([task])
+    await store.control.cancel([task])
+    await store.control.retry([task])
     clock.advance(60)
 
     assert await store.prune(ended_before=clock.now(), limit=100) == 0
@@ -82,10 +82,10 @@ async def test_a_task_that_ends_after_younger_ones_were_pruned_is_pruned_in_its_
 ) -> None:
     oldest = await submit(store)
     young = [await submit(store) for _ in range(2)]
-    await store.cancel(young)
+    await store.control.cancel(young)
     clock.advance(60)
     first = [await store.prune(ended_before=clock.now(), limit=1) for _ in range(2)]
-    await store.cancel([oldest])
+    await store.control.cancel([oldest])
     clock.advance(60)
 
     then = await store.prune(ended_before=clock.now(), limit=1)
@@ -96,12 +96,12 @@ async def test_a_task_that_ends_after_younger_ones_were_pruned_is_pruned_in_its_
 
 async def test_every_batch_leaves_what_somebody_has_not_read(store: Store, clock: ManualClock) -> None:
     position = await store.events.take_cursor("ada", holder=1, seconds=30) or 0
-    await store.cancel([await submit(store) for _ in range(3)])
+    await store.control.cancel([await submit(store) for _ in range(3)])
     await store.events.sequence()
     await store.events.move_cursor("ada", holder=1, old=position, new=(await store.events.log_span()).last)
     clock.advance(300)
     unread = [await submit(store) for _ in range(3)]
-    await store.cancel(unread)
+    await store.control.cancel(unread)
     clock.advance(60)
 
     batches = [await store.prune(ended_before=clock.now(), limit=1) for _ in range(5)]
@@ -113,7 +113,7 @@ async def test_every_batch_leaves_what_somebody_has_not_read(store: Store, clock
 async def test_pruning_leaves_another_tenants_key_alone_that_reads_the_same(store: Store, clock: ManualClock) -> None:
     ended = await submit(store, tenant="acme", idempotency_key="k")
     waiting = await submit(store, tenant="umbrella", idempotency_key="k")
-    await store.cancel([ended])
+    await store.control.cancel([ended])
     clock.advance(60)
 
     await store.prune(ended_before=clock.now(), limit=100)
@@ -126,7 +126,7 @@ async def test_pruning_leaves_another_tenants_key_alone_that_reads_the_same(stor
 async def test_tidying_keeps_every_task(store: Store) -> None:
     waiting = await submit(store)
     ended = await submit(store)
-    await store.cancel([ended])
+    await store.control.cancel([ended])
 
     await store.tidy(dead=0)
 

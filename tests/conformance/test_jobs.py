@@ -104,7 +104,7 @@ async def test_the_counts_of_a_job_are_exact_after_every_act(store: Store) -> No
     assert await counts_of(store, job.id) == JobCounts(total=5, completed=1, running=2)
     await finish(store, claimed["b"], Act.FAIL)
     assert await counts_of(store, job.id) == JobCounts(total=5, completed=1, failed=1, skipped=1, running=1)
-    await store.cancel(ids(job, "c"))
+    await store.control.cancel(ids(job, "c"))
     assert await counts_of(store, job.id) == JobCounts(
         total=5, completed=1, failed=1, skipped=1, cancelled=1, running=1
     )
@@ -144,7 +144,7 @@ async def test_a_cancelled_task_skips_what_hangs_on_it_and_the_job_is_cancelled(
     session = await open_session(store)
     job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a",)}))
 
-    (answer,) = await store.cancel(ids(job, "a"))
+    (answer,) = await store.control.cancel(ids(job, "a"))
 
     assert isinstance(answer, Changed)
     assert answer.effects.moved == ((job.tasks["c"], State.SKIPPED),)
@@ -296,8 +296,8 @@ async def test_a_job_has_started_when_a_task_of_it_was_claimed(store: Store, clo
     clock.advance(1.0)
     claimed = await claim_keys(store, session)
 
-    assert (await store.start_jobs([job.id])).jobs == ((job.id, JobStatus.PROCESSING),)
-    assert not await store.start_jobs([job.id, JobId(new_id())])
+    assert (await store.jobs.start_jobs([job.id])).jobs == ((job.id, JobStatus.PROCESSING),)
+    assert not await store.jobs.start_jobs([job.id, JobId(new_id())])
 
     view = await job_view(store, job.id)
     assert (view.status, view.started_at) == (JobStatus.PROCESSING, clock.now())
@@ -334,10 +334,10 @@ async def test_a_task_says_which_job_it_belongs_to(store: Store) -> None:
 async def test_another_tenant_sees_nothing_of_a_job(store: Store) -> None:
     job = await submit_job(store, job_of(tenant="ours"))
 
-    assert await store.get_jobs([job.id], tenant="theirs") == [None]
+    assert await store.jobs.get_jobs([job.id], tenant="theirs") == [None]
     with pytest.raises(NotFound):
-        await store.nodes(job.id, tenant="theirs")
-    (answer,) = await store.cancel_jobs([job.id], tenant="theirs")
+        await store.jobs.nodes(job.id, tenant="theirs")
+    (answer,) = await store.jobs.cancel_jobs([job.id], tenant="theirs")
     assert isinstance(answer, NotFound)
 
 
@@ -374,6 +374,6 @@ async def test_results_are_those_of_tasks_that_have_completed(store: Store) -> N
     await finish(store, claimed["a"], result={"rows": [1, 2]})
     await finish(store, claimed["b"], Act.FAIL)
 
-    found = await store.results([(job.id, key) for key in ("a", "b", "c", "nothing")])
+    found = await store.jobs.results([(job.id, key) for key in ("a", "b", "c", "nothing")])
 
     assert [None if raw is None else bytes(raw) for raw in found] == [b'{"rows":[1,2]}', None, None, None]

@@ -27,13 +27,13 @@ from tests.job_factories import (
 
 
 async def cancel(store: Store, job: JobId, **how: object) -> ChangedJob:
-    (answer,) = await store.cancel_jobs([job], **how)  # type: ignore[arg-type]
+    (answer,) = await store.jobs.cancel_jobs([job], **how)  # type: ignore[arg-type]
     assert isinstance(answer, ChangedJob), answer
     return answer
 
 
 async def resume(store: Store, job: JobId) -> ChangedJob:
-    (answer,) = await store.resume_jobs([job])
+    (answer,) = await store.jobs.resume_jobs([job])
     assert isinstance(answer, ChangedJob), answer
     return answer
 
@@ -89,7 +89,7 @@ async def test_a_job_that_has_ended_cannot_be_cancelled(store: Store) -> None:
     job = await submit_job(store)
     await run_all(store, session)
 
-    ended, unknown = await store.cancel_jobs([job.id, JobId(new_id())])
+    ended, unknown = await store.jobs.cancel_jobs([job.id, JobId(new_id())])
 
     assert isinstance(ended, Conflict)
     assert isinstance(unknown, NotFound)
@@ -99,7 +99,7 @@ async def test_resume_runs_what_failed_and_what_hung_on_it_and_nothing_else(stor
     session = await open_session(store)
     job = await submit_job(store)
     await run_all(store, session, fails("b"))
-    before = await store.results([(job.id, "a")])
+    before = await store.jobs.results([(job.id, "a")])
 
     answer = await resume(store, job.id)
 
@@ -107,7 +107,7 @@ async def test_resume_runs_what_failed_and_what_hung_on_it_and_nothing_else(stor
     assert [hint.task for hint in answer.effects.released] == ids(job, "b")
     assert answer.effects.moved == ((job.tasks["d"], State.BLOCKED),)
     assert await run_all(store, session) == [["b"], ["d"]]
-    assert await store.results([(job.id, "a")]) == before
+    assert await store.jobs.results([(job.id, "a")]) == before
     assert await counts_of(store, job.id) == JobCounts(total=4, completed=4, running=0)
     view = await job_view(store, job.id)
     assert (view.status, view.reason) == (JobStatus.COMPLETED, None)
@@ -162,7 +162,7 @@ async def test_a_job_that_is_being_cancelled_cannot_be_resumed_yet(store: Store)
     task = (await claim_keys(store, session))["a"]
     await cancel(store, job.id)
 
-    (early,) = await store.resume_jobs([job.id])
+    (early,) = await store.jobs.resume_jobs([job.id])
     await finish(store, task, Act.STOP)
 
     assert isinstance(early, Conflict)
@@ -174,7 +174,7 @@ async def test_a_completed_job_cannot_be_resumed(store: Store) -> None:
     job = await submit_job(store)
     await run_all(store, session)
 
-    completed, unknown = await store.resume_jobs([job.id, JobId(new_id())])
+    completed, unknown = await store.jobs.resume_jobs([job.id, JobId(new_id())])
 
     assert isinstance(completed, Conflict)
     assert isinstance(unknown, NotFound)
@@ -183,7 +183,7 @@ async def test_a_completed_job_cannot_be_resumed(store: Store) -> None:
 async def test_a_job_in_which_nothing_failed_has_nothing_to_resume(store: Store) -> None:
     job = await submit_job(store)
 
-    (answer,) = await store.resume_jobs([job.id])
+    (answer,) = await store.jobs.resume_jobs([job.id])
 
     assert isinstance(answer, Conflict)
     assert "nothing of the job has failed" in answer.message
@@ -234,7 +234,7 @@ async def test_one_task_is_retried_with_what_was_skipped_because_of_it(store: St
     job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a",), "d": ("b",), "e": ("a", "b")}))
     await run_all(store, session, fails("a", "b"))
 
-    (answer,) = await store.retry(ids(job, "a"))
+    (answer,) = await store.control.retry(ids(job, "a"))
 
     assert isinstance(answer, Changed)
     assert answer.state is State.QUEUED
@@ -252,7 +252,7 @@ async def test_a_skipped_task_cannot_be_retried_before_the_one_it_needs(store: S
     job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
     await run_all(store, session, fails("a"))
 
-    skipped, plain = await store.retry([job.tasks["b"], await submit(store)])
+    skipped, plain = await store.control.retry([job.tasks["b"], await submit(store)])
 
     assert isinstance(skipped, Conflict)
     assert isinstance(plain, Conflict)
@@ -264,7 +264,7 @@ async def test_two_failed_tasks_are_retried_in_one_list(store: Store) -> None:
     job = await submit_job(store, job_of({"a": (), "b": (), "c": ("a", "b")}))
     await run_all(store, session, fails("a", "b"))
 
-    answers = await store.retry(ids(job, "a", "b"))
+    answers = await store.control.retry(ids(job, "a", "b"))
 
     assert all(isinstance(answer, Changed) for answer in answers)
     assert await run_all(store, session) == [["a", "b"], ["c"]]
@@ -283,7 +283,7 @@ async def test_a_task_that_is_asked_to_stop_ends_as_cancelled_although_it_would_
     session = await open_session(store)
     job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
     task = (await claim_keys(store, session))["a"]
-    await store.cancel(ids(job, "a"))
+    await store.control.cancel(ids(job, "a"))
 
     answer = await settle(store, task.lease, Act.BACK_OFF, delay_ms=10)
 

@@ -22,7 +22,7 @@ async def clean_up_running_while_a_runs_again(
     job = await submit_job(store, job_of(CLEAN_UP, run_if={"clean": run_if}))
     await finish(store, (await claim_keys(store, session))["a"], Act.FAIL)
     clean = (await claim_keys(store, session))["clean"]
-    (answer,) = await store.resume_jobs([job.id])
+    (answer,) = await store.jobs.resume_jobs([job.id])
     assert isinstance(answer, ChangedJob)
     return job, clean
 
@@ -89,9 +89,9 @@ async def test_an_alarm_that_waits_again_remembers_what_else_failed(store: Store
     needs = {"a": (), "b": (), "alarm": ("a", "b")}
     job = await submit_job(store, job_of(needs, run_if={"alarm": RunIf.ANY_FAILED}))
     await run_all(store, session, lambda _: Act.FAIL)
-    await store.retry([job.tasks["alarm"]])
+    await store.control.retry([job.tasks["alarm"]])
     running = (await claim_keys(store, session))["alarm"]
-    await store.retry([job.tasks["a"]])
+    await store.control.retry([job.tasks["a"]])
 
     await settle(store, running.lease, Act.BACK_OFF, error=OOPS)
 
@@ -118,7 +118,7 @@ async def test_ends_of_both_in_one_list_leave_the_clean_up_free_to_run(store: St
 async def test_a_task_under_cancellation_is_not_held_back_but_ends(store: Store) -> None:
     session = await open_session(store)
     job, clean = await clean_up_running_while_a_runs_again(store, session)
-    await store.cancel([job.tasks["clean"]])
+    await store.control.cancel([job.tasks["clean"]])
 
     await settle(store, clean.lease, Act.RELEASE)
 

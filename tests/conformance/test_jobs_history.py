@@ -194,7 +194,7 @@ class History:
     async def do_cancel(self, _session: int, choice: int, _act: Act, _many: int, *, force: bool = False) -> None:
         key = sorted(self.tasks)[choice % len(self.tasks)]
         state = self.oracle.state[key]
-        (answer,) = await self.store.cancel([self.tasks[key]], force=force)  # type: ignore[list-item]
+        (answer,) = await self.store.control.cancel([self.tasks[key]], force=force)  # type: ignore[list-item]
         assert isinstance(answer, Changed) is (state not in TERMINAL)
         if state in {State.BLOCKED, State.QUEUED} or (force and state is State.RUNNING):
             self.held.pop(key, None)
@@ -208,13 +208,13 @@ class History:
     async def do_cancel_job(self, _session: int, choice: int, _act: Act, _many: int) -> None:
         if choice % 4:  # too often would leave nothing to happen
             return
-        (answer,) = await self.store.cancel_jobs([self.job])
+        (answer,) = await self.store.jobs.cancel_jobs([self.job])
         assert isinstance(answer, ChangedJob) is (self.oracle.status() is None)
         if self.oracle.status() is None:
             self.oracle.cancel()
 
     async def do_resume(self, _session: int, _choice: int, _act: Act, _many: int) -> None:
-        (answer,) = await self.store.resume_jobs([self.job])
+        (answer,) = await self.store.jobs.resume_jobs([self.job])
         is_held_up = self.oracle.is_cancelling and self.oracle.status() is None
         if is_held_up or self.oracle.status() is JobStatus.COMPLETED:
             assert isinstance(answer, Conflict)
@@ -224,7 +224,7 @@ class History:
 
     async def do_retry(self, _session: int, choice: int, _act: Act, _many: int) -> None:
         key = sorted(self.tasks)[choice % len(self.tasks)]
-        (answer,) = await self.store.retry([self.tasks[key]])  # type: ignore[list-item]
+        (answer,) = await self.store.control.retry([self.tasks[key]])  # type: ignore[list-item]
         is_held_up = self.oracle.is_cancelling and self.oracle.status() is None
         if is_held_up or self.oracle.state[key] not in {State.FAILED, State.CANCELLED, State.SKIPPED}:
             assert isinstance(answer, Conflict)
@@ -256,7 +256,7 @@ async def replay(store: Store, graph: tuple[dict[str, tuple[str, ...]], dict[str
     for step in steps:
         await history.step(session, step)
         await history.check()
-    await store.cancel_jobs([stored.id], force=True)
+    await store.jobs.cancel_jobs([stored.id], force=True)
 
 
 @SOME

@@ -55,7 +55,7 @@ async def test_every_execution_of_a_jobs_tasks_is_listed_the_latest_first(store:
     clock.advance(1)
     running = (await claim_keys(store, session))["b"]
 
-    found = await store.job_attempts(job.id, limit=10)
+    found = await store.jobs.job_attempts(job.id, limit=10)
 
     assert [(one.key, one.attempt, one.outcome, one.reason) for one in found] == [
         ("b", 1, AttemptOutcome.RUNNING, None),
@@ -64,12 +64,12 @@ async def test_every_execution_of_a_jobs_tasks_is_listed_the_latest_first(store:
     ]
     assert (found[0].task, found[0].worker, found[0].finished_at) == (running.lease.task, session, None)
     assert all(one.started_at and one.finished_at == one.started_at + 1000 for one in found[1:])
-    assert await store.job_attempts(job.id, limit=2) == found[:2]
+    assert await store.jobs.job_attempts(job.id, limit=2) == found[:2]
 
 
 async def test_another_tenant_finds_no_executions_of_a_job(store: Store) -> None:
     job = await submit_job(store)
 
     with pytest.raises(NotFound):
-        await store.job_attempts(job.id, limit=1, tenant="elsewhere")
-    assert await store.job_attempts(job.id, limit=1, tenant="default") == []
+        await store.jobs.job_attempts(job.id, limit=1, tenant="elsewhere")
+    assert await store.jobs.job_attempts(job.id, limit=1, tenant="default") == []

@@ -20,13 +20,13 @@ async def test_the_same_key_gives_the_first_job(store: Store) -> None:
     again = await submit_job(store, job_of(idempotency_key="k"))
 
     assert (again.id, again.tasks, again.created) == (first.id, first.tasks, False)
-    assert await store.list_jobs(JobFilter(), limit=10) == [await _listed(store, first.id)]
+    assert await store.jobs.list_jobs(JobFilter(), limit=10) == [await _listed(store, first.id)]
 
 
 async def test_a_key_with_another_body_is_refused(store: Store) -> None:
     first = await submit_job(store, job_of(idempotency_key="k"))
 
-    (answer,) = await store.submit_jobs([job_of({"a": ()}, idempotency_key="k")])
+    (answer,) = await store.jobs.submit_jobs([job_of({"a": ()}, idempotency_key="k")])
 
     assert isinstance(answer, KeyReused)
     assert first.id in answer.message
@@ -41,7 +41,9 @@ async def test_a_key_belongs_to_its_tenant(store: Store) -> None:
 
 
 async def test_the_same_key_twice_in_one_list_makes_one_job(store: Store) -> None:
-    answers = await store.submit_jobs([job_of(idempotency_key="k"), job_of(idempotency_key="k"), job_of({"x": ()})])
+    answers = await store.jobs.submit_jobs(
+        [job_of(idempotency_key="k"), job_of(idempotency_key="k"), job_of({"x": ()})]
+    )
 
     made = [answer for answer in answers if isinstance(answer, SubmittedJob)]
     assert [answer.created for answer in made] == [True, False, True]
@@ -75,18 +77,18 @@ async def test_a_refused_job_leaves_nothing_and_does_not_hold_up_others(store: S
     unknown = JobId(new_id())
     done = await submit_job(store)
 
-    refused, stored = await store.submit_jobs([job_of(depends_on=(done.id, unknown)), job_of({"only": ()})])
+    refused, stored = await store.jobs.submit_jobs([job_of(depends_on=(done.id, unknown)), job_of({"only": ()})])
 
     assert isinstance(refused, Invalid)
     assert refused.field == "depends_on[1]"
     assert isinstance(stored, SubmittedJob)
-    assert len(await store.list_jobs(JobFilter(), limit=10)) == 2
+    assert len(await store.jobs.list_jobs(JobFilter(), limit=10)) == 2
 
 
 async def test_another_tenant_s_job_cannot_be_waited_for(store: Store) -> None:
     theirs = await submit_job(store, job_of(tenant="theirs"))
 
-    (answer,) = await store.submit_jobs([job_of(tenant="ours", depends_on=(theirs.id,))])
+    (answer,) = await store.jobs.submit_jobs([job_of(tenant="ours", depends_on=(theirs.id,))])
 
     assert isinstance(answer, Invalid)
     assert answer.field == "depends_on[0]"
@@ -101,7 +103,7 @@ async def test_jobs_are_listed_newest_first_and_narrowed(store: Store) -> None:
     waiting = await submit_job(store, job_of(name="other", owner="ada", tenant="theirs"))
 
     async def listed(**which: object) -> list[JobId]:
-        return [view.id for view in await store.list_jobs(JobFilter(**which), limit=10)]  # type: ignore[arg-type]
+        return [view.id for view in await store.jobs.list_jobs(JobFilter(**which), limit=10)]  # type: ignore[arg-type]
 
     assert await listed() == [waiting.id, done.id, failed.id]
     assert await listed(name="etl") == [done.id, failed.id]
@@ -109,14 +111,14 @@ async def test_jobs_are_listed_newest_first_and_narrowed(store: Store) -> None:
     assert await listed(tag="x") == [failed.id]
     assert await listed(tenant="theirs") == [waiting.id]
     assert await listed(statuses=frozenset({JobStatus.FAILED, JobStatus.PENDING})) == [waiting.id, failed.id]
-    assert [view.id for view in await store.list_jobs(JobFilter(), limit=1, before=waiting.id)] == [done.id]
+    assert [view.id for view in await store.jobs.list_jobs(JobFilter(), limit=1, before=waiting.id)] == [done.id]
 
 
 async def test_nodes_come_in_the_order_given_and_name_what_they_need(store: Store) -> None:
     needs = {"z": (), "m": ("z",), "a": ("z", "m")}
     job = await submit_job(store, job_of(needs))
 
-    nodes = await store.nodes(job.id)
+    nodes = await store.jobs.nodes(job.id)
 
     assert {node.key: node.needs for node in nodes} == needs
     assert [node.key for node in nodes] == ["z", "m", "a"]
@@ -133,7 +135,7 @@ async def test_a_job_that_ended_long_ago_is_pruned_as_a_whole(store: Store, cloc
     pruned = await store.prune(ended_before=Instant(clock.now() - 1), limit=100)
 
     assert pruned == 4
-    assert await store.get_jobs([old.id]) == [None]
+    assert await store.jobs.get_jobs([old.id]) == [None]
     assert await store.get(list(old.tasks.values())) == [None] * 4
     assert (await job_view(store, young.id)).status is JobStatus.COMPLETED
 
@@ -147,7 +149,7 @@ async def test_no_task_of_a_living_job_is_pruned(store: Store, clock: ManualCloc
     assert await store.prune(ended_before=clock.now(), limit=100) == 0
 
     assert len(await nodes_by_key(store, job.id)) == 4
-    assert await store.results([(job.id, "a")]) != [None]
+    assert await store.jobs.results([(job.id, "a")]) != [None]
 
 
 async def test_a_pruned_key_may_be_used_again(store: Store, clock: ManualClock) -> None:
@@ -176,6 +178,6 @@ async def test_a_large_job_is_pruned_although_it_is_more_than_a_batch(store: Sto
 
 
 async def _listed(store: Store, job: JobId) -> object:
-    (view,) = await store.list_jobs(JobFilter(), limit=1)
+    (view,) = await store.jobs.list_jobs(JobFilter(), limit=1)
     assert view.id == job
     return view

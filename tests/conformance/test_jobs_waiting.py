@@ -33,13 +33,13 @@ async def test_a_job_begins_when_the_last_it_depends_on_has_completed(store: Sto
     assert (await job_view(store, waiting.id)).waits_for == 2
 
     await run_all(store, session)
-    rippled = await store.ripple()
+    rippled = await store.jobs.ripple()
 
     assert rippled.told == 2
     assert [hint.task for hint in rippled.effects.released] == ids(waiting, "a")
     assert await run_all(store, session) == [["a"], ["b", "c"], ["d"]]
     assert await status_of_job(store, waiting.id) is JobStatus.COMPLETED
-    assert (await store.ripple()).told == 0
+    assert (await store.jobs.ripple()).told == 0
 
 
 async def test_a_job_that_completed_before_does_not_keep_anybody(store: Store) -> None:
@@ -60,7 +60,7 @@ async def test_a_failed_job_fails_those_that_depend_on_it_and_those_on_them(stor
     third = await submit_job(store, job_of(depends_on=(second.id,)))
     await run_all(store, session, fails("x"))
 
-    while (rippled := await store.ripple()).told:
+    while (rippled := await store.jobs.ripple()).told:
         assert rippled.effects.jobs
 
     view = await job_view(store, second.id)
@@ -74,8 +74,8 @@ async def test_a_cancelled_job_fails_those_that_depend_on_it(store: Store) -> No
     first = await submit_job(store, job_of(ONE))
     second = await submit_job(store, job_of(depends_on=(first.id,)))
 
-    await store.cancel_jobs([first.id])
-    await store.ripple()
+    await store.jobs.cancel_jobs([first.id])
+    await store.jobs.ripple()
 
     view = await job_view(store, second.id)
     assert (view.status, view.reason) == (JobStatus.FAILED, f"job job ({first.id}) was cancelled")
@@ -98,9 +98,9 @@ async def test_a_waiting_job_can_be_cancelled_and_is_told_nothing_more(store: St
     first = await submit_job(store, job_of(ONE))
     waiting = await submit_job(store, job_of(depends_on=(first.id,)))
 
-    await store.cancel_jobs([waiting.id])
+    await store.jobs.cancel_jobs([waiting.id])
     await run_all(store, session)
-    await store.ripple()
+    await store.jobs.ripple()
 
     assert await status_of_job(store, waiting.id) is JobStatus.CANCELLED
     assert await claim_keys(store, session) == {}
@@ -111,17 +111,17 @@ async def test_a_job_is_resumed_after_the_one_that_failed_it(store: Store) -> No
     first = await submit_job(store, job_of(ONE))
     second = await submit_job(store, job_of(depends_on=(first.id,)))
     await run_all(store, session, fails("x"))
-    await store.ripple()
+    await store.jobs.ripple()
 
-    (early,) = await store.resume_jobs([second.id])
-    await store.resume_jobs([first.id])
-    (waits,) = await store.resume_jobs([second.id])
+    (early,) = await store.jobs.resume_jobs([second.id])
+    await store.jobs.resume_jobs([first.id])
+    (waits,) = await store.jobs.resume_jobs([second.id])
 
     assert isinstance(early, Conflict)
     assert isinstance(waits, ChangedJob)
     assert (waits.status, waits.effects.released) == (JobStatus.PENDING, ())
     await run_all(store, session)
-    await store.ripple()
+    await store.jobs.ripple()
     assert await run_all(store, session) == [["a"], ["b", "c"], ["d"]]
     assert await status_of_job(store, second.id) is JobStatus.COMPLETED
 
@@ -132,12 +132,12 @@ async def test_a_job_that_lives_again_before_others_were_told_has_not_failed_the
     second = await submit_job(store, job_of(depends_on=(first.id,)))
     await run_all(store, session, fails("x"))
 
-    await store.resume_jobs([first.id])
-    await store.ripple()
+    await store.jobs.resume_jobs([first.id])
+    await store.jobs.ripple()
 
     assert await status_of_job(store, second.id) is JobStatus.PENDING
     await run_all(store, session)
-    await store.ripple()
+    await store.jobs.ripple()
     assert list(await claim_keys(store, session)) == ["a"]
 
 
@@ -147,19 +147,19 @@ async def test_a_job_that_lives_again_does_not_keep_others_from_being_told(store
     for _ in range(3):
         await submit_job(store, job_of(ONE, depends_on=(first.id,)))
     await run_all(store, session, fails("x"))
-    await store.resume_jobs([first.id])
+    await store.jobs.resume_jobs([first.id])
     (held,) = await claim(store, session)  # it runs for hours now
     second = await submit_job(store, job_of({"y": ()}))
     waiting = await submit_job(store, job_of({"z": ()}, depends_on=(second.id,)))
     await run_all(store, session)
 
-    passes = [await store.ripple(limit=2) for _ in range(2)]
+    passes = [await store.jobs.ripple(limit=2) for _ in range(2)]
 
     assert [(each.told, each.is_done) for each in passes] == [(1, True), (0, True)]
     assert list(await claim_keys(store, session)) == ["z"]
     assert (await job_view(store, waiting.id)).waits_for == 0
     await settle(store, held.lease, Act.COMPLETE)
-    assert (await store.ripple()).told == 3
+    assert (await store.jobs.ripple()).told == 3
 
 
 async def test_a_task_that_could_run_waits_while_its_job_does(store: Store) -> None:
@@ -168,11 +168,11 @@ async def test_a_task_that_could_run_waits_while_its_job_does(store: Store) -> N
     needs = {"a": (), "clean": ("a",)}
     waiting = await submit_job(store, job_of(needs, run_if={"clean": RunIf.ALL_DONE}, depends_on=(first.id,)))
 
-    await store.cancel(ids(waiting, "a"))
+    await store.control.cancel(ids(waiting, "a"))
 
     assert (await states_in(store, waiting.id))["clean"] is State.BLOCKED
     assert await run_all(store, session) == [["x"]]
-    await store.ripple()
+    await store.jobs.ripple()
     assert await run_all(store, session) == [["clean"]]
     assert await status_of_job(store, waiting.id) is JobStatus.CANCELLED
 
@@ -184,7 +184,7 @@ async def test_a_ripple_does_as_much_as_it_is_asked_and_says_whether_that_was_al
         await submit_job(store, job_of(ONE, depends_on=(first.id,)))
     await run_all(store, session)
 
-    passes = [await store.ripple(limit=2) for _ in range(4)]
+    passes = [await store.jobs.ripple(limit=2) for _ in range(4)]
 
     assert [each.told for each in passes] == [2, 2, 1, 0]
     assert [each.is_done for each in passes] == [False, False, True, True]
@@ -199,7 +199,7 @@ async def test_a_job_is_not_pruned_before_those_that_wait_for_it_were_told(store
     clock.advance(100.0)
 
     assert await store.prune(ended_before=Instant(clock.now()), limit=100) == 0
-    await store.ripple()
+    await store.jobs.ripple()
     assert await store.prune(ended_before=Instant(clock.now()), limit=100) == 1
 
     assert (await job_view(store, second.id)).depends_on == (first.id,)

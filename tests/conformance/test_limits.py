@@ -83,7 +83,7 @@ async def test_a_force_cancelled_task_frees_its_slot(store: Store) -> None:
     ada = await open_session(store)
     (held,) = (await claim_limited(store, ada)).tasks
 
-    await store.cancel([held.lease.task], force=True)
+    await store.control.cancel([held.lease.task], force=True)
 
     assert len((await claim_limited(store, ada)).tasks) == 1
 
@@ -326,8 +326,8 @@ async def test_a_task_under_a_limit_can_be_cancelled_and_rescheduled(store: Stor
     first, second = await submit(store, limit_key="a"), await submit(store, limit_key="a")
     await store.limits.sort_keys(most=100)
 
-    await store.cancel([first])
-    await store.reschedule([Change(task=second, priority=7)])
+    await store.control.cancel([first])
+    await store.control.reschedule([Change(task=second, priority=7)])
 
     assert await state_of(store, first) is State.CANCELLED
     ada = await open_session(store)

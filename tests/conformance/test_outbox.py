@@ -145,8 +145,8 @@ async def test_tasks_that_are_asked_to_stop_with_their_job_are_told_of_once(stor
     await claim_one(store, await open_session(store))
     began = await start(store)
 
-    await store.cancel_jobs([job.id])
-    await store.cancel_jobs([job.id])
+    await store.jobs.cancel_jobs([job.id])
+    await store.jobs.cancel_jobs([job.id])
 
     assert [(event.subject, *words([event])) for event in await events_after(store, began)] == [
         (job.tasks["a"], "cancel_requested"), (job.tasks["b"], "cancelled"),
@@ -156,12 +156,12 @@ async def test_tasks_that_are_asked_to_stop_with_their_job_are_told_of_once(stor
 async def test_what_people_do_to_tasks_is_told(store: Store, clock: ManualClock) -> None:
     began = await start(store)
     task = await submit(store)
-    await store.reschedule([Change(task=task, run_at=Instant(clock.now() + HOUR_MS))])
-    await store.cancel([task])
-    await store.retry([task])
+    await store.control.reschedule([Change(task=task, run_at=Instant(clock.now() + HOUR_MS))])
+    await store.control.cancel([task])
+    await store.control.retry([task])
     claimed = await claim_one(store, await open_session(store))
-    await store.cancel([task])
-    await store.cancel([task], force=True)
+    await store.control.cancel([task])
+    await store.control.cancel([task], force=True)
 
     events = await of_task(store, began, task)
 
@@ -176,7 +176,7 @@ async def test_the_due_time_is_told_while_it_holds(store: Store) -> None:
     began = await start(store)
     task = await submit(store, delay=60)
     ahead = (await of_task(store, began, task))[0]
-    await store.reschedule([Change(task=task, delay_ms=0)])
+    await store.control.reschedule([Change(task=task, delay_ms=0)])
     await claim_one(store, await open_session(store))
 
     submitted, rescheduled, _ = await of_task(store, began, task)
@@ -208,9 +208,9 @@ async def test_workers_and_pauses_are_told_as_facts(store: Store) -> None:
     await store.drain_session(ada)
     await store.close_session(ada)
     await store.reap([(bob, 0)], poison_after=3)
-    await store.pause_queue("mail", tenant="acme", reason="full")
-    await store.resume_queue("mail", tenant="acme")
-    await store.resume_queue("mail", tenant="acme")
+    await store.control.pause_queue("mail", tenant="acme", reason="full")
+    await store.control.resume_queue("mail", tenant="acme")
+    await store.control.resume_queue("mail", tenant="acme")
     await store.close_session(ada)
 
     events = await events_after(store, began)
@@ -256,7 +256,7 @@ async def test_reading_twice_gives_the_same_ids_however_the_pages_fall(store: St
 async def test_a_page_ends_with_a_whole_row(store: Store) -> None:
     began = await start(store)
     ids = [await submit(store) for _ in range(5)]
-    await store.cancel(ids)
+    await store.control.cancel(ids)
 
     page = await store.events.read_events(after=began, limit=1)
     rest = await events_after(store, began)
@@ -387,7 +387,7 @@ async def test_a_reader_that_is_a_moment_behind_does_not_keep_what_has_long_been
     await store.events.move_cursor("ada", holder=1, old=position, new=(await store.events.log_span()).last)
     clock.advance(300)
     unread = await submit(store)
-    await store.cancel([unread])
+    await store.control.cancel([unread])
     clock.advance(1)
 
     await store.prune(ended_before=clock.now(), limit=100)
@@ -399,7 +399,7 @@ async def test_a_reader_that_is_a_moment_behind_does_not_keep_what_has_long_been
 async def test_the_events_of_a_pruned_task_are_still_told(store: Store, clock: ManualClock) -> None:
     began = await start(store)
     task = await submit(store)
-    await store.cancel([task])
+    await store.control.cancel([task])
     clock.advance(24 * 3600)
     await store.prune(ended_before=clock.now(), limit=100)
 

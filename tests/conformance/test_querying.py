@@ -72,7 +72,7 @@ async def test_lists_narrow_by_when_tasks_ended(store: Store, clock: ManualClock
     clock.advance(60)
     since = clock.now()
     await settle(store, (await claim_one(store, ada, "a")).lease, Act.COMPLETE)
-    await store.retry([again])
+    await store.control.retry([again])
 
     assert await listed(store, finished_since=since) == [late]
     assert await listed(store, finished_since=since, statuses=frozenset({Status.FAILED})) == []
@@ -91,7 +91,7 @@ async def test_lists_narrow_by_status(store: Store) -> None:
     pending = await submit(store, delay=60)
     queued = await submit(store)
     cancelled = await submit(store)
-    await store.cancel([cancelled])
+    await store.control.cancel([cancelled])
 
     by_status = {status: await listed(store, statuses=frozenset({status})) for status in Status}
 
@@ -109,8 +109,8 @@ async def test_lists_narrow_by_status(store: Store) -> None:
 
 async def test_a_retried_task_is_listed_once_under_its_new_status(store: Store) -> None:
     task = await submit(store)
-    await store.cancel([task])
-    await store.retry([task])
+    await store.control.cancel([task])
+    await store.control.retry([task])
 
     assert await listed(store, statuses=frozenset({Status.CANCELLED})) == []
     assert await listed(store, statuses=frozenset({Status.QUEUED})) == [task]
@@ -124,7 +124,7 @@ async def test_queues_tell_depth_age_and_pause(store: Store, clock: ManualClock)
     await submit(store, queue="a", delay=60)
     await claim_one(store, await open_session(store))
     await submit(store, queue="b", tenant="red")
-    await store.pause_queue("c", tenant="default", reason="why")
+    await store.control.pause_queue("c", tenant="default", reason="why")
 
     everyone = {(queue.tenant, queue.name): queue for queue in await store.queues()}
     mine = await store.queues(tenant="red")
@@ -154,7 +154,7 @@ async def test_queues_tell_what_waits_by_type(store: Store, clock: ManualClock, 
 
 async def test_a_queue_that_was_emptied_is_still_listed(store: Store) -> None:
     task = await submit(store, queue="a")
-    await store.cancel([task])
+    await store.control.cancel([task])
 
     (queue,) = await store.queues()
 

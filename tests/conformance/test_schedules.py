@@ -155,7 +155,7 @@ async def test_a_change_cannot_take_a_name_that_is_taken(store: Store, clock: Ma
 
 async def test_a_deleted_schedule_is_gone_with_its_runs(store: Store, clock: ManualClock) -> None:
     view = await add(store, clock)
-    fired = await store.add_runs(view.id, [NewRun(fire_time=START, kind=RunKind.TRIGGER)], order())
+    fired = await store.firing.add_runs(view.id, [NewRun(fire_time=START, kind=RunKind.TRIGGER)], order())
     ((task, _),) = fired.tasks
 
     (deleted, unknown) = await store.schedules.delete_schedules([view.id, ScheduleId(new_id())])

@@ -36,7 +36,7 @@ async def test_a_beat_tells_which_leases_were_lost(store: Store) -> None:
     ada = await open_session(store)
     kept, lost = [await submit(store) for _ in range(2)]
     leases = [task.lease for task in await claim(store, ada)]
-    await store.cancel([lost], force=True)
+    await store.control.cancel([lost], force=True)
 
     (reply,) = await store.beat([beat(ada, *leases)])
 
@@ -49,7 +49,7 @@ async def test_a_beat_tells_which_tasks_should_stop(store: Store) -> None:
     ada = await open_session(store)
     task = await submit(store)
     lease = (await claim_one(store, ada)).lease
-    await store.cancel([task])
+    await store.control.cancel([task])
 
     (reply,) = await store.beat([beat(ada, lease)])
 
@@ -187,7 +187,7 @@ async def test_a_dead_worker_s_task_whose_cancellation_was_asked_for_is_cancelle
     task = await submit(store)
     ada = await open_session(store)
     await claim_one(store, ada)
-    await store.cancel([task])
+    await store.control.cancel([task])
 
     reaped = await store.reap([(ada, 0)], poison_after=5)
 

@@ -216,7 +216,7 @@ async def test_two_settlements_of_one_lease_at_once_count_once(store: Store) -> 
 async def test_a_task_whose_cancellation_was_asked_for_is_not_queued_again(store: Store, act: Act) -> None:
     task = await submit(store)
     lease = (await claim_one(store, await open_session(store))).lease
-    await store.cancel([task])
+    await store.control.cancel([task])
 
     answer = await settle(store, lease, act)
 
@@ -227,7 +227,7 @@ async def test_a_task_whose_cancellation_was_asked_for_is_not_queued_again(store
 async def test_a_task_that_completes_in_spite_of_a_cancellation_is_completed(store: Store) -> None:
     task = await submit(store)
     lease = (await claim_one(store, await open_session(store))).lease
-    await store.cancel([task])
+    await store.control.cancel([task])
 
     assert await settle(store, lease, Act.COMPLETE) == Settled(State.COMPLETED)
 

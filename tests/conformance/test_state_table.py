@@ -37,10 +37,10 @@ async def perform(store: Store, act: Act, task: TaskId, session: SessionId, leas
     acts: dict[Act, Callable[[], Awaitable[object]]] = {
         Act.CLAIM: lambda: store.claim([claim_request(session, hints=(task,))]),
         Act.REAP: lambda: store.reap([(session, 0)], poison_after=9),
-        Act.CANCEL: lambda: store.cancel([task]),
-        Act.FORCE_CANCEL: lambda: store.cancel([task], force=True),
-        Act.RESCHEDULE: lambda: store.reschedule([Change(task=task, delay_ms=0)]),
-        Act.RETRY: lambda: store.retry([task]),
+        Act.CANCEL: lambda: store.control.cancel([task]),
+        Act.FORCE_CANCEL: lambda: store.control.cancel([task], force=True),
+        Act.RESCHEDULE: lambda: store.control.reschedule([Change(task=task, delay_ms=0)]),
+        Act.RETRY: lambda: store.control.retry([task]),
     }
     if act in SETTLING:
         # A lease of its own: a repeated settlement is not a new act, and has tests of its own.
@@ -78,7 +78,7 @@ async def bring_in_job_to(store: Store, state: State) -> tuple[SubmittedJob, dic
     if state is State.SKIPPED:
         await settle(store, running.pop("first").lease, Act.FAIL)
     elif state is State.CANCELLED:
-        await store.cancel([job.tasks["task"]])
+        await store.control.cancel([job.tasks["task"]])
     assert await state_of(store, job.tasks["task"]) is state
     return job, running
 
@@ -91,7 +91,7 @@ async def perform_in_job(store: Store, act: Act, job: SubmittedJob, running: dic
         case Act.SKIP:
             await settle(store, running["second"].lease, Act.FAIL)
         case Act.RESUME:
-            await store.resume_jobs([job.id])
+            await store.jobs.resume_jobs([job.id])
         case _:
             task = job.tasks["task"]
             await perform(store, act, task, await open_session(store), Lease(task, 0, 0))

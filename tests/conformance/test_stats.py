@@ -45,7 +45,7 @@ async def test_a_cancel_that_is_asked_of_a_running_task_is_counted_when_the_task
     stopped, completed = await submit(store), await submit(store)
     ada = await open_session(store)
     leases = {task.lease.task: task.lease for task in await claim(store, ada)}
-    await store.cancel([stopped, completed])
+    await store.control.cancel([stopped, completed])
 
     assert (await counted(store, clock))[Measure.CANCELLED] == 0
     await settle(store, leases[stopped], Act.STOP)
@@ -59,10 +59,10 @@ async def test_a_cancel_that_is_asked_of_a_running_task_is_counted_when_the_task
 async def test_a_task_that_stops_before_anybody_counted_is_one_cancelled(store: Store, clock: ManualClock) -> None:
     task = await submit(store)
     ran = await claim_one(store, await open_session(store))
-    await store.cancel([task])
+    await store.control.cancel([task])
     await settle(store, ran.lease, Act.STOP)
     waited = await submit(store)
-    await store.cancel([waited])
+    await store.control.cancel([waited])
 
     assert await counted(store, clock) == {
         Measure.SUBMITTED: 2, Measure.CANCELLED: 2, Measure.WAIT: 1, Measure.RUN: 1,

@@ -133,7 +133,7 @@ async def moved_to_another_queue(store: Store) -> tuple[SessionId, NewTask]:
 
 async def paused(store: Store) -> tuple[SessionId, NewTask]:
     ada = await open_session(store)
-    await store.pause_queue("default", tenant="default")
+    await store.control.pause_queue("default", tenant="default")
     return ada, new_task()
 
 

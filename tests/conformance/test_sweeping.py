@@ -113,15 +113,15 @@ async def test_a_task_that_is_to_be_tried_again_is_upcoming(swept: SweptStore, c
 
 async def test_paused_queues_are_told(swept: SweptStore) -> None:
     for queue, tenant in (("mail", "red"), ("mail", "blue"), ("print", "red")):
-        await swept.pause_queue(queue, tenant=tenant)
-    await swept.resume_queue("print", tenant="red")
+        await swept.control.pause_queue(queue, tenant=tenant)
+    await swept.control.resume_queue("print", tenant="red")
 
     assert await swept.paused_queues() == [("blue", "mail"), ("red", "mail")]
 
 
 async def test_paused_queues_keep_their_upcoming_tasks(swept: SweptStore, clock: ManualClock) -> None:
     task = await submit(swept)
-    await swept.pause_queue("default", tenant="default")
+    await swept.control.pause_queue("default", tenant="default")
 
     assert tasks_of(await swept.upcoming(due_before=later(clock, 1), per_lane=10)) == [task]
 

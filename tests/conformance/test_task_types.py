@@ -147,7 +147,7 @@ async def test_a_firing_makes_tasks_as_their_type_declares_at_that_time(store: S
     assert (options.retries, options.backoff.base, options.timeout_ms, options.tags) == (2, 9.0, 5000, CHARGE.tags)
     assert options.schedule == schedule.id
     run = NewRun(fire_time=clock.now(), kind=RunKind.TRIGGER)
-    ((triggered, _),) = (await store.add_runs(schedule.id, [run], order())).tasks
+    ((triggered, _),) = (await store.firing.add_runs(schedule.id, [run], order())).tasks
     assert triggered.lane == task.lane
 
 

@@ -181,9 +181,9 @@ async def test_results_that_cannot_be_read_now_are_given_later(engine: Engine, g
         async def results(self, _wanted: object) -> object:
             raise Unavailable("away")
 
-    engine.claims._inputs._store = Away()  # type: ignore[assignment]
+    engine.claims._inputs._jobs = Away()  # type: ignore[assignment]
     assert await claim(gateway, session) == {}
-    engine.claims._inputs._store = store
+    engine.claims._inputs._jobs = store.jobs
     await store.close_session(session)
     await store.reap([], poison_after=3)
 
@@ -252,10 +252,10 @@ async def test_a_store_that_goes_away_while_others_are_told_is_no_one_s_fault(en
         async def ripple(self, *, limit: int) -> Rippled:
             raise Unavailable(f"away, and {limit} are not told")
 
-    engine.effects._store = Away()  # type: ignore[assignment]
+    engine.effects._jobs = Away()  # type: ignore[assignment]
     await engine.jobs.cancel(first.id)
     await engine.effects.drained()
-    engine.effects._store = store
+    engine.effects._jobs = store.jobs
 
     assert (await engine.jobs.get(second.id)).status is JobStatus.PENDING
     assert await engine.effects.ripple() == 1

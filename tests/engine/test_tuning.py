@@ -72,7 +72,7 @@ async def test_tasks_and_jobs_that_say_nothing_of_retries_get_what_is_set(engine
     assert await retries(silent) == await retries(listed) == (7, 0.5)
     assert await retries(explicit) == (3, 2.0)
     assert await retries(after) == (3, 2.0)
-    nodes = {node.key: node.task for node in await engine.store.nodes(job.id)}
+    nodes = {node.key: node.task for node in await engine.store.jobs.nodes(job.id)}
     views = {key: await engine.queries.get(task) for key, task in nodes.items()}
     assert (views["one"].options.retries, views["two"].options.retries) == (7, 1)
     assert (await engine.jobs.get(job.id)).options.retries == 7

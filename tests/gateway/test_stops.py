@@ -80,7 +80,7 @@ async def test_what_was_cancelled_before_it_was_asked_is_told_without_a_signal(
     engine: Engine, gateway: Gateway
 ) -> None:
     lease = await held(engine, gateway)
-    await engine.store.cancel([lease.task])
+    await engine.store.control.cancel([lease.task])
     session = await gateway.open_session(WORKER)
 
     assert await gateway.stops(session, [lease], wait=A_WHILE) == Stops(cancelled=(lease.task,))
@@ -91,7 +91,7 @@ async def test_where_no_signal_is_heard_the_store_is_looked_at(engine: Engine, g
     lease = await held(engine, gateway)
     listening = await listen(gateway, lease)
 
-    await engine.store.cancel([lease.task])  # as another process does
+    await engine.store.control.cancel([lease.task])  # as another process does
 
     assert await listening == Stops(cancelled=(lease.task,))
 

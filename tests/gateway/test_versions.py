@@ -163,7 +163,7 @@ async def test_a_worker_of_the_first_protocol_works_with_the_server_of_today(
         assert late["reports"][0]["error"]["code"] == "fenced"
         # What waits again is not to be claimed in place of the next one.
         if state == "queued":
-            await engine.store.cancel([lease["task"]])
+            await engine.store.control.cancel([lease["task"]])
 
     assert (await http.delete(path)).status_code == 204
     assert (await http.post(f"{path}/claim", json={"limit": 1})).json()["code"] == "not_found"

@@ -91,7 +91,7 @@ async def test_every_change_arrives_once_and_in_order(store: Store, relay: Relay
 
 async def test_what_arrives_keeps_to_the_schema(store: Store, relay: Relay, options: KafkaOptions) -> None:
     expected = await work(store, 30)
-    await store.pause_queue("mail", tenant="default")
+    await store.control.pause_queue("mail", tenant="default")
     schema = jsonschema_rs.validator_for(json.loads(SCHEMA.read_text()))
 
     await relayed(relay)
@@ -134,7 +134,7 @@ async def test_a_dead_letter_tells_what_was_known_when_the_task_failed(
     task = await submit(store, payload={"order": 7}, retries=0)
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
     clock.advance(1)
-    await store.retry([task])
+    await store.control.retry([task])
     await settle(store, (await claim_one(store, ada)).lease, Act.COMPLETE)
 
     await relayed(relay)
@@ -150,7 +150,7 @@ async def test_a_dead_letter_that_was_retried_before_it_was_relayed_says_what_it
     task = await submit(store, payload={"order": 7}, retries=0)
     used_up, permanent = cause_of(OOPS, Reason.RETRIES_EXHAUSTED), cause_of(OOPS, Reason.PERMANENT)
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL, cause=used_up)
-    await store.retry_edited(task, Raw(b'{"order":8}'))
+    await store.control.retry_edited(task, Raw(b'{"order":8}'))
     clock.advance(1)
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL, cause=permanent)
 

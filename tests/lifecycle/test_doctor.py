@@ -173,7 +173,7 @@ async def test_workers_and_queues_that_miss_each_other_are_found_out(postgres_ur
     await submit(store, "print it", queue="reports")
     await open_session(store, "mail it", queues=["mial"])
     await open_session(store, "something else", queues=["reports"])
-    await store.pause_queue("paused", tenant="default")
+    await store.control.pause_queue("paused", tenant="default")
     await submit(store, "later", queue="paused")
     await store.config.put_runtime_config({"worker.concurrency": 0}, after=0, by="ada")
     findings = await examine(Sources({"DRUMLINE_PORT": "0", "DRUMLINE_STORE_URL": postgres_url}))

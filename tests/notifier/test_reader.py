@@ -126,7 +126,7 @@ async def test_a_long_log_is_read_to_its_end(office: Office, monkeypatch: pytest
 
     assert await office.reader.pass_once() == 5
     assert [each.subject for each in await office.deliveries()] == tasks
-    await office.store.cancel(waiting)
+    await office.store.control.cancel(waiting)
     assert await office.reader.pass_once() == 0
 
 

@@ -29,7 +29,7 @@ class Interrupted(DeadLetters):
 
 async def test_a_page_is_full_while_there_is_more_whatever_is_resolved_meanwhile(postgres_url: str) -> None:
     store = await PostgresStore.open(postgres_url, clock=ManualClock())
-    interrupted = Interrupted(store._database, store._clock, store._lanes, store)
+    interrupted = Interrupted(store._database, store._clock, store._lanes, store.control)
     ada = await open_session(store)
     for _ in range(5):
         await submit(store)

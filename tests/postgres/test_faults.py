@@ -183,7 +183,7 @@ async def test_a_claim_whose_answer_was_lost_is_answered_after_all(
     task = await submit(store)
     ada = await open_session(store)
     assert await claim(patient, ada) != []
-    await store.cancel([task], force=True)
+    await store.control.cancel([task], force=True)
     lost = await submit(store)
 
     # Not the answer to anything else: a claim may ask other things first, if some time has gone by since the last one.

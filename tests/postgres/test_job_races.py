@@ -60,27 +60,27 @@ async def settling_both(store: PostgresStore, case: Case) -> object:
 
 
 async def cancelling_job(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.cancel_jobs([case.job.id])
+    (answer,) = await store.jobs.cancel_jobs([case.job.id])
     return answer
 
 
 async def forcing_job(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.cancel_jobs([case.job.id], force=True)
+    (answer,) = await store.jobs.cancel_jobs([case.job.id], force=True)
     return answer
 
 
 async def cancelling_child(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.cancel([case.job.tasks["child"]])
+    (answer,) = await store.control.cancel([case.job.tasks["child"]])
     return answer
 
 
 async def resuming(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.resume_jobs([case.job.id])
+    (answer,) = await store.jobs.resume_jobs([case.job.id])
     return answer
 
 
 async def retrying(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.retry([case.job.tasks["a"]])
+    (answer,) = await store.control.retry([case.job.tasks["a"]])
     return answer
 
 
@@ -89,7 +89,7 @@ async def reaping(store: PostgresStore, case: Case) -> object:
 
 
 async def starting(store: PostgresStore, case: Case) -> object:
-    return await store.start_jobs([case.job.id])
+    return await store.jobs.start_jobs([case.job.id])
 
 
 DEEDS: Final[dict[str, Deed]] = {
@@ -271,7 +271,7 @@ async def test_a_job_submitted_while_the_one_it_needs_ends_is_told_of_it(
             store.settle([Settlement(lease=held["x"].lease, act=Act.COMPLETE)]),
         )
 
-        await store.ripple()
+        await store.jobs.ripple()
         assert (await nodes_by_key(store, waiting.id))["y"].state is State.QUEUED
         await run_all(store, session)
 
@@ -283,7 +283,7 @@ async def test_two_processes_that_ripple_at_once_tell_each_job_once(store: Postg
     waiting = [await submit_job(store, job_of({f"w{n}": ()}, depends_on=(first.id, second.id))) for n in range(20)]
     await run_all(store, session)
 
-    rippled = await asyncio.gather(store.ripple(), other.ripple(), store.ripple())
+    rippled = await asyncio.gather(store.jobs.ripple(), other.jobs.ripple(), store.jobs.ripple())
 
     hints = [hint.task for each in rippled for hint in each.effects.released]
     assert sorted(hints) == sorted(task for job in waiting for task in job.tasks.values())
@@ -299,7 +299,7 @@ async def test_a_job_that_is_told_twice_of_one_end_goes_on_waiting_for_the_other
     waiting = [await submit_job(store, job_of({f"w{n}": ()}, depends_on=(running.id, done.id))) for n in range(20)]
     await run_all(store, session)
 
-    await asyncio.gather(store.ripple(), other.ripple(), store.ripple())
+    await asyncio.gather(store.jobs.ripple(), other.jobs.ripple(), store.jobs.ripple())
 
     assert {(await job_view(store, job.id)).waits_for for job in waiting} == {1}
     assert await claim_keys(store, session) == {}
@@ -307,7 +307,7 @@ async def test_a_job_that_is_told_twice_of_one_end_goes_on_waiting_for_the_other
 
 async def test_a_settlement_that_lost_to_a_cancel_is_refused(store: PostgresStore) -> None:
     case = await prepared(store)
-    await store.cancel_jobs([case.job.id], force=True)
+    await store.jobs.cancel_jobs([case.job.id], force=True)
 
     (answer,) = await store.settle([Settlement(lease=case.held["a"].lease, act=Act.COMPLETE, job=case.job.id)])
 

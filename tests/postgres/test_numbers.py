@@ -21,7 +21,7 @@ async def test_a_task_may_be_tried_more_often_than_a_small_number_holds(postgres
     claimed = await claim_one(store, ada)
     await settle(store, claimed.lease, Act.BACK_OFF)
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
-    await store.retry([task])
+    await store.control.retry([task])
 
     assert claimed.attempt == MANY + 1
     assert (await claim_one(store, ada)).attempt == MANY + 3

@@ -175,7 +175,7 @@ async def test_the_log_works_through_a_pooler(pgbouncer: PgBouncer, store: Postg
 async def test_a_large_batch_is_read_whole(store: PostgresStore) -> None:
     position = await start(store)
     tasks = [await submit(store) for _ in range(300)]
-    await store.cancel(tasks)
+    await store.control.cancel(tasks)
     await store.events.sequence()
 
     events: list[Event] = []

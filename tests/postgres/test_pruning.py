@@ -17,7 +17,7 @@ async def test_a_task_that_somebody_acts_on_is_passed_over_and_pruned_later(
     store: PostgresStore, postgres_url: str
 ) -> None:
     tasks = [await submit(store) for _ in range(5)]
-    await store.cancel(tasks)
+    await store.control.cancel(tasks)
     somebody = await asyncpg.connect(postgres_url)
     await somebody.execute("BEGIN")
     await somebody.execute("SELECT FROM drumline.task WHERE id = $1 FOR UPDATE", tasks[1])
@@ -35,7 +35,7 @@ async def test_a_task_that_somebody_acts_on_is_passed_over_and_pruned_later(
 
 async def test_two_schedulers_prune_side_by_side_and_leave_nothing(store: PostgresStore, other: PostgresStore) -> None:
     tasks = [await submit(store) for _ in range(200)]
-    await store.cancel(tasks)
+    await store.control.cancel(tasks)
 
     async def prune(where: PostgresStore) -> int:
         pruned = 0
@@ -56,7 +56,7 @@ async def test_the_room_of_tasks_that_have_ended_is_used_again(store: PostgresSt
         return int(await connection.fetchval("SELECT pg_relation_size('drumline.task_live')"))
 
     async def come_and_go() -> None:
-        await store.cancel([await submit(store) for _ in range(500)])
+        await store.control.cancel([await submit(store) for _ in range(500)])
 
     connection = await asyncpg.connect(postgres_url)
     waiting = await submit(store)
@@ -72,6 +72,6 @@ async def test_the_room_of_tasks_that_have_ended_is_used_again(store: PostgresSt
 
 
 async def test_a_few_dead_rows_are_left_to_autovacuum(store: PostgresStore) -> None:
-    await store.cancel([await submit(store) for _ in range(10)])
+    await store.control.cancel([await submit(store) for _ in range(10)])
 
     assert not await store.tidy(dead=1_000_000)

@@ -71,22 +71,22 @@ async def claiming_due(store: PostgresStore, case: Case) -> object:
 
 
 async def cancelling(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.cancel([case.task])
+    (answer,) = await store.control.cancel([case.task])
     return answer
 
 
 async def cancelling_by_force(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.cancel([case.task], force=True)
+    (answer,) = await store.control.cancel([case.task], force=True)
     return answer
 
 
 async def rescheduling(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.reschedule([Change(task=case.task, delay_ms=0, priority=5)])
+    (answer,) = await store.control.reschedule([Change(task=case.task, delay_ms=0, priority=5)])
     return answer
 
 
 async def retrying(store: PostgresStore, case: Case) -> object:
-    (answer,) = await store.retry([case.task])
+    (answer,) = await store.control.retry([case.task])
     return answer
 
 
@@ -199,11 +199,11 @@ async def finish(store: PostgresStore, case: Case) -> None:
     assert view is not None
     if view.state is State.QUEUED:
         eve = await open_session(store)
-        await store.reschedule([Change(task=case.task, delay_ms=0)])
+        await store.control.reschedule([Change(task=case.task, delay_ms=0)])
         (claimed,) = await claim(store, eve, hints=(case.task,))
         await settle(store, claimed.lease, Act.COMPLETE)
     elif view.state is State.RUNNING:
-        (answer,) = await store.cancel([case.task], force=True)
+        (answer,) = await store.control.cancel([case.task], force=True)
         assert isinstance(answer, Changed)
     (view,) = await store.get([case.task])
     assert view is not None

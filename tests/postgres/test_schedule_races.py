@@ -84,10 +84,10 @@ async def test_a_run_that_waited_is_started_by_one_scheduler(
         await fire(ada)
     first = (await get(ada, view.id)).last_task
     assert first is not None
-    await ada.cancel([first])
+    await ada.control.cancel([first])
 
-    async with gate.held_up("lock_queued_runs", "live.waiting > 0", bob.start_runs(order())) as starting:
-        here = await ada.start_runs(order())
+    async with gate.held_up("lock_queued_runs", "live.waiting > 0", bob.firing.start_runs(order())) as starting:
+        here = await ada.firing.start_runs(order())
     there = await starting
 
     started = [run.task for run in await runs_of(ada, view.id) if run.state is RunState.STARTED]
@@ -103,7 +103,7 @@ async def test_a_run_that_was_triggered_just_now_is_the_previous_one(
     clock.advance(1)
 
     async with gate.held_up("lock_due_schedules", "live.due_at <=", fire(bob)) as firing:
-        await ada.add_runs(view.id, [NewRun(fire_time=Instant(clock.now() + 1), kind=RunKind.TRIGGER)], order())
+        await ada.firing.add_runs(view.id, [NewRun(fire_time=Instant(clock.now() + 1), kind=RunKind.TRIGGER)], order())
     fired = await firing
 
     assert [run.state for run in fired.runs] == [RunState.SKIPPED]

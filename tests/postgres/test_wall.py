@@ -213,13 +213,13 @@ async def test_nobody_acts_on_anothers_tasks_and_jobs(store: PostgresStore) -> N
     await store.submit([task])
 
     answers = [
-        *await store.cancel([task.id], tenant="beta"),
-        *await store.retry([task.id], tenant="beta"),
+        *await store.control.cancel([task.id], tenant="beta"),
+        *await store.control.retry([task.id], tenant="beta"),
         *await store.dead_letters.discard([task.id], tenant="beta"),
     ]
 
     assert [type(answer) for answer in answers] == [NotFound] * 3
-    (cancelled,) = await store.cancel([task.id], tenant="acme")
+    (cancelled,) = await store.control.cancel([task.id], tenant="acme")
     assert isinstance(cancelled, Changed)
 
 

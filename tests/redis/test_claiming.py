@@ -130,7 +130,7 @@ async def test_after_flushall_work_goes_on_before_any_sweep(office: Office, clie
 
 async def test_hints_that_are_all_wrong_do_not_hold_up_the_rest(office: Office) -> None:
     stale = [await office.submit() for _ in range(3)]
-    await office.engine.store.cancel(stale)
+    await office.engine.store.control.cancel(stale)
     task = await office.submit(priority=-1)
     await office.queue.drop([task])
 

@@ -400,13 +400,13 @@ async def test_a_store_that_declines_leaves_the_session_where_it_was(
     engine: Engine, store: Watched, client: Redis
 ) -> None:
     ada = await waiting(engine, client)
-    await store.pause_queue("default", tenant="default")  # of which the queue does not know
+    await store.control.pause_queue("default", tenant="default")  # of which the queue does not know
 
     submitted = await engine.submissions.submit(request("work"))
 
     assert [stored.claimed for stored in store.leased] == [None]
     assert await is_in(engine, submitted.id, State.QUEUED)
-    await store.resume_queue("default", tenant="default")
+    await store.control.resume_queue("default", tenant="default")
     await engine.submissions.submit(request("work"))
     task = await ada.task()
     assert task.attempt == 1

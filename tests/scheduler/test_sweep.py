@@ -205,7 +205,7 @@ async def test_pauses_are_restored_with_the_hints(
 ) -> None:
     await submit(store, queue="mail")
     free = await submit(store)
-    await store.pause_queue("mail", tenant="default")
+    await store.control.pause_queue("mail", tenant="default")
     await sweeper.pass_once()
     await client.flushdb()
 

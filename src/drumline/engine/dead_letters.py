@@ -125,7 +125,7 @@ class DeadLetterService:
         if payload is None:
             return await self._control.retry(task, tenant=tenant)
         payload = await self._checked(task, payload, tenant, may_restore=may_restore)
-        changed = await self._store.retry_edited(task, payload, tenant=tenant)
+        changed = await self._store.control.retry_edited(task, payload, tenant=tenant)
         self._control.follow([changed])
         self._notes.letters_changed([task])
         return changed

@@ -29,8 +29,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class EffectFollower:
     """Follows what changes of tasks and jobs led to."""
 
-    def __init__(self, store: Jobs, offers: Offers, endings: Endings, notes: ReadModelNotes) -> None:
-        self._store = store
+    def __init__(self, jobs: Jobs, offers: Offers, endings: Endings, notes: ReadModelNotes) -> None:
+        self._jobs = jobs
         self.offers = offers
         self.endings = endings
         self.notes = notes
@@ -78,7 +78,7 @@ class EffectFollower:
         """Tell jobs that others which they depend on have ended, until all are told, and return how many were."""
         told = 0
         while True:
-            rippled = await self._store.ripple(limit=JOBS_AT_ONCE)
+            rippled = await self._jobs.ripple(limit=JOBS_AT_ONCE)
             told += rippled.told
             self.follow(rippled.effects)
             if rippled.is_done and not rippled.told:

@@ -70,12 +70,12 @@ class Engine:
         self.stops = StopSignals(store, queue)
         self.flow = FlowLimits(store.limits, queue, self._waiters, clock=clock)
         self._offers = Offers(queue, self._waiters, self.flow)
-        self.effects = EffectFollower(store, self._offers, self._endings, self.notes)
+        self.effects = EffectFollower(store.jobs, self._offers, self._endings, self.notes)
         self.settlements = Settlements(store, self.effects, self.flow, random=random.random, options=options)
         self.claims = Claims(
             store,
             Dispatch(queue, self._waiters, Shares(store.tenants, clock=clock), self.flow),
-            JobInputs(store, self.settlements, limits=limits),
+            JobInputs(store.jobs, self.settlements, limits=limits),
             self.settlements,
             new_nonce=lambda: random.getrandbits(63),
             options=options,
@@ -88,11 +88,13 @@ class Engine:
             store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)), clock=clock, limits=limits
         )
 
-        self.control = Control(store, queue, self.effects, self._waiters, self.stops)
+        self.control = Control(store.control, queue, self.effects, self._waiters, self.stops)
         self.dead_letters = DeadLetterService(store, self.control, self.notes, checks)
         self.bulk = BulkService(store, self.control, self.notes, new_id=ids.next, limits=limits)
         self.queries = Queries(store, self._endings, self.notes, clock=clock, limits=limits)
-        job_submissions = JobSubmissions(store, self.effects, checks=checks, new_id=ids.next, tracer=options.tracer)
+        job_submissions = JobSubmissions(
+            store.jobs, self.effects, checks=checks, new_id=ids.next, tracer=options.tracer
+        )
         self.jobs = JobService(job_submissions, store, self.effects, self.stops, clock=clock, limits=limits)
         # An id source of its own: SQLite fires in the thread of its writer.
         firing_ids = IdSource(clock.now, random)

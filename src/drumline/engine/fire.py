@@ -53,15 +53,15 @@ class Firings:
 
     async def fire(self, *, absence: Absence | None = None, limit: int = AT_ONCE) -> Fired:
         """Make the runs of schedules that are due."""
-        return self._told(await self._store.fire(self._order(limit, absence)))
+        return self._told(await self._store.firing.fire(self._order(limit, absence)))
 
     async def start_runs(self, *, limit: int = AT_ONCE) -> Fired:
         """Start runs that have waited for long enough."""
-        return self._told(await self._store.start_runs(self._order(limit)))
+        return self._told(await self._store.firing.start_runs(self._order(limit)))
 
     async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun]) -> Fired:
         """Make runs that somebody asks for."""
-        return self._told(await self._store.add_runs(schedule, runs, self._order(len(runs))))
+        return self._told(await self._store.firing.add_runs(schedule, runs, self._order(len(runs))))
 
     def _order(self, limit: int, absence: Absence | None = None) -> FireOrder:
         return FireOrder(limit=limit, new_id=self._new_id, absence=absence, limits=self._limits, retry=self._retry)

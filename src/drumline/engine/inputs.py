@@ -38,8 +38,8 @@ INPUT_ERROR: Final = "InputError"
 class JobInputs:
     """Makes claimed tasks of jobs ready to run: starts their jobs, fills results of parents into payloads."""
 
-    def __init__(self, store: Jobs, settlements: Settlements, *, limits: Limits) -> None:
-        self._store = store
+    def __init__(self, jobs: Jobs, settlements: Settlements, *, limits: Limits) -> None:
+        self._jobs = jobs
         self._settlements = settlements
         self._limits = limits
         self._begun: OrderedDict[JobId, None] = OrderedDict()
@@ -70,7 +70,7 @@ class JobInputs:
             return
         jobs = sorted(job for job in new if job is not None)
         try:
-            started = await self._store.start_jobs(jobs)
+            started = await self._jobs.start_jobs(jobs)
         except Unavailable:
             return  # the end of their first task says it too
         self._settlements.effects.follow(started)
@@ -114,7 +114,7 @@ class JobInputs:
         size, at_once = 0, FEWEST_AT_ONCE
         while len(found) < len(wanted) and size <= MOST_LOADED:
             keys = wanted[len(found) : len(found) + at_once]
-            results = await self._store.results(keys)
+            results = await self._jobs.results(keys)
             found |= zip(keys, results, strict=True)
             loaded = sum(len(bytes(result)) for result in results if result is not None)
             size += loaded

@@ -59,7 +59,7 @@ class JobService:
 
     async def get(self, job: JobId, *, tenant: str | None = None) -> JobView:
         """Return a job as it stands, or raise `NotFound`."""
-        (view,) = await self._store.get_jobs([job], tenant=tenant)
+        (view,) = await self._store.jobs.get_jobs([job], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no job {job}", field="id")
         return view
@@ -78,17 +78,17 @@ class JobService:
         """Return a page of jobs, newest first."""
         self._check_limit(limit)
         before = None if cursor is None else parse_job_id(cursor, field="cursor")
-        views = await self._store.list_jobs(which, limit=limit + 1, before=before)
+        views = await self._store.jobs.list_jobs(which, limit=limit + 1, before=before)
         return JobPage(tuple(views[:limit]), views[limit - 1].id if len(views) > limit else None)
 
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
-        return await self._store.nodes(job, tenant=tenant)
+        return await self._store.jobs.nodes(job, tenant=tenant)
 
     async def attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> tuple[list[JobAttempt], bool]:
         """Return the latest executions of a job's tasks, and whether there are more; raises `NotFound`."""
         self._check_limit(limit)
-        found = await self._store.job_attempts(job, limit=limit + 1, tenant=tenant)
+        found = await self._store.jobs.job_attempts(job, limit=limit + 1, tenant=tenant)
         return found[:limit], len(found) > limit
 
     async def results(
@@ -104,13 +104,13 @@ class JobService:
         self, job: JobId, *, force: bool = False, reason: str | None = None, tenant: str | None = None
     ) -> ChangedJob:
         """Cancel a job's waiting tasks at once and ask the running ones to stop, or end them now with `force`."""
-        changed = self._done(await self._store.cancel_jobs([job], tenant=tenant, force=force, reason=reason))
+        changed = self._done(await self._store.jobs.cancel_jobs([job], tenant=tenant, force=force, reason=reason))
         self._stops.announce()  # some of its tasks may run
         return changed
 
     async def resume(self, job: JobId, *, tenant: str | None = None) -> ChangedJob:
         """Run a job's failed, cancelled and skipped tasks again, and only those."""
-        return self._done(await self._store.resume_jobs([job], tenant=tenant))
+        return self._done(await self._store.jobs.resume_jobs([job], tenant=tenant))
 
     def _done(self, answers: Sequence[ChangedJob | DrumlineError]) -> ChangedJob:
         (answer,) = answers

@@ -100,7 +100,7 @@ class RunService:
             views = await self._store.get(task_ids, payload=False, tenant=tenant)
             found |= {view.id: view.status(now).value for view in views if view is not None}
         if job_ids:
-            views_of_jobs = await self._store.get_jobs(job_ids, tenant=tenant)
+            views_of_jobs = await self._store.jobs.get_jobs(job_ids, tenant=tenant)
             found |= {job.id: job.status.value for job in views_of_jobs if job is not None}
         return found
 

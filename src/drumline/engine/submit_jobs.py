@@ -40,14 +40,14 @@ class JobSubmissions:
 
     def __init__(
         self,
-        store: Jobs,
+        jobs: Jobs,
         effects: EffectFollower,
         *,
         checks: RequestChecks,
         new_id: Callable[[], TaskId],
         tracer: Tracer,
     ) -> None:
-        self._store = store
+        self._jobs = jobs
         self._effects = effects
         self._new_id = new_id
         self._limits, self._quotas, self._secrets, self._types, _ = checks
@@ -108,7 +108,7 @@ class JobSubmissions:
         return await off_loop(weight, check)
 
     async def _flush(self, jobs: list[NewJob]) -> list[SubmittedJob | KeyReused | Invalid]:
-        answers = await self._store.submit_jobs(jobs)
+        answers = await self._jobs.submit_jobs(jobs)
         # Committed: from here on nothing may fail the callers. A lost offer is found by the sweep.
         for job, answer in zip(jobs, answers, strict=True):
             if isinstance(answer, SubmittedJob) and answer.created:

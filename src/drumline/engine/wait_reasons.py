@@ -49,10 +49,10 @@ class WaitReasons:
     async def _family(self, view: TaskView, now: Instant, tenant: str | None) -> Surroundings:
         if view.options.job is None:
             return Surroundings(now=now)
-        (job,) = await self._store.get_jobs([view.options.job], tenant=tenant)
+        (job,) = await self._store.jobs.get_jobs([view.options.job], tenant=tenant)
         if job is not None and job.waits_for:
             return Surroundings(now=now, waits_for_jobs=job.waits_for)
-        nodes = {node.key: node for node in await self._store.nodes(view.options.job, tenant=tenant)}
+        nodes = {node.key: node for node in await self._store.jobs.nodes(view.options.job, tenant=tenant)}
         mine = next((node for node in nodes.values() if node.task == view.id), None)
         needs = () if mine is None else mine.needs
         live = {State.BLOCKED, State.QUEUED, State.RUNNING}

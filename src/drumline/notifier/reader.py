@@ -167,7 +167,7 @@ class Reader:
     async def _targets_of_jobs(self, events: Sequence[Event]) -> dict[str, tuple[NotifyTarget, ...]]:
         """Return the notification targets that ended jobs name, by job id."""
         ended = list(dict.fromkeys(JobId(event.subject) for event in events if event.type in JOB_ENDS))
-        views = await self._store.get_jobs(ended) if ended else []
+        views = await self._store.jobs.get_jobs(ended) if ended else []
         return {view.id: view.options.notify for view in views if view is not None}
 
 

@@ -162,15 +162,27 @@ class Store(
     Submitting,
     Executing,
     Sessions,
-    Controlling,
     Querying,
     Sweeping,
-    Jobs,
-    Firing,
     Housekeeping,
     Protocol,
 ):
     """The whole store, as the engine sees it."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """Jobs and their graphs."""
+        ...
+
+    @property
+    def control(self) -> Controlling:
+        """Cancelling, rescheduling and retrying tasks, pausing queues."""
+        ...
+
+    @property
+    def firing(self) -> Firing:
+        """Firing schedules."""
+        ...
 
     @property
     def keys(self) -> Keys:

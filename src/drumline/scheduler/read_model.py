@@ -70,7 +70,7 @@ class ReadModelKeeper:
         living = JobFilter(statuses=frozenset({JobStatus.PENDING, JobStatus.PROCESSING}))
         before: JobId | None = None
         for _ in range(MOST_JOBS // JOBS_AT_ONCE):
-            jobs = await self._store.list_jobs(living, limit=JOBS_AT_ONCE, before=before)
+            jobs = await self._store.jobs.list_jobs(living, limit=JOBS_AT_ONCE, before=before)
             await self._model.keep_jobs([job.id for job in jobs])
             if len(jobs) < JOBS_AT_ONCE:
                 break

@@ -3,7 +3,12 @@
 from drumline.core.clock import Clock
 from drumline.stores.driver import Database, Lanes
 from drumline.stores.parts.audit import AuditLog
+from drumline.stores.parts.bulk import Bulks
+from drumline.stores.parts.control import Control
+from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.following import JobFollowing
+from drumline.stores.parts.jobs import Jobs
 from drumline.stores.parts.keys import Keys
 from drumline.stores.parts.limits import FlowLimitStore
 from drumline.stores.parts.outputs import Outputs
@@ -17,11 +22,16 @@ from drumline.stores.parts.tenants import Tenants
 
 
 class SharedParts:
-    """Builds each part with the database, the clock and the lanes of the store."""
+    """Builds each part with the database, the clock and the lanes of the store, and with the parts that it needs."""
 
-    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes) -> None:
+    def __init__(
+        self, database: Database, clock: Clock | None, lanes: Lanes, *, following: JobFollowing, jobs: Jobs
+    ) -> None:
         self.audit = AuditLog(database, clock, lanes)
         self.config = RuntimeConfigs(database, clock, lanes)
+        self.control = Control(database, clock, lanes, following, jobs)
+        self.dead_letters = DeadLetters(database, clock, lanes, self.control)
+        self.bulks = Bulks(database, clock, lanes, self.dead_letters, self.control)
         self.deliveries = Deliveries(database, clock, lanes)
         self.keys = Keys(database, clock, lanes)
         self.limits = FlowLimitStore(database, clock, lanes)

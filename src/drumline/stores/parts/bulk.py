@@ -96,7 +96,7 @@ class Bulks(Part):
             Line.BROAD, lambda transaction: self._advance(transaction, bulk, limit)
         )
         if advanced is not None:
-            await self._control.note_queued(advanced.changed)
+            await self._control.following.note_queued(advanced.changed)
         return advanced
 
     async def abort_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:

@@ -1,6 +1,6 @@
 """Cancelling, rescheduling and retrying tasks, pausing and resuming queues."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from drumline.core.bulk import BulkAct, BulkView
-from drumline.core.clock import Instant
+from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
@@ -18,9 +18,10 @@ from drumline.ports.bulk import stale
 from drumline.ports.dead_letters import edited
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Change, Changed, Hint
-from drumline.stores.driver import Database, Line, TaskEvent, Transaction, tell_facts
+from drumline.stores.driver import Database, Lanes, Line, Part, TaskEvent, Transaction, tell_facts
 from drumline.stores.endings import Ending
 from drumline.stores.parts.control_jobs import JobControl, TaskRow
+from drumline.stores.parts.following import JobFollowing
 
 Answer = Changed | NotFound | Conflict
 
@@ -40,11 +41,15 @@ class TaskAct(NamedTuple):
     """Does it all for a task of a job, where that is another matter."""
 
 
-class Control(JobControl):
+class Control(Part):
     """`ports.control.Controlling`."""
 
-    async def note_queued(self, answers: Iterable[Answer]) -> None:
-        """Note where claims have to begin to search, if the store keeps such notes."""
+    def __init__(
+        self, database: Database, clock: Clock | None, lanes: Lanes, following: JobFollowing, jobs: JobControl
+    ) -> None:
+        super().__init__(database, clock, lanes)
+        self.following = following
+        self._jobs = jobs
 
     async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
         """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
@@ -58,6 +63,10 @@ class Control(JobControl):
         """Queue ended tasks again, due now, with their retries to spend anew; epochs go on rising."""
         return await self._each(tasks, tenant, self._retrying())
 
+    async def cancel_in(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, Answer]:
+        """Cancel tasks, each once in the list, as part of a transaction."""
+        return await self._act(transaction, tasks, None, self._cancelling(force=False))
+
     def _cancelling(self, *, force: bool) -> TaskAct:
         act = Act.FORCE_CANCEL if force else Act.CANCEL
 
@@ -67,13 +76,13 @@ class Control(JobControl):
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
-            await self._request_cancel(transaction, asked, act)
+            await self._jobs.request_cancel(transaction, asked, act)
             ended = [row for row, change in changed.values() if change.state is not State.RUNNING]
             endings = [_cancelled(row, act) for row in ended]
-            members = await self._lock_members(transaction, [row.id for row in ended if row.in_job])
+            members = await self.following.lock_members(transaction, [row.id for row in ended if row.in_job])
             if members is not None:
-                return await self._record_in_jobs(transaction, endings, members)
-            await self._record(transaction, endings)
+                return await self.following.record_in_jobs(transaction, endings, members)
+            await self.following.record(transaction, endings)
             return NO_EFFECTS
 
         return TaskAct(decide, write)
@@ -115,11 +124,11 @@ class Control(JobControl):
 
         async def write(transaction: Transaction, changed: Changes) -> Effects:
             due_at = next(change.hint.due_at for _, change in changed.values() if change.hint is not None)
-            await self._bring_back(transaction, [row for row, _ in changed.values()], due_at=due_at, in_job=False)
-            await self.drop_dead_letters(transaction, list(changed))
+            await self._jobs.bring_back(transaction, [row for row, _ in changed.values()], due_at=due_at, in_job=False)
+            await self.following.drop_dead_letters(transaction, list(changed))
             return NO_EFFECTS
 
-        return TaskAct(decide, write, self._retry_in_job)
+        return TaskAct(decide, write, self._jobs.retry_in_job)
 
     async def retry_edited(self, task: TaskId, payload: Raw, *, tenant: str | None = None) -> Changed:
         """Queue an ended task again with another payload; what it was given before is kept as a `PayloadEdit`."""
@@ -138,7 +147,7 @@ class Control(JobControl):
             return effects
 
         async def in_job(transaction: Transaction, row: TaskRow) -> Changed | Conflict:
-            answer = await self._retry_in_job(transaction, row)
+            answer = await self._jobs.retry_in_job(transaction, row)
             if isinstance(answer, Changed):
                 await edit(transaction, row)
             return answer
@@ -191,7 +200,7 @@ class Control(JobControl):
             run = partial(self._act, ids=ids, tenant=tenant, act=act)
             found = await self._database.transact(Line.DESK, run) if ids else {}
             answers |= {place: found.get(tasks[place]) or _unknown(tasks[place]) for place in places}
-        await self.note_queued(answers.values())
+        await self.following.note_queued(answers.values())
         return [answers[place] for place in range(len(tasks))]
 
     async def _act(
@@ -201,7 +210,7 @@ class Control(JobControl):
         answers: dict[TaskId, Answer] = {}
         changed: dict[TaskId, tuple[TaskRow, Changed]] = {}
         # The jobs before all their tasks, and those they depend on too, which may keep one from coming back.
-        await self._lock_members(transaction, ids, with_needed=act.in_job is not None)
+        await self.following.lock_members(transaction, ids, with_needed=act.in_job is not None)
         rows, lanes, now = await self._locked(transaction, ids)
         for task in ids:
             row = rows.get(task)

@@ -30,7 +30,7 @@ from drumline.stores.parts.following import count_parents, lock_jobs
 from drumline.stores.parts.ripple import JobRipple
 
 Answer = ChangedJob | NotFound | Conflict
-Jobs = Mapping[str, JobRow]
+LockedJobs = Mapping[str, JobRow]
 """Jobs that are locked: the one that is acted on, and those that it depends on."""
 
 
@@ -81,24 +81,20 @@ class JobControl(JobRipple):
         self, jobs: Sequence[JobId], *, tenant: str | None = None, force: bool = False, reason: str | None = None
     ) -> list[Answer]:
         """Cancel the waiting tasks of jobs at once and ask the running ones to stop; `force` ends those too, now."""
-        return [await self._act_on_job(job, tenant, partial(self._cancel_job, force, reason)) for job in jobs]
+        return [await self._act_on_job(job, tenant, partial(self.cancel_job, force, reason)) for job in jobs]
 
     async def resume_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[Answer]:
         """Run the failed, cancelled and skipped tasks of jobs again, and only those; results are kept."""
         return [await self._act_on_job(job, tenant, self._resume_job) for job in jobs]
 
-    async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
-        """Drop the dead letters of tasks that run again."""
-        raise NotImplementedError
-
-    async def _request_cancel(self, transaction: Transaction, tasks: Sequence[TaskId], act: Act) -> None:
+    async def request_cancel(self, transaction: Transaction, tasks: Sequence[TaskId], act: Act) -> None:
         """Ask running tasks to stop."""
         if tasks:
             rows = await transaction.fetch("request_cancel", ids=tasks)
             events = [TaskEvent(TaskId(str(task)), act, State.RUNNING, epoch) for task, epoch in rows]
             await transaction.tell(events, now=self._now())
 
-    async def _bring_back(
+    async def bring_back(
         self,
         transaction: Transaction,
         queued: Sequence["JobTask | TaskRow"],
@@ -127,7 +123,7 @@ class JobControl(JobRipple):
         self,
         id_: JobId,
         tenant: str | None,
-        act: Callable[[Transaction, JobRow, Jobs], Awaitable[Effects | Conflict]],
+        act: Callable[[Transaction, JobRow, LockedJobs], Awaitable[Effects | Conflict]],
     ) -> Answer:
         unknown = NotFound(f"there is no job {id_}", field="id")
         # As with tasks: the tenant of a job never changes, and what ends with it cannot be ended within the wall.
@@ -150,9 +146,10 @@ class JobControl(JobRipple):
 
         return await self._database.transact(Line.DESK, locked)
 
-    async def _cancel_job(
-        self, force: bool, reason: str | None, transaction: Transaction, job: JobRow, _needed: Jobs
+    async def cancel_job(
+        self, force: bool, reason: str | None, transaction: Transaction, job: JobRow, _needed: LockedJobs
     ) -> Effects | Conflict:
+        """Cancel a job that is locked, as part of a transaction."""
         if job.has_ended:
             return Conflict(f"the job has ended: it is {job.status.lower()}")
         act = Act.FORCE_CANCEL if force else Act.CANCEL
@@ -178,18 +175,18 @@ class JobControl(JobRipple):
                     started_at=started_at if is_running else None,
                 )
             )
-        await self._request_cancel(transaction, asked, act)
-        await self._record(transaction, endings)
+        await self.request_cancel(transaction, asked, act)
+        await self._following.record(transaction, endings)
         ended = [(job.id, each.state, each.started_at) for each in endings]
-        changed = await self._tally(transaction, ended, {job.id: job})
+        changed = await self._following.tally(transaction, ended, {job.id: job})
         return moved_by(endings) + changed
 
-    async def _resume_job(self, transaction: Transaction, job: JobRow, needed: Jobs) -> Effects | Conflict:
+    async def _resume_job(self, transaction: Transaction, job: JobRow, needed: LockedJobs) -> Effects | Conflict:
         if job.status is JobStatus.COMPLETED:
             return Conflict("the job has completed: there is nothing to run again")
         return await self._revive(transaction, job, needed)
 
-    async def _retry_in_job(self, transaction: Transaction, task: TaskRow) -> Changed | Conflict:
+    async def retry_in_job(self, transaction: Transaction, task: TaskRow) -> Changed | Conflict:
         """Run one task of a job again, and what was skipped because of it; the jobs are locked."""
         try:
             step(task.state, Act.RETRY)
@@ -206,7 +203,7 @@ class JobControl(JobRipple):
         self,
         transaction: Transaction,
         job: JobRow,
-        needed: Jobs,
+        needed: LockedJobs,
         only: TaskId | None = None,
     ) -> Effects | Conflict:
         members = {each.id: each for each in map(_job_task, await transaction.fetch("members", job=job.id))}
@@ -231,12 +228,12 @@ class JobControl(JobRipple):
         ((now,),) = await transaction.fetch("now", now=self._now())
         due_at = Instant(now)
         back = [members[task] for task in queued], [members[task] for task in blocked]
-        await self._bring_back(transaction, *back, due_at=due_at, in_job=True)
+        await self.bring_back(transaction, *back, due_at=due_at, in_job=True)
         lanes = await self._lanes.lanes({members[task].lane for task in queued}, transaction)
-        held_back = await self._hold_back(transaction, revival.held_back)
+        held_back = await self._following.hold_back(transaction, revival.held_back)
         after = job_row(row)
         await tell_facts(transaction, [job_fact("resumed", after)], now=self._now())
-        await self.drop_dead_letters(transaction, queued + blocked)
+        await self._following.drop_dead_letters(transaction, queued + blocked)
         return Effects(
             released=tuple(Hint(task, lanes[members[task].lane], due_at) for task in queued),
             moved=tuple((task, State.BLOCKED) for task in [*blocked, *held_back]),

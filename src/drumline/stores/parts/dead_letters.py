@@ -141,7 +141,7 @@ class DeadLetters(Part):
         await transaction.fetch("lock_tasks", ids=list(tasks))
         present = await self._found(await transaction.fetch("get_dead_letters", ids=list(tasks)), tenant, transaction)
         found = {task: letter for task, letter in present.items() if chosen.get(task, letter.epoch) == letter.epoch}
-        await self._control.drop_dead_letters(transaction, list(found))
+        await self._control.following.drop_dead_letters(transaction, list(found))
         await tell_facts(transaction, [discarded(letter) for letter in found.values()], now=self._now())
         answers: dict[TaskId, Answer] = {task: Changed(task, State.FAILED) for task in found}
         absent = [task for task in tasks if task not in found]

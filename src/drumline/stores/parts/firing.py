@@ -1,11 +1,11 @@
 """Firing schedules: runs, their tasks and jobs, and the next fire times, in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
 
-from drumline.core.clock import Instant
+from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Conflict, Invalid
 from drumline.core.firing import OVERTAKEN
 from drumline.core.ids import ScheduleId, TaskId
@@ -19,11 +19,11 @@ from drumline.ports.jobs import SubmittedJob
 from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Changed
 from drumline.ports.task_types import TypeKey
-from drumline.stores.driver import Line, Transaction, tell_facts
+from drumline.stores.driver import Database, Lanes, Line, Part, Transaction, tell_facts
 from drumline.stores.parts.control import Control
 from drumline.stores.parts.following import lock_jobs
+from drumline.stores.parts.jobs import Jobs
 from drumline.stores.parts.schedules import locked_views
-from drumline.stores.parts.submit_jobs import JobSubmission
 from drumline.stores.parts.task_types import types_in
 from drumline.stores.schedule_plans import (
     Advance,
@@ -49,13 +49,20 @@ from drumline.stores.schedule_rows import (
     text_of,
 )
 
+SubmitIn = Callable[[Transaction, Sequence[NewTask]], Awaitable[list[Instant]]]
+"""Stores tasks without idempotency keys as part of a transaction, and returns when each is due."""
 
-class Firing(JobSubmission, Control):
+
+class Firing(Part):
     """`ports.schedules.Firing`."""
 
-    async def _submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
-        """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
-        raise NotImplementedError
+    def __init__(
+        self, database: Database, clock: Clock | None, lanes: Lanes, *, jobs: Jobs, control: Control, submit: SubmitIn
+    ) -> None:
+        super().__init__(database, clock, lanes)
+        self._jobs = jobs
+        self._control = control
+        self._submit = submit
 
     async def fire(self, order: FireOrder) -> Fired:
         """Make the runs of schedules that are due, and find their next fire times."""
@@ -154,7 +161,7 @@ class Firing(JobSubmission, Control):
         runs = {one.key: one for one in planned}
         jobs, effects, refused = list[tuple[NewJob, JobStatus]](), NO_EFFECTS, list[RunView]()
         new = {one.made.id: (one, one.made) for one in planned if isinstance(one.made, NewJob)}
-        answers = await self._submit_jobs(transaction, [job for _, job in new.values()]) if new else {}
+        answers = await self._jobs.submit_in(transaction, [job for _, job in new.values()]) if new else {}
         for id_, answer in answers.items():
             one, job = new[id_]
             if isinstance(answer, SubmittedJob):
@@ -165,7 +172,7 @@ class Firing(JobSubmission, Control):
                 refused.append(runs[one.key].run)
         await self._note_starts(transaction, refused)
         tasks = tasks_of(planned)
-        due_at = await self._submit_in(transaction, tasks) if tasks else []
+        due_at = await self._submit(transaction, tasks) if tasks else []
         return Made(runs, tuple(zip(tasks, due_at, strict=True)), tuple(jobs), effects)
 
     async def _note_starts(self, transaction: Transaction, runs: Sequence[RunView]) -> None:
@@ -197,10 +204,10 @@ class Firing(JobSubmission, Control):
         effects = NO_EFFECTS
         jobs = await lock_jobs(transaction, sorted(due.row.last_job for due in plans if due.row.last_job))
         for job in jobs.values():
-            led_to = await self._cancel_job(False, OVERTAKEN, transaction, job, {})
+            led_to = await self._jobs.cancel_job(False, OVERTAKEN, transaction, job, {})
             effects += NO_EFFECTS if isinstance(led_to, Conflict) else led_to
         tasks = sorted(TaskId(due.row.last_task) for due in plans if due.row.last_task)
-        answers = await self._act(transaction, tasks, None, self._cancelling(force=False)) if tasks else {}
+        answers = await self._control.cancel_in(transaction, tasks) if tasks else {}
         changed = [answer for answer in answers.values() if isinstance(answer, Changed)]
         effects = sum((answer.effects for answer in changed), effects)
         return Stopped(tuple(answer.task for answer in changed if answer.state is not State.RUNNING), effects)

@@ -8,10 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.job_steps import Following, begun, follow, may_skip, skip_error
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State
+from drumline.ports.changed import Changed
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
 from drumline.stores.driver import Part, TaskEvent, Transaction, tell_facts
 from drumline.stores.endings import Ending, error_text, held_back_by, is_queued, moved_by
@@ -42,22 +44,29 @@ Ended = Mapping[TaskId, tuple[State, int | None]]
 class JobFollowing(Part):
     """Releases and skips tasks of jobs when those that they need have ended."""
 
-    async def _record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
+    async def record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
         """Write the ends of tasks whose live rows are locked."""
         raise NotImplementedError
 
-    async def _release(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[Hint]:
+    async def release(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[Hint]:
         """Queue blocked tasks, sorted by id; their own delays count from now."""
         raise NotImplementedError
 
-    async def _count_ends(self, transaction: Transaction, tallies: Sequence[Tally]) -> list[JobRow]:
+    async def count_ends(self, transaction: Transaction, tallies: Sequence[Tally]) -> list[JobRow]:
         """Add to the counts of jobs, end those that have no other tasks, and return them as they are after it.
 
         A job that has ended is noted for `ripple` if others depend on it.
         """
         raise NotImplementedError
 
-    async def _lock_members(
+    async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
+        """Drop the dead letters of tasks, if they have any."""
+        raise NotImplementedError
+
+    async def note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:
+        """Let claims begin to search where acts have queued tasks, if the store remembers where to begin."""
+
+    async def lock_members(
         self, transaction: Transaction, tasks: Sequence[TaskId], *, with_needed: bool = False
     ) -> Members | None:
         """Lock the jobs of tasks, before anything else is locked; None if they belong to none.
@@ -73,23 +82,23 @@ class JobFollowing(Part):
             wanted |= {str(other) for _, other in await transaction.fetch("deps", ids=list(wanted))}
         return Members(job_of, await lock_jobs(transaction, wanted))
 
-    async def _record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
+    async def record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
         """Write endings, and what follows from them: of tasks of these jobs, or of none."""
-        await self._record(transaction, endings)
+        await self.record(transaction, endings)
         mine = [each for each in endings if each.id in members.job_of]
         ended = {each.id: (each.state, each.started_at) for each in mine if not is_queued(each)}
-        return await self._follow_all(transaction, ended, [each.id for each in mine if is_queued(each)], members)
+        return await self.follow_all(transaction, ended, [each.id for each in mine if is_queued(each)], members)
 
-    async def _follow_all(
+    async def follow_all(
         self, transaction: Transaction, ended: Ended, queued: Sequence[TaskId], members: Members
     ) -> Effects:
         """Do what follows from attempts in jobs that ended: those that ended their task, and those that queued it."""
-        effects = await self._follow(transaction, ended, members) if ended else NO_EFFECTS
+        effects = await self.follow(transaction, ended, members) if ended else NO_EFFECTS
         # After the ends: what ended in the same list holds no task back.
         held_back = await self._hold_back_early(transaction, queued)
         return effects + held_back_by(held_back) if held_back else effects
 
-    async def _follow(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
+    async def follow(self, transaction: Transaction, ended: Ended, members: Members) -> Effects:
         """Release and skip what waited for tasks that have just ended, and count them in their jobs."""
         states = {task: state for task, (state, _) in ended.items()}
         blocked = await _blocked_by(transaction, states)
@@ -98,11 +107,11 @@ class JobFollowing(Part):
             lambda task: members.jobs[blocked[task].job].pending_jobs > 0,
         )
         await count_parents(transaction, following.counted)
-        released = await self._unblock(transaction, following.released)
+        released = await self.unblock(transaction, following.released)
         skips = await self._skip(transaction, following, blocked, states)
         ends = [(members.job_of[task], *end) for task, end in ended.items()]
         ends += [(blocked[each.id].job, State.SKIPPED, None) for each in skips]
-        changed = await self._tally(transaction, ends, members.jobs)
+        changed = await self.tally(transaction, ends, members.jobs)
         return Effects(released=tuple(released)) + changed + moved_by(skips)
 
     async def _skip(
@@ -121,16 +130,16 @@ class JobFollowing(Part):
             _skipped(blocked[task], skip_error(skip, RUN_IFS[blocked[task].run_if], keys=keys, ended=ended))
             for task, skip in following.skipped.items()
         ]
-        await self._record(transaction, skips)
+        await self.record(transaction, skips)
         await _blame(transaction, following)
         return skips
 
-    async def _unblock(self, transaction: Transaction, tasks: Iterable[TaskId]) -> list[Hint]:
+    async def unblock(self, transaction: Transaction, tasks: Iterable[TaskId]) -> list[Hint]:
         """Let blocked tasks wait to be claimed."""
         ids = sorted(tasks)
-        return await self._release(transaction, ids) if ids else []
+        return await self.release(transaction, ids) if ids else []
 
-    async def _tally(
+    async def tally(
         self,
         transaction: Transaction,
         ended: Iterable[tuple[str, State, int | None]],
@@ -144,15 +153,16 @@ class JobFollowing(Part):
         for job, state, started_at in ended:
             by_job[job].append((state, started_at))
         tallies = [tally_of(job, ends) for job, ends in sorted(by_job.items())]
-        return await self._count(transaction, tallies, before) if tallies else NO_EFFECTS
+        return await self.count(transaction, tallies, before) if tallies else NO_EFFECTS
 
-    async def _count(self, transaction: Transaction, tallies: Sequence[Tally], before: Mapping[str, JobRow]) -> Effects:
-        after = await self._count_ends(transaction, tallies)
+    async def count(self, transaction: Transaction, tallies: Sequence[Tally], before: Mapping[str, JobRow]) -> Effects:
+        """Add to the counts of jobs, and return whose status changed."""
+        after = await self.count_ends(transaction, tallies)
         changed = [row for row in after if row.status is not before[row.id].status]
         await tell_facts(transaction, [job_fact(WORD_OF[row.status], row) for row in changed], now=self._now())
         return jobs_changed(changed) if changed else NO_EFFECTS
 
-    async def _hold_back(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, int]:
+    async def hold_back(self, transaction: Transaction, tasks: Sequence[TaskId]) -> dict[TaskId, int]:
         """Block queued tasks again, and return those with their epochs."""
         if not tasks:
             return {}
@@ -172,7 +182,7 @@ class JobFollowing(Part):
         rows = await transaction.fetch("unended_parents", ids=sorted(tasks))
         counted = {TaskId(task): (pending, bad) for task, pending, bad in rows}
         await count_parents(transaction, counted)
-        return await self._hold_back(transaction, list(counted))
+        return await self.hold_back(transaction, list(counted))
 
 
 async def count_parents(transaction: Transaction, counted: Mapping[TaskId, tuple[int, int]]) -> None:

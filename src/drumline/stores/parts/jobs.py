@@ -1,4 +1,4 @@
-"""Reading jobs, their tasks and their executions."""
+"""Jobs: reading them, their tasks and their executions, with all else that can be done with jobs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,12 +16,14 @@ from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.jobs import JobFilter
 from drumline.stores.attempt_rows import job_attempt
-from drumline.stores.driver import ABOVE_ALL, Line, Part
+from drumline.stores.driver import ABOVE_ALL, Line
 from drumline.stores.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
+from drumline.stores.parts.control_jobs import JobControl
+from drumline.stores.parts.submit_jobs import JobSubmission
 
 
-class JobQueries(Part):
-    """The reading part of `ports.jobs.Jobs`."""
+class Jobs(JobSubmission, JobControl):
+    """`ports.jobs.Jobs`, but for storing the tasks of new ones, which each store does in its own way."""
 
     async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
         """Return jobs as they are now, with their running tasks counted; None for those that do not exist."""

@@ -2,19 +2,24 @@
 
 from functools import partial
 
+from drumline.core.clock import Clock
 from drumline.core.ids import TaskId
 from drumline.core.job import JobStatus
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.jobs import Rippled
-from drumline.stores.driver import Line, Transaction
+from drumline.stores.driver import Database, Lanes, Line, Part, Transaction
 from drumline.stores.endings import Ending, error_text, moved_by
 from drumline.stores.job_rows import JobRow, job_error
 from drumline.stores.parts.following import JobFollowing, lock_jobs
 
 
-class JobRipple(JobFollowing):
+class JobRipple(Part):
     """`ripple` of `ports.jobs.Jobs`."""
+
+    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes, following: JobFollowing) -> None:
+        super().__init__(database, clock, lanes)
+        self._following = following
 
     async def ripple(self, *, limit: int = 100) -> Rippled:
         """Tell up to `limit` jobs that others which they depend on have ended."""
@@ -51,7 +56,7 @@ class JobRipple(JobFollowing):
         if job.pending_jobs > 1:
             return NO_EFFECTS
         rows = await transaction.fetch("lock_in_job", job=waiting)
-        released = await self._unblock(transaction, [TaskId(str(row[0])) for row in rows if not row[-1]])
+        released = await self._following.unblock(transaction, [TaskId(str(row[0])) for row in rows if not row[-1]])
         return Effects(released=tuple(released))
 
     async def _fail_job(self, transaction: Transaction, job: JobRow, needed: JobRow) -> Effects:
@@ -70,6 +75,8 @@ class JobRipple(JobFollowing):
             )
             for task, _, lane, epoch, attempt, *_ in await transaction.fetch("lock_in_job", job=job.id)
         ]
-        await self._record(transaction, endings)
-        changed = await self._tally(transaction, [(job.id, State.SKIPPED, None) for _ in endings], {job.id: job})
+        await self._following.record(transaction, endings)
+        changed = await self._following.tally(
+            transaction, [(job.id, State.SKIPPED, None) for _ in endings], {job.id: job}
+        )
         return moved_by(endings) + changed

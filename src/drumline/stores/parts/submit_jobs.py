@@ -44,10 +44,10 @@ class JobSubmission(JobRipple):
         if not jobs:
             return []
         await self._know_lanes({each.task.lane for job in jobs for each in job.tasks})
-        answers = await self._database.transact(Line.SUBMIT, partial(self._submit_jobs, jobs=jobs), repeat=True)
+        answers = await self._database.transact(Line.SUBMIT, partial(self.submit_in, jobs=jobs), repeat=True)
         return [answers[job.id] for job in jobs]
 
-    async def _submit_jobs(self, transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, Answer]:
+    async def submit_in(self, transaction: Transaction, jobs: Sequence[NewJob]) -> dict[JobId, Answer]:
         """Store jobs as part of a transaction."""
         needed = await _needed(transaction, jobs)
         refused = {job.id: reason for job in jobs if (reason := _refusal(job, needed)) is not None}

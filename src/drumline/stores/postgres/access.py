@@ -6,6 +6,7 @@ from drumline.core.clock import Clock
 from drumline.stores.driver import Part
 from drumline.stores.postgres.cursors import Cursors, Floor
 from drumline.stores.postgres.database import Database
+from drumline.stores.postgres.following import PostgresFollowing
 from drumline.stores.postgres.lanes import Lanes
 
 
@@ -18,6 +19,7 @@ class Access(Part):
     def __init__(self, database: Database, clock: Clock | None) -> None:
         super().__init__(database, clock, Lanes(database))
         self._cursors = Cursors()
+        self._following = PostgresFollowing(database, clock, self._lanes, self._cursors)
         self._floor = Floor()
         self._are_tenants = False
         self._tenants_at = float("-inf")

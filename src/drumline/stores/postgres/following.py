@@ -4,50 +4,56 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from drumline.core.clock import LATEST, Instant
+from drumline.core.clock import LATEST, Clock, Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.ports.changed import Changed
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
-from drumline.stores.driver import Transaction
+from drumline.stores.driver import Database, Lanes, Transaction
 from drumline.stores.endings import Ending
 from drumline.stores.job_rows import JobRow, Tally, job_row
 from drumline.stores.parts.following import JobFollowing, Members, tally_columns
-from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.acts import NUMBER_OF
-from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.cursors import Cursors, Place
 from drumline.stores.postgres.dead_letters import drop_dead_letters
 from drumline.stores.postgres.endings import bury, record
 
 BELOW_ALL: Final = "00000000-0000-0000-0000-000000000000"
 
 
-class PostgresFollowing(Access, JobFollowing):
-    """The hot half of `JobFollowing`."""
+class PostgresFollowing(JobFollowing):
+    """`JobFollowing` with its hot half."""
 
-    async def _record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
+    def __init__(self, database: Database, clock: Clock | None, lanes: Lanes, cursors: Cursors) -> None:
+        super().__init__(database, clock, lanes)
+        self._cursors = cursors
+
+    async def record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
+        """Write the ends of tasks whose live rows are locked."""
         await record(transaction, endings, now=self._now())
 
     async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
         """Drop the dead letters of tasks, if they have any."""
         await drop_dead_letters(transaction, tasks)
 
-    async def _record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
+    async def record_in_jobs(self, transaction: Transaction, endings: Sequence[Ending], members: Members) -> Effects:
         """Write endings, what follows from them, and the dead letters of those that failed."""
-        effects = await super()._record_in_jobs(transaction, endings, members)
+        effects = await super().record_in_jobs(transaction, endings, members)
         await bury(transaction, endings)
         return effects
 
-    async def _release(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[Hint]:
+    async def release(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[Hint]:
+        """Queue blocked tasks, sorted by id; their own delays count from now."""
         (waiting,) = await transaction.fetch("unblock", ids=tasks, act=NUMBER_OF[Act.UNBLOCK], now=self._now())
         return await self._hints(*waiting)
 
-    async def _count_ends(self, transaction: Transaction, tallies: Sequence[Tally]) -> list[JobRow]:
+    async def count_ends(self, transaction: Transaction, tallies: Sequence[Tally]) -> list[JobRow]:
+        """Add to the counts of jobs, end those that have no other tasks, and return them as they are after it."""
         rows = await transaction.fetch("tally", **tally_columns(tallies), now=self._now())
         return [job_row(row) for row in rows]
 
-    async def _follow_completed(
+    async def follow_completed(
         self, transaction: Transaction, tasks: Sequence[TaskId], members: Members, started: Mapping[TaskId, int]
     ) -> Effects:
         """Do as `_follow` for tasks that have all completed: nearly always that skips no task, and is one statement."""
@@ -56,12 +62,12 @@ class PostgresFollowing(Access, JobFollowing):
         )
         if is_asked:
             ended = {task: (State.COMPLETED, started.get(task)) for task in tasks}
-            return await self._follow(transaction, ended, members)
+            return await self.follow(transaction, ended, members)
         released = await self._hints(*waiting)
         counts = Counter([members.job_of[task] for task in tasks])
         starts = {members.job_of[task]: started_at for task, started_at in started.items()}
         tallies = [Tally(job, completed=counts[job], started_at=starts.get(job)) for job in sorted(counts)]
-        changed = await self._count(transaction, tallies, members.jobs)
+        changed = await self.count(transaction, tallies, members.jobs)
         return Effects(released=tuple(released)) + changed if released or changed else NO_EFFECTS
 
     async def note_queued(self, answers: Iterable[Changed | NotFound | Conflict]) -> None:

@@ -18,10 +18,10 @@ from drumline.ports.store import Hint, Reaped
 from drumline.stores.driver import Line, tell_facts
 from drumline.stores.endings import Ending, is_queued
 from drumline.stores.parts.task_types import publish_types
+from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.cursors import Place
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Held, bury, end, record
-from drumline.stores.postgres.following import PostgresFollowing
 
 CLOSED_FOR_MS: Final = 24 * 3_600_000
 """How long a closed session is still shown."""
@@ -35,7 +35,7 @@ Freed = tuple[Ending, bool]
 """How an orphan ends, and whether it was a ghost."""
 
 
-class Sessions(PostgresFollowing):
+class Sessions(Access):
     """`ports.store.Sessions` on PostgreSQL."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
@@ -178,11 +178,11 @@ class Sessions(PostgresFollowing):
 
             async def free(transaction: Transaction, found: list[TaskId] = found) -> tuple[list[Freed], Effects]:
                 ((is_alone,),) = await transaction.fetch("reap_alone", key=REAPING)
-                members = await self._lock_members(transaction, found) if is_alone else None
+                members = await self._following.lock_members(transaction, found) if is_alone else None
                 if members is None:
                     return [], NO_EFFECTS
                 freed = await self._orphans(transaction, poison_after, only=found)
-                effects = await self._record_in_jobs(transaction, [ending for ending, _ in freed], members)
+                effects = await self._following.record_in_jobs(transaction, [ending for ending, _ in freed], members)
                 await transaction.fetch("forget_claims")
                 return freed, effects
 

@@ -14,13 +14,12 @@ from drumline.ports.store import Hint, Settled, Settlement
 from drumline.stores.driver import Line
 from drumline.stores.endings import Ending, error_text, is_queued
 from drumline.stores.parts.following import Members, lock_jobs
-from drumline.stores.postgres.access import column
+from drumline.stores.postgres.access import Access, column
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.cursors import Place
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Held, end
-from drumline.stores.postgres.following import PostgresFollowing
 
 ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
 """The acts whose end depends on nothing but the lease: one statement ends them, without a read before it."""
@@ -41,7 +40,7 @@ PLAIN: Final = {
 Answers = dict[Lease, Settled]
 
 
-class SettlingJobs(PostgresFollowing):
+class SettlingJobs(Access):
     """Settles tasks of jobs."""
 
     async def _settle_in_jobs(self, settlements: Sequence[Settlement]) -> Answers:
@@ -56,7 +55,7 @@ class SettlingJobs(PostgresFollowing):
             if all(each.act is Act.COMPLETE for each in mine):
                 return await self._complete(transaction, mine, members)
             endings = await self._end(transaction, mine, in_job=True)
-            effects = await self._record_in_jobs(transaction, endings, members)
+            effects = await self._following.record_in_jobs(transaction, endings, members)
             return await self._settled(endings, held_back={task for task, _ in effects.moved}), effects
 
         answers, effects = await self._database.transact(Line.SETTLE, act, repeat=True)
@@ -70,7 +69,7 @@ class SettlingJobs(PostgresFollowing):
         """Lock the jobs of tasks; a settlement may name the job of its task."""
         known = {each.lease.task: str(each.job) for each in settlements if each.job is not None}
         if len(known) < len(settlements):
-            return await self._lock_members(transaction, [each.lease.task for each in settlements])
+            return await self._following.lock_members(transaction, [each.lease.task for each in settlements])
         return Members(known, await lock_jobs(transaction, known.values()))
 
     async def _complete(
@@ -86,7 +85,7 @@ class SettlingJobs(PostgresFollowing):
         if not answers:
             return answers, NO_EFFECTS
         ended = sorted(lease.task for lease in answers)
-        return answers, await self._follow_completed(transaction, ended, members, started)
+        return answers, await self._following.follow_completed(transaction, ended, members, started)
 
     async def _end(self, transaction: Transaction, settlements: Sequence[Settlement], *, in_job: bool) -> list[Ending]:
         """Lock the tasks of current leases, each once in the list, and decide how their attempts end."""

@@ -4,22 +4,19 @@ from typing import Self
 
 from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
-from drumline.stores.parts.bulk import Bulks
-from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.parts.events import EventLog
 from drumline.stores.parts.firing import Firing
-from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.housekeeping import Housekeeping
+from drumline.stores.postgres.jobs import PostgresJobs
 from drumline.stores.postgres.migrating import check_major
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
 from drumline.stores.postgres.stats import Stats
-from drumline.stores.postgres.submitting_jobs import SubmittingJobs
 from drumline.stores.postgres.submitting_leased import SubmittingLeased
 from drumline.stores.postgres.sweeping import Sweeping
 from drumline.stores.shared import SharedParts
@@ -30,9 +27,6 @@ class PostgresStore(
     Claiming,
     Settling,
     Sessions,
-    SubmittingJobs,
-    Firing,
-    JobQueries,
     TaskQueries,
     Sweeping,
     Housekeeping,
@@ -42,10 +36,10 @@ class PostgresStore(
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
         Access.__init__(self, database, clock)
-        SharedParts.__init__(self, database, clock, self._lanes)
+        self.jobs = PostgresJobs(database, clock, self._lanes, self._following)
+        SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
+        self.firing = Firing(database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in)
         self.stats = Stats(database, clock, self._lanes)
-        self.dead_letters = DeadLetters(database, clock, self._lanes, self)
-        self.bulks = Bulks(database, clock, self._lanes, self.dead_letters, self)
         self.events = EventLog(database, clock, self._lanes, ACT_OF)
 
     @classmethod

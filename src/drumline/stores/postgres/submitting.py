@@ -71,7 +71,7 @@ class Submitting(Access):
             answers |= {answer.id: answer for answer in self._stored(new, now) if isinstance(answer, Submitted)}
         return answers
 
-    async def _submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
+    async def submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
         """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
         entries = Entries(tasks, await self._lanes.numbers_in_order([task.lane for task in tasks]))
         ((now,),) = await transaction.fetch("submit", **self._task_columns(entries))

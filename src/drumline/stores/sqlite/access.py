@@ -1,22 +1,13 @@
-"""What every part of the store shares: the database, the lanes, the clock, and how a batch is written."""
+"""What the modules of this store share: the database, the lanes and the clock."""
 
-import sqlite3
-from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from drumline.core.clock import Clock, Instant
-from drumline.core.codec import encode
-from drumline.core.event import Fact
-from drumline.core.state import Act, State
 from drumline.stores.driver import Part
 from drumline.stores.sqlite.database import Database
+from drumline.stores.sqlite.following import SqliteFollowing
 from drumline.stores.sqlite.lanes import Lanes
 from drumline.stores.sqlite.statements import SQL
-
-Event = tuple[str, str, int, int]
-"""[task id, act, state after, epoch], as the outbox keeps it."""
 
 
 class Access(Part):
@@ -28,6 +19,7 @@ class Access(Part):
 
     def __init__(self, database: Database, clock: Clock) -> None:
         super().__init__(database, clock, Lanes(database))
+        self._following = SqliteFollowing(database, clock, self._lanes)
         self._keys_seen: dict[int, int] = {}
         """The last key of each lane with keys that a claim has looked at, where there were too many for one look."""
 
@@ -37,35 +29,3 @@ class Access(Part):
     async def _change(self, name: str, parameters: dict[str, Any] | tuple[Any, ...]) -> int:
         """Run one statement in a transaction of its own, and return how many rows it changed."""
         return await self._database.write(lambda connection: connection.execute(SQL[name], parameters).rowcount)
-
-
-def batch_of(items: Sequence[Any]) -> str:
-    """Return a list as the JSON text that the set-based statements take."""
-    return encode(items).decode()
-
-
-def rows_of(connection: sqlite3.Connection, name: str, parameters: dict[str, Any]) -> list[Any]:
-    """Run a statement that gives one JSON list, and return the list.
-
-    One row per statement, whatever the number of items, keeps the hand-overs of the interpreter lock few.
-    """
-    (text,) = connection.execute(SQL[name], parameters).fetchone()
-    rows: list[Any] = msgspec.json.decode(text)
-    return rows
-
-
-def tell(connection: sqlite3.Connection, now: Instant, events: Sequence[Event]) -> None:
-    """Write what changed into the outbox."""
-    if events:
-        connection.execute(SQL["insert_outbox"], {"now": now, "events": batch_of(events)})
-
-
-def tell_facts(connection: sqlite3.Connection, now: Instant, facts: Sequence[Fact]) -> None:
-    """Write changes of anything but tasks into the outbox, in the transaction that makes them."""
-    if facts:
-        connection.execute(SQL["insert_facts"], {"now": now, "facts": batch_of(facts)})
-
-
-def event(task: str, act: Act, state: State, epoch: int) -> Event:
-    """Return one outbox event."""
-    return (task, act.value, int(state), epoch)

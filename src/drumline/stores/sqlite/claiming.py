@@ -16,7 +16,7 @@ from drumline.core.priority import score
 from drumline.core.state import Act, State
 from drumline.core.task import ClaimedTask, decode_options
 from drumline.ports.store import Claim, ClaimRequest
-from drumline.stores.sqlite.access import batch_of, event, rows_of, tell
+from drumline.stores.sqlite.batches import batch_of, event, rows_of, tell
 from drumline.stores.sqlite.limiting import Limiting
 from drumline.stores.sqlite.statements import SQL
 

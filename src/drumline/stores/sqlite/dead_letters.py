@@ -8,7 +8,7 @@ from typing import NamedTuple
 from drumline.core.clock import Instant
 from drumline.core.dead_letter import FailureCause
 from drumline.core.ids import TaskId
-from drumline.stores.sqlite.access import batch_of
+from drumline.stores.sqlite.batches import batch_of
 from drumline.stores.sqlite.statements import SQL
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from drumline.core.attempt import OUTCOME_OF
-from drumline.core.clock import Instant
+from drumline.core.clock import Clock, Instant
 from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects, Hint
@@ -12,30 +12,34 @@ from drumline.stores.driver import TaskEvent, Transaction
 from drumline.stores.endings import Ending
 from drumline.stores.job_rows import JobRow, Tally, job_row
 from drumline.stores.parts.following import Ended, JobFollowing, tally_columns
-from drumline.stores.sqlite.access import Access, batch_of
 from drumline.stores.sqlite.database import Statements, connection_of, finish
 from drumline.stores.sqlite.dead_letters import drop_dead_letters
-from drumline.stores.sqlite.statements import SQL
 
 
-class SqliteFollowing(Access, JobFollowing):
-    """The hot half of `JobFollowing`."""
+class SqliteFollowing(JobFollowing):
+    """`JobFollowing` with its hot half."""
 
-    def _follow_ends(self, connection: sqlite3.Connection, ended: Ended, queued: Sequence[TaskId]) -> Effects:
+    _clock: Clock
+
+    def _now(self) -> Instant:
+        return self._clock.now()
+
+    def follow_ends(self, connection: sqlite3.Connection, ended: Ended, queued: Sequence[TaskId]) -> Effects:
         """Do what follows from attempts in jobs that ended: those that ended their task, and those that queued it."""
         if not ended and not queued:
             return NO_EFFECTS
         return finish(self._follow_locked(Statements(connection), ended, queued))
 
     async def _follow_locked(self, transaction: Transaction, ended: Ended, queued: Sequence[TaskId]) -> Effects:
-        members = await self._lock_members(transaction, [*ended, *queued])
-        return NO_EFFECTS if members is None else await self._follow_all(transaction, ended, queued, members)
+        members = await self.lock_members(transaction, [*ended, *queued])
+        return NO_EFFECTS if members is None else await self.follow_all(transaction, ended, queued, members)
 
     async def drop_dead_letters(self, transaction: Transaction, tasks: Sequence[TaskId]) -> None:
         """Drop the dead letters of tasks, if they have any."""
         drop_dead_letters(connection_of(transaction), tasks)
 
-    async def _record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
+    async def record(self, transaction: Transaction, endings: Sequence[Ending]) -> None:
+        """Write the ends of tasks."""
         if not endings:
             return
         now = self._now()
@@ -46,13 +50,13 @@ class SqliteFollowing(Access, JobFollowing):
             )
             for each in endings
         ]  # fmt: skip
-        connection = connection_of(transaction)
-        connection.execute(SQL["insert_attempts"], {"batch": batch_of(attempts)})
-        connection.execute(SQL["delete_live"], {"ids": batch_of([each.id for each in endings])})
+        await transaction.fetch("insert_attempts", batch=attempts)
+        await transaction.fetch("delete_live", ids=[each.id for each in endings])
         events = [TaskEvent(each.id, each.act, each.state, each.epoch) for each in endings]
         await transaction.tell(events, now=now)
 
-    async def _release(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[Hint]:
+    async def release(self, transaction: Transaction, tasks: Sequence[TaskId]) -> list[Hint]:
+        """Queue blocked tasks; their own delays count from now."""
         now = self._now()
         rows = sorted(await transaction.fetch("unblock", ids=tasks, now=now))
         events = [TaskEvent(TaskId(task), Act.UNBLOCK, State.QUEUED, epoch) for task, _, _, epoch in rows]
@@ -60,7 +64,8 @@ class SqliteFollowing(Access, JobFollowing):
         lanes = await self._lanes.lanes({lane for _, lane, _, _ in rows}, transaction)
         return [Hint(TaskId(task), lanes[lane], Instant(due_at)) for task, lane, due_at, _ in rows]
 
-    async def _count_ends(self, transaction: Transaction, tallies: Sequence[Tally]) -> list[JobRow]:
+    async def count_ends(self, transaction: Transaction, tallies: Sequence[Tally]) -> list[JobRow]:
+        """Add to the counts of jobs, end those that have no other tasks, and return them as they are after it."""
         rows = await transaction.fetch("tally", **tally_columns(tallies), now=self._now())
         jobs = [job_row(row) for row in rows]
         if ended := [job.id for job in jobs if job.has_ended]:

@@ -8,7 +8,8 @@ from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId, id_above
 from drumline.stores.events import UNREAD_LOOKED_AT, Trail, prunable_before
 from drumline.stores.sql_files import migrations
-from drumline.stores.sqlite.access import Access, batch_of
+from drumline.stores.sqlite.access import Access
+from drumline.stores.sqlite.batches import batch_of
 from drumline.stores.sqlite.dead_letters import drop_dead_letters
 from drumline.stores.sqlite.statements import SQL
 

@@ -16,7 +16,8 @@ from drumline.stores.flow_rows import (
     soonest,
 )
 from drumline.stores.parts.limits import read_limits, slot_uses, sort_lane, write_slots
-from drumline.stores.sqlite.access import Access, batch_of, rows_of
+from drumline.stores.sqlite.access import Access
+from drumline.stores.sqlite.batches import batch_of, rows_of
 from drumline.stores.sqlite.database import Statements, finish
 from drumline.stores.sqlite.statements import SQL
 

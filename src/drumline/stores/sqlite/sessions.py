@@ -16,9 +16,9 @@ from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
 from drumline.core.state import Act, State
 from drumline.ports.store import Hint, Reaped
 from drumline.stores.parts.task_types import publish_types
-from drumline.stores.sqlite.access import batch_of, tell_facts
+from drumline.stores.sqlite.access import Access
+from drumline.stores.sqlite.batches import batch_of, tell_facts
 from drumline.stores.sqlite.database import Statements, finish
-from drumline.stores.sqlite.following import SqliteFollowing
 from drumline.stores.sqlite.settling import Ends, Held, held_by
 from drumline.stores.sqlite.statements import SQL
 
@@ -26,7 +26,7 @@ CLOSED_FOR_MS = 24 * 3_600_000
 """How long a closed session is still shown."""
 
 
-class Sessions(SqliteFollowing):
+class Sessions(Access):
     """`ports.store.Sessions` on SQLite."""
 
     async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
@@ -148,7 +148,7 @@ class Sessions(SqliteFollowing):
             if due_at is not None:
                 queued.append((lease.task, held.lane, due_at))
         ends.write(connection)
-        effects = self._follow_ends(connection, ends.in_jobs, ends.queued_in_jobs)
+        effects = self._following.follow_ends(connection, ends.in_jobs, ends.queued_in_jobs)
         elsewhere = {task for task, _ in effects.moved}
         lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])
         return Reaped(

@@ -16,9 +16,9 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import CANCELLABLE_BY_FLAG, TERMINAL, TRANSITIONS, Act, State
 from drumline.core.task import decode_options
 from drumline.ports.store import Hint, Settled, Settlement, Standing
-from drumline.stores.sqlite.access import Event, batch_of, event, rows_of, tell
+from drumline.stores.sqlite.access import Access
+from drumline.stores.sqlite.batches import Event, batch_of, event, rows_of, tell
 from drumline.stores.sqlite.dead_letters import Death, write_dead_letters
-from drumline.stores.sqlite.following import SqliteFollowing
 from drumline.stores.sqlite.statements import SQL
 
 NOT_CURRENT = Fenced("the lease is not the task's current one")
@@ -111,7 +111,7 @@ class Ends:
         write_dead_letters(connection, self.now, self._deaths)
 
 
-class Settling(SqliteFollowing):
+class Settling(Access):
     """The settling part of `ports.store.Executing` on SQLite."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
@@ -141,7 +141,7 @@ class Settling(SqliteFollowing):
             else:
                 answers[held.place] = answers[first]
         ends.write(connection)
-        effects = self._follow_ends(connection, ends.in_jobs, ends.queued_in_jobs)
+        effects = self._following.follow_ends(connection, ends.in_jobs, ends.queued_in_jobs)
         elsewhere = {task for task, _ in effects.moved}
         lanes = self._lanes.lanes_in(connection, [lane for _, lane, _ in queued])
         for place, lane, due_at in queued:

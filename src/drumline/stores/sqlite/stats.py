@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from drumline.core.state import Act
 from drumline.core.stats import BOUNDS, STEPS, TOTAL, CountedEvents, Figure, Measure
 from drumline.stores.parts.stats import StatsTables
-from drumline.stores.sqlite.access import batch_of, rows_of
+from drumline.stores.sqlite.batches import batch_of, rows_of
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.lanes import Lanes
 from drumline.stores.sqlite.statements import SQL

@@ -6,21 +6,18 @@ from typing import Self
 
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
-from drumline.stores.parts.bulk import Bulks
-from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.parts.events import EventLog
-from drumline.stores.parts.jobs import JobQueries
 from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import SqliteFiring
 from drumline.stores.sqlite.housekeeping import Housekeeping
+from drumline.stores.sqlite.jobs import SqliteJobs
 from drumline.stores.sqlite.sessions import Sessions
 from drumline.stores.sqlite.settling import Settling
 from drumline.stores.sqlite.stats import Stats
 from drumline.stores.sqlite.submitting import ACT_OF
-from drumline.stores.sqlite.submitting_jobs import SubmittingJobs
 from drumline.stores.sqlite.submitting_leased import SubmittingLeased
 from drumline.stores.sqlite.sweeping import Sweeping
 
@@ -29,9 +26,6 @@ class SqliteStore(
     SubmittingLeased,
     Settling,
     Sessions,
-    SubmittingJobs,
-    SqliteFiring,
-    JobQueries,
     TaskQueries,
     Sweeping,
     Housekeeping,
@@ -41,10 +35,12 @@ class SqliteStore(
 
     def __init__(self, database: Database, clock: Clock) -> None:
         Access.__init__(self, database, clock)
-        SharedParts.__init__(self, database, clock, self._lanes)
+        self.jobs = SqliteJobs(database, clock, self._lanes, self._following)
+        SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
+        self.firing = SqliteFiring(
+            database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
+        )
         self.stats = Stats(database, clock, self._lanes)
-        self.dead_letters = DeadLetters(database, clock, self._lanes, self)
-        self.bulks = Bulks(database, clock, self._lanes, self.dead_letters, self)
         self.events = EventLog(database, clock, self._lanes, ACT_OF)
 
     @classmethod

@@ -10,7 +10,8 @@ from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import NewTask, Submitted
 from drumline.stores.driver import Transaction
-from drumline.stores.sqlite.access import Access, batch_of, tell
+from drumline.stores.sqlite.access import Access
+from drumline.stores.sqlite.batches import batch_of, tell
 from drumline.stores.sqlite.database import connection_of
 from drumline.stores.sqlite.statements import SQL
 
@@ -29,7 +30,7 @@ class Submitting(Access):
         """Store tasks durably, in order."""
         return await self._database.write(lambda connection: self._submit(connection, tasks))
 
-    async def _submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
+    async def submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
         """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
         answers = self._submit(connection_of(transaction), tasks)
         return [answer.due_at for answer in answers if isinstance(answer, Submitted)]

@@ -7,7 +7,7 @@ from drumline.core.ids import SessionId
 from drumline.core.session import SessionSpec
 from drumline.core.task import NewTask, Submitted
 from drumline.ports.store import ClaimRequest, StoredLeased
-from drumline.stores.sqlite.access import batch_of
+from drumline.stores.sqlite.batches import batch_of
 from drumline.stores.sqlite.claiming import Claiming
 from drumline.stores.sqlite.statements import SQL
 from drumline.stores.sqlite.submitting import Submitting

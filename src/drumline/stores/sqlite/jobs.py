@@ -1,28 +1,32 @@
-"""Storing the tasks of new jobs on SQLite."""
+"""Jobs on SQLite: how the tasks of new ones are stored."""
 
 from collections.abc import Iterable, Sequence
 
-from drumline.core.clock import Instant
+from drumline.core.clock import Clock, Instant
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.stores.driver import Transaction
 from drumline.stores.job_rows import RUN_IFS
-from drumline.stores.parts.submit_jobs import JobSubmission, Member
-from drumline.stores.sqlite.access import batch_of, tell
+from drumline.stores.parts.jobs import Jobs
+from drumline.stores.parts.submit_jobs import Member
+from drumline.stores.sqlite.batches import batch_of, tell
 from drumline.stores.sqlite.database import connection_of
-from drumline.stores.sqlite.following import SqliteFollowing
+from drumline.stores.sqlite.lanes import Lanes
 from drumline.stores.sqlite.statements import SQL
 from drumline.stores.sqlite.submitting import SUBMITTED
 
 
-class SubmittingJobs(SqliteFollowing, JobSubmission):
-    """`submit_jobs` of `ports.jobs.Jobs` on SQLite."""
+class SqliteJobs(Jobs):
+    """`ports.jobs.Jobs` on SQLite."""
+
+    _clock: Clock
+    _lanes: Lanes
 
     async def _know_lanes(self, lanes: Iterable[Lane]) -> None:
         """Do nothing: lanes get their numbers in the transaction."""
 
     async def _insert_members(self, transaction: Transaction, members: Sequence[Member]) -> Instant:
-        connection, now = connection_of(transaction), self._now()
+        connection, now = connection_of(transaction), self._clock.now()
         wide: list[tuple[object, ...]] = []
         live: list[tuple[object, ...]] = []
         joined: list[tuple[object, ...]] = []

@@ -1,4 +1,4 @@
-"""Storing the tasks of new jobs on PostgreSQL: one statement for all of them."""
+"""Jobs on PostgreSQL: one statement stores the tasks of new ones."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,13 +6,16 @@ from drumline.core.clock import Instant
 from drumline.core.task import Lane
 from drumline.stores.driver import Transaction
 from drumline.stores.job_rows import RUN_IFS
-from drumline.stores.parts.submit_jobs import JobSubmission, Member
+from drumline.stores.parts.jobs import Jobs
+from drumline.stores.parts.submit_jobs import Member
 from drumline.stores.postgres.acts import SUBMIT
-from drumline.stores.postgres.following import PostgresFollowing
+from drumline.stores.postgres.lanes import Lanes
 
 
-class SubmittingJobs(PostgresFollowing, JobSubmission):
-    """`submit_jobs` of `ports.jobs.Jobs` on PostgreSQL."""
+class PostgresJobs(Jobs):
+    """`ports.jobs.Jobs` on PostgreSQL."""
+
+    _lanes: Lanes
 
     async def _know_lanes(self, lanes: Iterable[Lane]) -> None:
         await self._lanes.numbers(lanes)  # on the line that the transaction is on
