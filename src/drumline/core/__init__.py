@@ -1,4 +1,4 @@
-"""Words and rules of the house: what a task is, how it lives, when it is retried.
+"""Types and rules without I/O: tasks, jobs, schedules, states, retries.
 
 Pure: no input, no output, no clock of its own, no backend. Every other room may import it; it imports nobody.
 Start with `state.py` (the life of a task), then `task.py`, `lease.py` and `outcome.py`.

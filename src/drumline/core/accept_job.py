@@ -46,7 +46,7 @@ NO_RULES: Final[Mapping[str, TypeRules]] = MappingProxyType({})
 
 
 class JobDefaults(NamedTuple):
-    """What holds for tasks of a job that say nothing else: as the installation is set to, and by types of tasks."""
+    """Defaults for tasks of a job: those of the installation, and those of their types."""
 
     retry: RetryDefaults = DEFAULT_RETRY
     rules: Mapping[str, TypeRules] = NO_RULES
@@ -150,7 +150,7 @@ class _TasksOf:
 
 
 def name_of(key: str, task: JobTaskRequest) -> str:
-    """Return what kind of task it is: by its name, as a command, or else by its key."""
+    """Return the name of a task of a job: given, `shell` for a command, or else its key."""
     if task.name is not None:
         return task.name
     return key if task.command is None else SHELL

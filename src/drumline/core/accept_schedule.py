@@ -70,7 +70,7 @@ def schedule_for(job: JobRequest) -> ScheduleRequest:
 
 
 def edited(view: ScheduleView, edit: ScheduleEdit) -> ScheduleRequest:
-    """Return what a schedule would have been asked for as, were the edit part of it; times that it had stay exact."""
+    """Return the request for a schedule with an edit applied; its own times stay exact."""
     rules = [field for field in ("cron", "interval", "run_at") if getattr(edit, field) is not UNSET]
     targets = [field for field in ("task", "job") if getattr(edit, field) is not UNSET]
     plain = request_of(view)
@@ -83,7 +83,7 @@ def edited(view: ScheduleView, edit: ScheduleEdit) -> ScheduleRequest:
 
 
 def request_of(view: ScheduleView) -> ScheduleRequest:
-    """Return what a schedule would have to be asked for as, to become what it is."""
+    """Return the request that would make this schedule."""
     rule, policy = view.rule, view.policy
     return ScheduleRequest(
         name=view.name,
@@ -154,7 +154,7 @@ def turn_after(id: ScheduleId, rule: Rule, policy: FiringPolicy, instant: Instan
 
 
 def due_at(id: ScheduleId, policy: FiringPolicy, fire_at: Instant) -> Instant:
-    """Return when the firing for a time takes place. Its share of the jitter is the same whoever asks."""
+    """Return when the firing for a time takes place. The jitter for a time is always the same."""
     if not policy.jitter_ms:
         return fire_at
     share = blake2b(f"{id}{fire_at}".encode(), digest_size=8).digest()

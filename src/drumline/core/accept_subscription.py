@@ -39,7 +39,7 @@ _SECRET: Final[list[Schema]] = [
 
 
 class SubscriptionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a caller asks for: which events, narrowed by what is given, and one target.
+    """A request for a subscription: a filter of events, and one target.
 
     A webhook gets a secret to sign with, unless the caller brings one along.
     """
@@ -65,7 +65,7 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class SubscriptionPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What to change of a subscription; what is absent stays, and null takes a narrowing away."""
+    """Changes to a subscription: absent fields stay, and null removes a filter."""
 
     SCHEMA: ClassVar[Schema] = {"minProperties": 1}
 

@@ -220,7 +220,7 @@ class Caller(Struct, frozen=True):
 
 
 def is_any(patterns: tuple[str, ...], text: str) -> bool:
-    """Tell whether a text is one of some patterns, in which `*` stands for anything."""
+    """Tell whether a text matches one of some patterns, in which `*` matches any text."""
     return globs_of(patterns).match(text)
 
 

@@ -1,4 +1,4 @@
-"""API keys: what they look like, and what is kept of them.
+"""API keys: their syntax, and what is stored of them.
 
     sk_live_6Qm…43 characters…zX4f0Kd2
     │  │    │                   └ 6 characters: CRC-32 of all before, so that a mistyped key is told apart at once
@@ -72,7 +72,7 @@ class NewKey(Struct, frozen=True, kw_only=True):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """A key as it stands. A `tenant` of None is every tenant's."""
+    """A stored key. A `tenant` of None means every tenant."""
 
     id: KeyId
     tenant: str | None
@@ -157,12 +157,12 @@ def check_first_key(key: str) -> str:
 
 
 def is_strong(key: str) -> bool:
-    """Tell whether nobody guesses a key, however often they try."""
+    """Tell whether a key is too long to be guessed."""
     return len(key) >= STRONG_LENGTH and len(set(key)) >= STRONG_CHARACTERS
 
 
 def is_mistyped(key: bytes) -> bool:
-    """Tell whether it looks like one of our keys, but cannot be one."""
+    """Tell whether a text has the form of our keys, but a wrong checksum."""
     text = key.decode("latin-1")
     if _LIKE_OURS.fullmatch(text) is None:
         return False

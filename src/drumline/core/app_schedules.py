@@ -1,4 +1,4 @@
-"""What an app says of the schedules that stand in its code, and what became of them."""
+"""Schedules that an app declares in its code, and the result of registering them."""
 
 from typing import Annotated, Final
 
@@ -15,14 +15,14 @@ MOST: Final = 1000
 
 
 class AppSchedule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A schedule as it stands in a module of an app."""
+    """A schedule that a module of an app declares."""
 
     module: Annotated[str, line(description="One of modules.")]
     schedule: ScheduleRequest
 
 
 class RegisterRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All schedules that stand in the modules of an app that are loaded."""
+    """All schedules that the loaded modules of an app declare."""
 
     app: Annotated[str, line(description="The app's name.")]
     modules: Annotated[

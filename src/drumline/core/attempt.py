@@ -67,7 +67,7 @@ def state_after(outcome: AttemptOutcome) -> State:
 
 
 class Execution(Struct, frozen=True, kw_only=True):
-    """What is told of every execution, of whatever task."""
+    """The fields of every execution."""
 
     epoch: int
     attempt: int
@@ -84,7 +84,7 @@ class AttemptView(Execution, frozen=True, kw_only=True):
 
 
 class JobAttempt(Execution, frozen=True, kw_only=True):
-    """One execution of a task of a job, for people who look at many."""
+    """One execution of a task of a job, in lists."""
 
     key: str
     task: TaskId
@@ -96,7 +96,7 @@ LONGEST_MESSAGE: Final = 500
 
 
 class Progress(Struct, frozen=True):
-    """So much of so much is done; without a total nobody knows how much there is."""
+    """How much of an attempt is done; `total` is None if it is unknown."""
 
     done: float
     total: float | None = None
@@ -111,7 +111,7 @@ class ProgressNote(Struct, frozen=True):
 
 
 def progress_of(done: float, total: float | None, message: str) -> Progress | None:
-    """Return what a task says of itself; None if it makes no sense, which is no reason to fail the task."""
+    """Return the progress that a task reports; None if it is invalid, which does not fail the task."""
     if not math.isfinite(done) or (total is not None and not math.isfinite(total)):
         return None
     return Progress(float(done), None if total is None else float(total), message[:LONGEST_MESSAGE])

@@ -41,7 +41,7 @@ class Phase(StrEnum):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is told of an act."""
+    """An entry of the audit log."""
 
     id: str
     tenant: str
@@ -100,7 +100,7 @@ class AuditHead(Struct, frozen=True):
 
 
 def parse_head(text: str, tenant: str, *, field: str) -> AuditHead:
-    """Return a head that somebody kept as `<count>:<hash>`, or raise `Invalid` naming `field`."""
+    """Return an audit head given as `<count>:<hash>`, or raise `Invalid` naming `field`."""
     match = _HEAD.fullmatch(text.strip())
     if match is None:
         raise Invalid("must be a head such as 42:9f86d0…, with 64 digits behind the colon", field=field)
@@ -174,7 +174,7 @@ class Verifier:
 
 
 def side(value: Any) -> Any:
-    """Return what was before or after an act as it is kept: as it is, or if it is large, only that it was."""
+    """Return the state before or after an act as it is stored: whole, or if it is large, only a note."""
     if value is None:
         return None
     size = len(encode_canonical(value))

@@ -61,7 +61,7 @@ class BulkAct(StrEnum):
 
 
 class BulkState(StrEnum):
-    """Where a bulk operation stands."""
+    """The state of a bulk operation."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -112,7 +112,7 @@ OF_TASKS: Final = ("status", "idempotency_key", "worker")
 
 
 class BulkRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a caller asks for. Exactly one of `ids`, `filter` and `all` says which tasks it is about.
+    """A request for a bulk operation. Exactly one of `ids`, `filter` and `all` selects the tasks.
 
     `retry` and `discard` choose among dead letters (`retry` among all tasks if the filter names a status), `cancel`
     and `reschedule` among tasks that have not ended.
@@ -134,7 +134,7 @@ class BulkRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class BulkPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was asked for, as it is kept with a bulk operation."""
+    """The stored plan of a bulk operation."""
 
     filter: BulkFilter | None = None
     """None if the tasks were named one by one."""
@@ -160,7 +160,7 @@ class NewBulk(Struct, frozen=True, kw_only=True):
 
 
 class BulkView(Struct, frozen=True, kw_only=True):
-    """A bulk operation as it stands."""
+    """A bulk operation in its current state."""
 
     id: BulkId
     tenant: str | None

@@ -44,7 +44,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves only when told to."""
+    """A clock that moves only by `advance`."""
 
     def __init__(self, start: int = 1_700_000_000_000) -> None:
         self._now = start

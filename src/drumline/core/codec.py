@@ -39,7 +39,7 @@ def encode_canonical(value: Any) -> bytes:
 
 
 def without_nul(value: Any) -> Any:
-    """Return a value whose texts every store can keep and look into: NUL becomes the replacement character."""
+    """Return a value in whose texts NUL is replaced, since PostgreSQL cannot store it."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd")
     if isinstance(value, dict):

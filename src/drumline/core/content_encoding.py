@@ -43,7 +43,7 @@ class BodyDecoder:
 
     @property
     def body(self) -> bytes:
-        """What was decoded, without what is beyond the limit."""
+        """The decoded bytes, up to the limit."""
         return bytes(self._body)
 
     def feed(self, data: bytes) -> None:

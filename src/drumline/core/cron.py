@@ -254,7 +254,7 @@ def _values(text: str, field: Field) -> tuple[int, ...]:
 
 
 def _term(term: str, field: Field) -> range:
-    """Return what one term of a list stands for: `*`, `5`, `5-9`, `*/10`, `5-59/10` or `5/10`."""
+    """Return the values of one term of a list: `*`, `5`, `5-9`, `*/10`, `5-59/10` or `5/10`."""
     parts = _TERM.fullmatch(term)
     if parts is None:
         raise _wrong(f"{term!r} is not understood as a {field.name}")

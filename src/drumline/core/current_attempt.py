@@ -1,4 +1,4 @@
-"""What goes on here, told to whoever asks: log lines, output and the code itself. Most never do."""
+"""The attempt that is running: its log fields, captured output and `ctx`."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 
 class CurrentAttempt(Protocol):
-    """Something that log lines are about while it goes on."""
+    """Log fields, captured output and `ctx` of the attempt that is running."""
 
     def facts(self) -> Mapping[str, str | int]:
-        """Return what to write on every line."""
+        """Return the fields of every log line."""
         ...
 
     def write(self, text: str) -> None:
@@ -17,9 +17,9 @@ class CurrentAttempt(Protocol):
         ...
 
     def context(self) -> Any:
-        """Return what its code may know of it; None if there is nothing to know."""
+        """Return the attempt's `ctx`; None if its executor makes none."""
         ...
 
 
 CURRENT_ATTEMPT: ContextVar[CurrentAttempt | None] = ContextVar("drumline log lines", default=None)
-"""What goes on here now; threads that a worker starts inherit it."""
+"""The attempt that is running here; threads that a worker starts inherit it."""

@@ -121,7 +121,7 @@ class FailedTask(Struct, frozen=True, kw_only=True):
 
 
 def dead_letter_message(failure: FailedTask) -> DeadLetterMessage:
-    """Return what is told of a failure: what was known when it happened, and nothing that came later."""
+    """Return the message about a failure: the facts of when it happened, and nothing later."""
     change = failure.change
     cause = cause_of(change.error)
     before = [

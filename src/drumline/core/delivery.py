@@ -14,7 +14,7 @@ DeliveryId = NewType("DeliveryId", str)
 
 
 class DeliveryState(IntEnum):
-    """Where a delivery stands. The numbers are stored: never reuse one."""
+    """The state of a delivery. The numbers are stored: never reuse one."""
 
     PENDING = 0
     DELIVERED = 1
@@ -43,7 +43,7 @@ class NewDelivery(Struct, frozen=True, kw_only=True):
 
 
 class ClaimedDelivery(Struct, frozen=True, kw_only=True):
-    """A delivery that a notifier may try now, and nobody else until its lease has run out."""
+    """A delivery that one notifier may try, until its lease expires."""
 
     id: DeliveryId
     tenant: str
@@ -60,12 +60,12 @@ class ClaimedDelivery(Struct, frozen=True, kw_only=True):
 
     @property
     def is_test(self) -> bool:
-        """Whether somebody tries a subscription out: they look at the answer, and want one try."""
+        """Whether it is a test of a subscription, which is tried only once."""
         return self.event_type == TEST_EVENT
 
 
 class DeliveryReport(Struct, frozen=True, kw_only=True):
-    """What became of a try. A delivery that stays pending is due again `delay_ms` from now."""
+    """The result of a try. A delivery that stays pending is due again `delay_ms` from now."""
 
     id: DeliveryId
     state: DeliveryState
@@ -82,7 +82,7 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """A delivery as it stands, for people."""
+    """A delivery in its current state, as the API shows it."""
 
     id: DeliveryId
     tenant: str

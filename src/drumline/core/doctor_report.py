@@ -1,4 +1,4 @@
-"""What an examination of an installation has found: facts about its services, and findings with what to do."""
+"""The report of `drumline doctor`: facts about services, and findings with advice."""
 
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     check: str
     """What was looked at: a word for programs, which stays what it is."""

@@ -69,7 +69,7 @@ class Fenced(Conflict):
 
 
 class Unreadable(Conflict):
-    """What is sealed cannot be opened: the key that it was sealed with is not here, or somebody touched it."""
+    """Encrypted data cannot be decrypted: its key is missing here, or the data was changed."""
 
     code = "unreadable"
 
@@ -98,7 +98,7 @@ class Overloaded(DrumlineError):
 
 
 class RateLimited(Overloaded):
-    """The key, or whoever tries keys from an address, asks too often; nothing was done."""
+    """The key or the address has exceeded its rate limit; nothing was done."""
 
     code = "rate_limited"
 

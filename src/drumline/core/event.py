@@ -71,7 +71,7 @@ class Fact(Struct, frozen=True, array_like=True):
 
 
 class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is told of a task when it has changed. Times are UTC, durations seconds."""
+    """The data of an event about a task. Times are UTC, durations seconds."""
 
     id: TaskId
     """The task."""
@@ -107,7 +107,7 @@ class TaskChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EventPosition(NamedTuple):
-    """Where an event stands in the log: the position of its row, and its place within the row."""
+    """The position of an event in the log: the position of its row, and its index within the row."""
 
     position: int
     offset: int
@@ -133,7 +133,7 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The same however often the event is told; no two events share one."""
+        """The same however often the event is delivered; no two events share one."""
         return f"{self.log}-{self.place.position}-{self.place.offset}"
 
 
@@ -234,7 +234,7 @@ def worker_closed(session: SessionId, spec: SessionSpec) -> Fact:
 
 
 def worker_reaped(session: SessionId, spec: SessionSpec) -> Fact:
-    """A worker has not been heard of for too long, and what it held is given to others."""
+    """A worker's session has expired, and its tasks were given to others."""
     return _worker("reaped", session, spec, {})
 
 

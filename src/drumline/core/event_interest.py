@@ -1,4 +1,4 @@
-"""What somebody who follows the events wants to hear of."""
+"""The filter of a client that follows events."""
 
 import re
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ _WORD: Final = re.compile(r"[a-z_]{1,40}(\.[a-z_]{1,40})?", re.ASCII)
 
 
 class EventInterest(Struct, frozen=True, kw_only=True):
-    """Which events; what is empty does not narrow. Those with equal interests are served together."""
+    """A filter of events; an empty field matches all. Clients with equal filters share one reader."""
 
     tenant: str | None = None
     """Whose; None is everybody's, and also what belongs to nobody."""
@@ -60,7 +60,7 @@ class EventInterest(Struct, frozen=True, kw_only=True):
 
 
 class About(NamedTuple):
-    """What an event is about, as far as it can be asked for."""
+    """The fields of an event that a filter can match."""
 
     name: str | None
     queue: str | None

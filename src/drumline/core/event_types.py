@@ -1,4 +1,4 @@
-"""Every type of event there is, and what it tells. The reference page is made from this file."""
+"""Every type of event, with its description. The reference page is made from this file."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -21,7 +21,7 @@ MOST_TURNS: Final = STEP // MOST_WEIGHT - 1
 
 
 class Share(Struct, frozen=True, gc=False):
-    """Where a tenant stands, and what a task raises it by. A tenant of whom nothing is known is at 0."""
+    """A tenant's level, and the step by which a task raises it. An unknown tenant is at 0."""
 
     tenant: str
     level: int

@@ -74,7 +74,7 @@ _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[0-9
 
 
 class Fingerprint(Struct, frozen=True):
-    """What an error is recognised by, and its message with all that varies folded away."""
+    """The fingerprint of an error, and its message without the parts that vary."""
 
     text: str
     message: str
@@ -137,7 +137,7 @@ def _replaced(found: re.Match[str]) -> str:
 
 
 def _folded_word(word: str) -> str:
-    """Fold the digits of a word; all of it, if it is an id: letters and digits in turn, and long."""
+    """Replace the digits of a word; all of the word if it is an id: long, with mixed letters and digits."""
     runs = _DIGITS.findall(word)
     if len(word) >= 8 and (len(runs) > 1 or len(word) > _LONGEST_WORD or _HEX.fullmatch(word)):
         return "<id>"

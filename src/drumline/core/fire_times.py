@@ -1,4 +1,4 @@
-"""The next fire times of a rule as people see them: by the clock of its zone, and with a word where that was set."""
+"""The next fire times of a rule in its time zone, with a note where clocks change."""
 
 from datetime import datetime
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What becomes of a schedule whose time has come: which runs start, wait, or do not take place, and what is next.
+"""Decides what a due schedule does: which runs start, wait or are skipped, and the next fire time.
 
 Pure decisions; the stores carry them out in the transaction that advances the schedule.
 """

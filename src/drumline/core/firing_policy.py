@@ -1,4 +1,4 @@
-"""How schedules fire besides when: what is missed, what overlaps; and the schedule that a job is submitted with."""
+"""How schedules treat missed and overlapping firings; and the schedule that a job is submitted with."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -37,7 +37,7 @@ Slots = tuple[int, int]
 
 
 class LimitRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a limit is about, and how much it allows; at least one of each."""
+    """A request for a limit: which tasks it matches, and how many may run or start."""
 
     SCHEMA: ClassVar[Schema] = {
         "allOf": [
@@ -89,7 +89,7 @@ class FlowLimit(Struct, frozen=True, kw_only=True):
         return self.tenant == lane.tenant and self.queue in {None, lane.queue} and self.task in {None, lane.name}
 
     def may_concern(self, queues: Sequence[str], names: Sequence[str], tenant: str | None) -> bool:
-        """Tell whether somebody who can run these may meet a task under this limit."""
+        """Tell whether a worker with these queues and names may claim a task under this limit."""
         return (
             (tenant is None or tenant == self.tenant)
             and (self.task is None or self.task in names)
@@ -109,7 +109,7 @@ class FlowLimit(Struct, frozen=True, kw_only=True):
 
 
 class Use(Struct, frozen=True, gc=False):
-    """How much is used: what runs, what has started within the period, and when the oldest of those did."""
+    """The use of a limit: how many run, how many started within the period, and when the oldest of those did."""
 
     running: int = 0
     started: int = 0
@@ -158,7 +158,7 @@ def accept_limit(name: str, request: LimitRequest, *, tenant: str) -> FlowLimit:
 
 
 def rival_of(limit: FlowLimit, others: Iterable[FlowLimit]) -> FlowLimit | None:
-    """Return a limit that looks for the key of the same tasks elsewhere, if there is one: a task has one key."""
+    """Return a limit that takes the key of the same tasks from another field, if there is one: a task has one key."""
     if limit.keyed_by is None:
         return None
     for other in others:

@@ -1,4 +1,4 @@
-"""Matching texts against patterns in which `*` stands for anything.
+"""Matches texts against patterns in which `*` matches any text.
 
 Regular expressions with several `.*` take time that grows with a power of the text's length. Here each part between two
 stars is looked for once, from left to right, so the time grows with the length alone, whatever the pattern is.

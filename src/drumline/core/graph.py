@@ -75,12 +75,12 @@ def find_cycle(needs: Needs[K]) -> tuple[K, ...]:
 
 
 def layers(needs: Needs[K]) -> list[list[K]]:
-    """Return the keys in layers: each stands in the first one after all that it needs. The graph has no cycle."""
+    """Return the keys in layers: each is in the first layer after all that it needs. The graph has no cycle."""
     return list(_peeled(needs))
 
 
 def children_among(needs: Needs[K]) -> dict[K, list[K]]:
-    """Return the keys that need each key; keys that nobody needs are left out, and what is needed may be elsewhere."""
+    """Return the keys that need each key; keys without children are left out."""
     children: dict[K, list[K]] = {}
     for key, parents in needs.items():
         for parent in parents:

@@ -56,7 +56,7 @@ def layers_of(vertices: Sequence[Vertex]) -> dict[str, int]:
 
 
 def fold(vertices: Sequence[Vertex], *, most: int | None = None) -> list[Fold]:
-    """Return the graph with what is alike folded, layer by layer; with `most`, coarser if it is more than that."""
+    """Return the graph with similar tasks grouped, layer by layer; with `most`, coarser if there are more groups."""
     heights = layers_of(vertices)
     groups = _rows(_alike(vertices, heights), vertices)
     if most is not None and len(groups) > most:
@@ -80,7 +80,7 @@ def _alike(vertices: Sequence[Vertex], heights: Mapping[str, int]) -> list[list[
 
 
 def _colours(ordered: Iterable[Vertex], neighbours: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Number what a task looks like from one side: equal numbers, equal names and equal neighbours all the way."""
+    """Number tasks by name and neighbours on one side: equal numbers mean equal names and neighbours all the way."""
     seen: dict[Hashable, int] = {}
     colours: dict[str, int] = {}
     for vertex in ordered:

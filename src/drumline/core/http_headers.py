@@ -1,4 +1,4 @@
-"""Which headers an `http` task may set: any but those that say where a message ends, or what its connection is for.
+"""Which headers an `http` task may set: any except those for framing and for the connection.
 
 Two lengths, or a length beside `Transfer-Encoding`, are read differently by different servers: what one takes for the
 body, the next takes for another request, over a connection that other tenants use too.

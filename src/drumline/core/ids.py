@@ -49,7 +49,7 @@ class IdSource:
         return TaskId(self._head + _DIGITS[self._counter] + self._middle + self._tails.pop())
 
     def take(self, count: int) -> list[TaskId]:
-        """Return as many ids as calls of `next` would, and look at the clock once for all of them."""
+        """Return as many ids as calls of `next` would; the clock is read once for all of them."""
         made: list[str] = []
         while len(made) < count:
             self._step()

@@ -47,7 +47,7 @@ class RunIf(StrEnum):
 
 
 class JobStatus(StrEnum):
-    """Where a job stands. It has ended when every task has: FAILED if one failed, else CANCELLED if one was."""
+    """The status of a job. It has ended when every task has: FAILED if one failed, else CANCELLED if one was."""
 
     PENDING = "PENDING"
     """It waits for other jobs, or nothing of it has started."""
@@ -191,7 +191,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
 
 
 class JobCounts(Struct, frozen=True, kw_only=True):
-    """How many tasks of a job stand where. The ends are exact at every moment."""
+    """How many tasks of a job are in each state. Counts of ended tasks are always exact."""
 
     total: int
     completed: int = 0
@@ -208,7 +208,7 @@ class JobCounts(Struct, frozen=True, kw_only=True):
 
 
 class JobView(Struct, frozen=True, kw_only=True):
-    """A job as it stands, for people."""
+    """A job in its current state, as the API shows it."""
 
     id: JobId
     tenant: str

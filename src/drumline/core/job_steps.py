@@ -1,4 +1,4 @@
-"""What follows in a job when tasks of it end, or are brought back to life. Pure rules, asked by every store.
+"""Decides what happens in a job when its tasks end or are resumed. Pure rules, used by every store.
 
 A task that needs others is *blocked*. It keeps two counts: `pending`, the tasks it needs that have not ended, and
 `bad`, those that ended badly: failed, cancelled, or skipped because of such a one. When tasks end,
@@ -81,7 +81,7 @@ def follow(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -> 
 
 
 def begun(following: Following, waits: Callable[[TaskId], bool]) -> Following:
-    """Return what follows where jobs still wait for other jobs: their tasks are released together, when they may begin.
+    """Return the effects on jobs that wait for other jobs: their tasks are released together when they may begin.
 
     `waits` tells of a task whether its job does. Until then such a task is counted as one that waits for nothing.
     """
@@ -91,7 +91,7 @@ def begun(following: Following, waits: Callable[[TaskId], bool]) -> Following:
 
 
 def _cause(parent: TaskId, ended: Mapping[TaskId, State], skipped: Mapping[TaskId, Skip]) -> TaskId | None:
-    """Return what failed or was cancelled, if a task has ended badly: itself, or another that it was skipped for."""
+    """Return the task that failed or was cancelled: this one, or the one it was skipped for; None if it completed."""
     if parent in skipped:
         return skipped[parent].cause
     return parent if ended[parent] in BAD else None
@@ -105,7 +105,7 @@ def may_skip(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -
 
 
 class Member(Struct, frozen=True):
-    """A task of a job as it stands; `cause` is that of a skip."""
+    """A task of a job in its current state; `cause` is that of a skip."""
 
     state: State
     run_if: RunIf
@@ -175,7 +175,7 @@ def _counts(member: Member, members: Mapping[TaskId, Member], revived: set[TaskI
 
 
 def skip_error(skip: Skip, run_if: RunIf, *, keys: Mapping[TaskId, str], ended: Mapping[TaskId, State]) -> ErrorInfo:
-    """Return in words why a task is skipped; `keys` has those of all who were looked at."""
+    """Return the reason why a task is skipped; `keys` maps the ids of the tasks involved to their keys."""
     if skip.cause is not None:
         how = "failed" if ended[skip.cause] is State.FAILED else "was cancelled"
         return ErrorInfo(SKIPPED, f"{keys[skip.cause]} {how}")

@@ -1,4 +1,4 @@
-"""Why JSON did not fit its type, in words for whoever wrote the JSON."""
+"""Explains why JSON does not fit its type, for the author of the JSON."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -53,7 +53,7 @@ _ENUM: Final = re.compile(r"Invalid enum value '?(.*?)'?", re.DOTALL)
 
 
 def reword(reason: str, *, choices: tuple[str, ...] = ()) -> str:
-    """Return msgspec's reason in our words; `choices` are the values that would have been right."""
+    """Rewrite msgspec's message; `choices` are the allowed values."""
     value = _ENUM.fullmatch(reason)
     if value:
         return _not_among(value[1], choices)

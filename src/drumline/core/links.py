@@ -21,6 +21,6 @@ def page_url(public_url: str, *path: str) -> str:
 
 
 def event_link(public_url: str | None, type_: str, subject: str) -> str | None:
-    """Return the page that shows what an event of this type is about, if there is one."""
+    """Return the URL of the page about an event's subject, if there is one."""
     page = PAGES.get(type_.split(".")[1])
     return page_url(public_url, page, subject) if public_url and page else None

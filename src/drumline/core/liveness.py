@@ -1,4 +1,4 @@
-"""Whether a process gets anywhere: everything that goes on in it by itself says so, again and again.
+"""Whether a process is alive: each of its activities must report progress again and again.
 
 An open port proves nothing. A duty that hangs, a loop that stands still or a worker that has stopped beating does not
 say anything any more, and is found by that. An outage elsewhere is no reason: whoever tries in vain and tries again has
@@ -11,14 +11,14 @@ from drumline.core.clock import Clock
 
 
 class Activity(Struct):
-    """Something that goes on: when it last said so, and how long it may be silent."""
+    """When an activity last reported progress, and how long it may be silent."""
 
     at: float
     within: float
 
 
 class Liveness:
-    """The signs of life of one process."""
+    """The activities of one process, and which of them are stuck."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -128,7 +128,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_base64(data: bytes) -> Iterator[str]:
-    """Return what base64 makes of some bytes wherever they stand in a text, as far as that is sure."""
+    """Return the base64 texts that some bytes give at each offset, without the characters that depend on neighbours."""
     for before in range(3):
         spoiled_start = (0, 2, 3)[before]
         spoiled_end = (0, 3, 2)[(before + len(data)) % 3]

@@ -44,7 +44,7 @@ class Counter(Family):
         self.values[labels] = self.values.get(labels, 0) + amount
 
     def begin(self, *labels: Labels) -> None:
-        """Show zero for what has not happened yet: a rate can only be told from the second value on."""
+        """Start series at zero, so that a rate can be computed from the first event on."""
         for each in labels:
             self.add(0, each)
 
@@ -59,11 +59,11 @@ class Gauge(Family):
         self.values: dict[Labels, float] = {}
 
     def set(self, value: float, labels: Labels = ()) -> None:
-        """Note how it stands."""
+        """Set the value."""
         self.values[labels] = value
 
     def replace(self, values: Mapping[Labels, float]) -> None:
-        """Note how everything stands; what is not named any more is gone."""
+        """Set all values; series that are not named are removed."""
         self.values = dict(values)
 
 

@@ -1,4 +1,4 @@
-"""Every figure there is, on one page: its name, what it means and its labels. docs/reference/metrics.md is made of it.
+"""Every metric: its name, meaning and labels. docs/reference/metrics.md is made from this file.
 
 Names are those of Prometheus: seconds, `_total` for what only grows. Labels have few values: those that users choose
 (queues, task names) are bounded, ids are never among them. One object holds the figures of a process, whatever roles it
@@ -21,7 +21,7 @@ DURATIONS: Final = tuple(bound / 1000 for bound in BOUNDS)
 
 
 class Metrics:
-    """The figures of one process."""
+    """The metrics of one process."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.liveness = Liveness(clock or SystemClock())
@@ -37,7 +37,7 @@ class Metrics:
         self._make_edges()
 
     def families(self) -> Iterator[Family]:
-        """Yield every family, as it stands."""
+        """Yield every metric family with its current values."""
         for refresh in self.before_reading:
             refresh()
         self.activity_idle.replace({(name,): seconds for name, seconds in self.liveness.idle().items()})
@@ -46,7 +46,7 @@ class Metrics:
                 yield value
 
     def installation_families(self) -> tuple[Family, ...]:
-        """Return the figures that are the same wherever they are asked for: of all tasks, queues and workers."""
+        """Return the metrics of the whole installation, which every process would report alike."""
         stock = (
             self.queue_tasks, self.queue_oldest, self.queue_paused, self.queue_slots, self.sessions,
             self.session_slots, self.dead_letters, self.outbox_rows, self.outbox_age, self.stock_taken,
@@ -54,7 +54,7 @@ class Metrics:
         return (*self._by_measure.values(), self.task_wait, self.task_run, *stock)
 
     def count(self, figure: Figure) -> None:
-        """Count what the log of changes told of a lane."""
+        """Count the changes of a lane, from the event log."""
         lane = self.task_labels.of(figure.queue, figure.name)
         if lane not in self.submitted.values:
             for counter in self._by_measure.values():

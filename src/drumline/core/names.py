@@ -32,7 +32,7 @@ def check_name(name: str, *, field: str = "name") -> str:
 
 
 def check_queue(queue: str, *, field: str = "queue") -> str:
-    """Return a queue's name: letters, digits and `_ . : @ -`, as it stands in keys and URLs."""
+    """Return a queue's name: letters, digits and `_ . : @ -`, since it is part of keys and URLs."""
     if len(queue) > LONGEST_QUEUE:
         raise Invalid(f"must be at most {LONGEST_QUEUE} characters", field=field)
     if _QUEUE.fullmatch(queue) is None:

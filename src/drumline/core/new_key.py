@@ -1,4 +1,4 @@
-"""A key as somebody asks for it, and what they may ask for: never more than they have themselves."""
+"""Requests for new keys, and the check that a caller gives no more rights than it has."""
 
 import re
 from datetime import datetime
@@ -39,7 +39,7 @@ _QUEUE_PATTERN: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9_.:@*-]*")
 
 
 class KeyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a new key is for. What is left out does not narrow it."""
+    """A request for a new key. Absent fields do not restrict it."""
 
     SCHEMA: ClassVar[Schema] = {"not": {"allOf": [given("expires_at"), given("expires_in")]}}
 
@@ -150,7 +150,7 @@ def replace_key(old: ApiKey, key: str, *, id: KeyId, asked: Asked) -> NewKey:
 
 
 def check_authority(by: Caller, key: ApiKey) -> None:
-    """Raise `Forbidden` if a key may do what the caller may not: then it is not for the caller to change either."""
+    """Raise `Forbidden` if a key has rights that the caller has not: then the caller may not change it."""
     try:
         check_grant(by, key.spec, key.tenant)
     except Forbidden as error:

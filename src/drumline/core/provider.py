@@ -1,4 +1,4 @@
-"""Whoever vouches for people who sign in (an OpenID Connect issuer), and what its word makes of them."""
+"""An OpenID Connect provider, and the rules that map its claims to roles and tenants."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class RoleRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Provider(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An issuer whose word is taken on who somebody is."""
+    """An OpenID Connect issuer that is trusted for sign-ins."""
 
     name: str
     """A word for it in addresses: lower-case letters, digits and `-`."""
@@ -72,7 +72,7 @@ class Provider(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Grant(Struct, frozen=True):
-    """What somebody may be here. A `tenant` of None is the whole installation."""
+    """The role and tenant of a signed-in user. A `tenant` of None is the whole installation."""
 
     role: Role
     tenant: str | None
@@ -97,7 +97,7 @@ def check_provider(provider: Provider, *, field: str) -> Provider:
 
 
 def grant_of(provider: Provider, claims: Claims) -> Grant:
-    """Return what the first rule that fits makes of somebody, or raise `Forbidden` with the reason."""
+    """Return the grant of the first rule that matches a user's claims, or raise `Forbidden` with the reason."""
     rule = next((rule for rule in provider.rules if _fits(rule, claims)), None)
     if rule is None:
         looked = " or ".join(dict.fromkeys(f"“{rule.claim}”" for rule in provider.rules))
@@ -118,7 +118,7 @@ def claim_of(claims: Claims, path: str) -> Any:
 
 
 def values_of(claim: object) -> list[str]:
-    """Return what a claim says as texts; what is no text says nothing."""
+    """Return the texts of a claim; other values are ignored."""
     many = claim if isinstance(claim, list | tuple) else [claim]
     return [each for each in many if isinstance(each, str)]
 

@@ -1,4 +1,4 @@
-"""Redaction: what payloads have under telling names is not shown to people.
+"""Redaction: payload values under names such as `password` are not shown.
 
 A field whose name matches one of the patterns, in letters of either case and with or without `-` and `_`, is shown as
 `[redacted]` whatever is in it, unless that is empty or a reference to a secret. The stored payload stays as it is, and
@@ -51,7 +51,7 @@ class Redaction:
         self._known: dict[str, bool] = {}
 
     def hides(self, name: str) -> bool:
-        """Tell whether what stands under a name is not shown."""
+        """Tell whether values under a name are hidden."""
         if self._globs is None:
             return False
         known = self._known.get(name)
@@ -81,7 +81,7 @@ class Redaction:
         return payload if after == before else Raw(encode(after))
 
     def restored(self, payload: Raw, original: Raw) -> Raw:
-        """Return a payload that somebody has edited, with what they were not shown; `Invalid` if it was never there."""
+        """Return an edited payload with its hidden values restored; `Invalid` if there was no such value."""
         if self._globs is None or REDACTED.encode() not in bytes(payload):
             return payload
         place = JsonPlace("payload")

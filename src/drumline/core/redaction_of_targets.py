@@ -14,12 +14,12 @@ NOTHING = Raw(b"{}")
 
 
 def redacted_target(target: ScheduleTarget, redaction: Redaction) -> ScheduleTarget:
-    """Return what a schedule makes as it is shown."""
+    """Return a schedule's target with hidden values redacted."""
     return _changed(target, lambda payload, _field: redaction.payload(payload))
 
 
 def restored_target(target: ScheduleTarget, original: ScheduleTarget, redaction: Redaction) -> ScheduleTarget:
-    """Return what somebody has edited, with what they were not shown; `Invalid` if it was never there.
+    """Return an edited target with its hidden values restored; `Invalid` if there was no such value.
 
     It is put back for a task of the same name only: another would do something else with it.
     """

@@ -10,7 +10,7 @@ from drumline.core.event import Fact
 
 
 class RuntimeConfig(Struct, frozen=True, kw_only=True):
-    """One version of it. Version 0 is that nobody has ever set anything."""
+    """One version of the runtime configuration. Version 0 is empty: nothing was ever set."""
 
     version: int
     settings: Mapping[str, Any] = {}
@@ -32,7 +32,7 @@ def config_changed(before: RuntimeConfig, after: RuntimeConfig) -> Fact:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what changed from one version to another, by key: the value before and after, null where there is none."""
+    """Return the changes from one version to another, by key: the value before and after, null where there is none."""
     keys = sorted({*before, *after})
     return {
         key: {"before": before.get(key), "after": after.get(key)} for key in keys if before.get(key) != after.get(key)

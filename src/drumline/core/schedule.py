@@ -42,7 +42,7 @@ _JOB: Final = about("The job that each firing submits.")
 
 
 class ScheduleState(StrEnum):
-    """Where a schedule stands."""
+    """The state of a schedule."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -62,7 +62,7 @@ class RunKind(StrEnum):
 
 
 class RunState(StrEnum):
-    """What became of a run, as far as its schedule is concerned; how its task or job fares is theirs to say."""
+    """The state of a run of a schedule; the task or job that it made has a state of its own."""
 
     STARTED = "started"
     WAITING = "waiting"
@@ -91,7 +91,7 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ScheduleEdit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What to change of a schedule; what is absent stays. A rule or a target replaces the one there was."""
+    """Changes to a schedule; absent fields stay. A rule or a target replaces the whole old one."""
 
     SCHEMA: ClassVar[Schema] = {
         "allOf": [
@@ -130,7 +130,7 @@ class ScheduleTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Origin(Struct, frozen=True):
-    """The app that has a schedule in its code, and the module where it stands there."""
+    """The app and the module that declare a schedule."""
 
     app: str
     module: str
@@ -158,7 +158,7 @@ class NewSchedule(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleView(Struct, frozen=True, kw_only=True):
-    """A schedule as it stands."""
+    """A schedule in its current state."""
 
     id: ScheduleId
     tenant: str

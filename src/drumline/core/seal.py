@@ -29,7 +29,7 @@ class Seal:
         return "Seal(***)"
 
     def derive(self, purpose: str, text: str | bytes = b"") -> str:
-        """Return a word that only holders of the secret can tell: always the same for the same text."""
+        """Return a keyed hash of a text: the same for the same text, and not computable without the secret."""
         told = text.encode() if isinstance(text, str) else text
         return _written(hmac.digest(self._key(purpose), told, "sha256"))
 
@@ -39,7 +39,7 @@ class Seal:
         return f"{body}.{self.derive(purpose, body)}"
 
     def open(self, purpose: str, text: str, type: type[T]) -> T | None:
-        """Return what was sealed for this purpose; None if somebody else wrote it, or it is of another shape."""
+        """Return the value that was sealed for this purpose; None if the seal or the form is wrong."""
         body, _, mark = text.rpartition(".")
         if not body or not hmac.compare_digest(mark.encode(), self.derive(purpose, body).encode()):
             return None

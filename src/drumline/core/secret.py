@@ -44,7 +44,7 @@ class SealedSecret(Struct, frozen=True, kw_only=True):
 
 
 def check_secret_name(name: str, *, field: str = "name") -> str:
-    """Return a secret's name: letters, digits and `_ . -`, as it stands in URLs."""
+    """Return a secret's name: letters, digits and `_ . -`, since it is part of URLs."""
     if len(name) > LONGEST_NAME:
         raise Invalid(f"must be at most {LONGEST_NAME} characters", field=field)
     if _NAME.fullmatch(name) is None:
@@ -53,7 +53,7 @@ def check_secret_name(name: str, *, field: str = "name") -> str:
 
 
 def check_secret_value(value: str, *, field: str = "value") -> str:
-    """Return a secret's value, or raise `Invalid` without a word of it."""
+    """Return a secret's value, or raise an `Invalid` that does not contain it."""
     if len(value) < SHORTEST_VALUE:
         raise Invalid(
             f"must have at least {SHORTEST_VALUE} characters: it is masked wherever it appears, and less would "
@@ -72,10 +72,10 @@ def check_secret_value(value: str, *, field: str = "value") -> str:
 
 
 def purpose_of(tenant: str, name: str) -> tuple[str, ...]:
-    """Return what a sealed value is bound to: moved to another tenant or name, it cannot be opened."""
+    """Return the context that a sealed value is bound to: copied to another tenant or name, it cannot be opened."""
     return ("secret", tenant, name)
 
 
 def secret_fact(verb: str, tenant: str, name: str) -> Fact:
-    """A secret was set or deleted; its value is nobody's business."""
+    """A secret was set or deleted; its value is not part of the event."""
     return Fact(f"drumline.secret.{verb}", name, tenant)

@@ -39,7 +39,7 @@ class SecretReference(NamedTuple):
 
 
 def has_secrets(payload: bytes) -> bool:
-    """Tell whether a payload may refer to secrets; hardly any other has the word in it."""
+    """Tell whether a payload may refer to secrets: a quick search for `$secret`."""
     return payload.find(SECRET_MARK) >= 0  # `in` asks first whether the mark is a number
 
 

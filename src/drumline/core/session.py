@@ -50,7 +50,7 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tuple(type_.name for type_ in self.types)
 
     def serves(self, tenant: str | None) -> bool:
-        """Tell whether it works for a tenant; None asks for nobody in particular."""
+        """Tell whether it works for a tenant; always for None."""
         return tenant is None or self.tenant in {None, tenant}
 
 
@@ -88,7 +88,7 @@ class Stops(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
-    """A worker as it stands, for people."""
+    """A worker in its current state, as the API shows it."""
 
     id: SessionId
     spec: SessionSpec

@@ -1,4 +1,4 @@
-"""Cutting texts that are too long: the beginning and the end are kept, and what was left out in between is counted."""
+"""Shortens texts: the beginning and the end are kept, with the number of characters left out in between."""
 
 from typing import Final
 

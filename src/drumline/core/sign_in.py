@@ -1,4 +1,4 @@
-"""A sign-in: somebody at a browser who has shown once who they are, and need not show it in every request.
+"""A sign-in: the session of a browser whose user has proved their identity once.
 
 It is kept by the browser, sealed, and by nobody else. It ends by itself when nobody has used it for a while, and in any
 case after its lifetime; before that, when its key does, or when somebody signs out.
@@ -53,7 +53,7 @@ class SignIn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def provider(self) -> str | None:
-        """Who vouched for them; nobody for one by key."""
+        """The provider of the sign-in; empty for one by key."""
         name = self.user.partition(":")[0]
         return None if self.is_by_key else name
 
@@ -67,7 +67,7 @@ class SignIn(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return now >= self.ends_at or now - self.seen_at >= idle_ms
 
     def caller(self, rate: Rate | None) -> Caller:
-        """Return who comes with it, for one that somebody vouched for."""
+        """Return the caller of a sign-in by a provider."""
         held = permissions_of(self.role, (), self.tenant)
         return Caller(
             self.name, self.tenant, self.user, self.role, held, rate=rate, is_of_tenant=self.tenant is not None
@@ -80,7 +80,7 @@ def mark_of_sign_in(sign_in: str) -> str:
 
 
 def mark_of_user(user: str) -> str:
-    """Return the mark that ends every sign-in of somebody that was made before it; `*` for everybody's."""
+    """Return the mark that ends every earlier sign-in of a user; `*` means all users."""
     return f"user {user}"
 
 

@@ -42,7 +42,7 @@ def secret_text(key: bytes) -> str:
 
 
 def check_secret(text: str, *, field: str) -> str:
-    """Return a secret that somebody brings along, or raise `Invalid` naming `field`."""
+    """Return a signing secret that the caller gives, or raise `Invalid` naming `field`."""
     if not LEAST_BYTES <= len(_key_of(text) or b"") <= MOST_BYTES:
         raise Invalid(
             f"must be {PREFIX} and {LEAST_BYTES} to {MOST_BYTES} random bytes in base64; leave it out to get one",

@@ -17,7 +17,7 @@ from drumline.core.errors import Conflict
 
 
 class State(IntEnum):
-    """What the store remembers of a task. The numbers are stored: never reuse one."""
+    """The stored state of a task. The numbers are stored: never reuse one."""
 
     BLOCKED = 0
     QUEUED = 1
@@ -98,7 +98,7 @@ def step(state: State, act: Act) -> State:
 
 
 class Status(StrEnum):
-    """What people are shown. Delayed and due tasks are one stored state with two names."""
+    """The status that the API shows. Delayed and due tasks are one stored state with two names."""
 
     PENDING = "PENDING"
     QUEUED = "QUEUED"
@@ -127,7 +127,7 @@ def status_of(state: State, due_at: int | None, now: int) -> Status:
 
 
 def states_of(status: Status) -> tuple[State, ...]:
-    """Return the stored states that a status may stand for."""
+    """Return the stored states that a status may have."""
     if status is Status.PENDING:
         return (State.BLOCKED, State.QUEUED)
     if status is Status.QUEUED:

@@ -1,4 +1,4 @@
-"""Figures over time: how much came, ended and failed, how long it waited and ran, by minute and by ten minutes.
+"""Statistics over time: tasks submitted, ended and failed, waiting and run times, by 1 and by 10 minutes.
 
 They are counted from the log of what changed, so that no list of tasks is ever counted for a chart. How many tasks wait
 is a level and no flow: adding up what comes and goes would drift. It is sampled now and then, and its mean is kept.
@@ -38,7 +38,7 @@ class Measure(IntEnum):
 
 
 class StatsQuery(Struct, frozen=True, kw_only=True):
-    """Which figures: from one time to before another, in buckets of one width, and of which tasks.
+    """A query for statistics: a period, the width of its buckets, and which tasks.
 
     What is None does not narrow.
     """
@@ -63,7 +63,7 @@ class Stat(Struct, frozen=True, kw_only=True):
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """What the log of changes told of a lane: how often something happened, and how long that took in all."""
+    """A count of a lane from the event log: how often something happened, and its total duration."""
 
     queue: str
     name: str
@@ -75,7 +75,7 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 
 class CountedEvents(Struct, frozen=True):
-    """What was counted in one go: how many rows of the log that were, and what they told."""
+    """The result of one counting pass: how many rows of the log were read, and their counts."""
 
     rows: int
     figures: tuple[Figure, ...] = ()
@@ -91,7 +91,7 @@ class Level(Struct, frozen=True, kw_only=True):
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """Figures of one bucket of time, for people."""
+    """Statistics of one bucket of time, as the API shows them."""
 
     at: Instant
     submitted: int = 0
@@ -110,7 +110,7 @@ class Series(Struct, frozen=True, kw_only=True):
 
 
 def series(stretch: StatsQuery, stats: list[Stat], levels: list[Level]) -> list[Series]:
-    """Return the figures of every bucket of a stretch of time, the empty ones included."""
+    """Return the statistics of every bucket of a period, including empty ones."""
     step = stretch.step
     depths = {level.at: level.total / level.samples for level in levels}
     buckets: dict[int, dict[tuple[Measure, int], int]] = {}

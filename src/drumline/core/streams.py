@@ -1,4 +1,4 @@
-"""Standard streams that never raise: a line that cannot be written is dropped, and the process goes on."""
+"""Standard streams that never raise: a line that cannot be written is dropped."""
 
 import io
 import sys
@@ -67,7 +67,7 @@ class LenientStream(io.TextIOBase):
 
 @contextmanager
 def lenient_streams() -> Iterator[None]:
-    """Let standard output and standard error never raise inside the block, whatever becomes of their readers."""
+    """Make standard output and standard error never raise inside the block, even if their reader is gone."""
     out, err = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = LenientStream(_bare(out)), LenientStream(_bare(err))
     try:

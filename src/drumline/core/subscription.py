@@ -1,4 +1,4 @@
-"""A subscription: who is told of which events, by webhook or by mail."""
+"""A subscription: which events are sent to which webhook or mail address."""
 
 import re
 from typing import Any, Final, NewType
@@ -34,7 +34,7 @@ _TYPE: Final = re.compile(r"drumline\.([a-z_]{1,40})\.([a-z_]{1,40}|\*)")
 
 
 class EventFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which events somebody is told of; what is None does not narrow."""
+    """A filter of events; a field that is None matches all."""
 
     events: tuple[str, ...] = DEFAULT_EVENTS
     """Types such as `drumline.task.failed`; `drumline.job.*` for all of a noun."""
@@ -47,7 +47,7 @@ class EventFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Subscription(Struct, frozen=True, kw_only=True):
-    """A standing order, without its secrets."""
+    """A subscription, without its secrets."""
 
     id: SubscriptionId
     tenant: str
@@ -71,7 +71,7 @@ class NewSubscription(Struct, frozen=True, kw_only=True):
 
 
 class SubscriptionChange(Struct, frozen=True, kw_only=True):
-    """What to change of a subscription; what is None stays as it is."""
+    """Changes to a subscription; a field that is None stays as it is."""
 
     name: str | None = None
     filter: EventFilter | None = None
@@ -113,7 +113,7 @@ def states_wanted(wanted: EventFilter) -> frozenset[State]:
 
 
 def is_told(subscription: Subscription, event: Event) -> bool:
-    """Tell whether a subscription is told of an event: one of its tenant's, since it was made.
+    """Tell whether an event matches a subscription: of its tenant, and not older than it.
 
     What belongs to nobody is told to the home tenant, which is the operator's.
     """

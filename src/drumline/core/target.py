@@ -1,4 +1,4 @@
-"""Where a notification goes: a webhook's URL, or somebody's mail address."""
+"""The target of a notification: the URL of a webhook, or a mail address."""
 
 import re
 from enum import IntEnum
@@ -15,7 +15,7 @@ _ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9-
 
 
 class TargetKind(IntEnum):
-    """How somebody is told. The numbers are stored: never reuse one."""
+    """The kind of a target. The numbers are stored: never reuse one."""
 
     WEBHOOK = 0
     EMAIL = 1

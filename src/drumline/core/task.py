@@ -1,4 +1,4 @@
-"""A task: what a caller asks for, what is stored, what a worker gets, what people are shown.
+"""A task: as requested, as stored, as a worker gets it, and as the API shows it.
 
 TaskRequest ──accept()──▶ NewTask ──store──▶ ClaimedTask   (to a worker)
                                           └▶ TaskView      (to people)
@@ -220,7 +220,7 @@ class ClaimedTask(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
-    """A task as it stands, for people."""
+    """A task in its current state, as the API shows it."""
 
     id: TaskId
     lane: Lane
@@ -329,7 +329,7 @@ def _is_plain(request: TaskRequest) -> bool:
 
 
 def _check_words(request: TaskRequest) -> None:
-    """Raise `Invalid` for words that contradict each other."""
+    """Raise `Invalid` for options that contradict each other."""
     if request.delay is not None and request.run_at is not None:
         raise Invalid("cannot be given together with run_at", field="delay")
     if request.idempotency_key is not None and request.idempotency_key_alias is not None:

@@ -40,7 +40,7 @@ NO_QUOTAS: Final = Quotas()
 
 
 class Tenant(Struct, frozen=True, kw_only=True):
-    """Somebody whose things nobody else sees."""
+    """A tenant: its tasks, jobs and keys are invisible to other tenants."""
 
     name: str
     created_at: Instant
@@ -48,7 +48,7 @@ class Tenant(Struct, frozen=True, kw_only=True):
 
 
 def check_tenant(name: str, *, field: str = "name") -> str:
-    """Return a tenant's name: lower-case letters, digits and `_ . -`, as it stands in URLs and keys of Redis."""
+    """Return a tenant's name: lower-case letters, digits and `_ . -`, since it is part of URLs and Redis keys."""
     if len(name) > LONGEST_TENANT:
         raise Invalid(f"must be at most {LONGEST_TENANT} characters", field=field)
     if _TENANT.fullmatch(name) is None:

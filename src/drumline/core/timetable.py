@@ -29,7 +29,7 @@ _FARTHEST_EAST: Final = 15 * 3600
 
 
 class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True, cache_hash=True):
-    """What says when: exactly one of `cron`, `interval_ms` and `run_at`, and the bounds of it, which are included."""
+    """When a schedule fires: exactly one of `cron`, `interval_ms` and `run_at`, with inclusive bounds."""
 
     cron: str | None = None
     interval_ms: int | None = None

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from typing import Final
 
 CURRENT_TRACE: ContextVar[str | None] = ContextVar("drumline trace", default=None)
-"""The trace that what is done now belongs to; nothing while nobody traces."""
+"""The trace that what is done now belongs to; None while tracing is off."""
 
 CARRIED_TRACE: ContextVar[str | None] = ContextVar("drumline carried trace", default=None)
 """The trace that tasks accepted now carry with them."""
@@ -15,7 +15,7 @@ LONGEST: Final = 128
 
 
 def read_traceparent(text: str | None) -> str | None:
-    """Return what a header `traceparent` says; nothing if it is not one, as its specification has it."""
+    """Return the value of a `traceparent` header; None if it does not follow the specification."""
     return text if text and len(text) <= LONGEST and _FORM.fullmatch(text) else None
 
 

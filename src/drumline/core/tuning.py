@@ -1,4 +1,4 @@
-"""How the engine works, as far as that may change while it does."""
+"""Engine options that may change while it runs."""
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ class Tuning(Struct, frozen=True, kw_only=True):
     """What an operator may change at any time. Seconds and counts."""
 
     poll: float = 1.0
-    """How often one who waits for tasks looks for them although nobody called."""
+    """Seconds between two checks of a waiting claim that got no wake-up."""
     submit_batch: int = 500
     """Tasks in one transaction at most: more would cost each of them no less, and two at once keep both sides busy."""
     claim_batch: int = 50

@@ -15,7 +15,7 @@ MOST_AHEAD = 10_000
 
 
 class Cause(StrEnum):
-    """The kinds of reasons. Words for programs: they stay what they are."""
+    """The kinds of reasons why a task waits. Programs use them: they stay stable."""
 
     ENDED = "ended"
     RUNNING = "running"
@@ -33,7 +33,7 @@ class Cause(StrEnum):
 
 
 class WaitReason(Struct, frozen=True, kw_only=True):
-    """One reason, in words."""
+    """One reason why a task waits, as text."""
 
     cause: Cause
     text: str
@@ -46,7 +46,7 @@ class WaitReason(Struct, frozen=True, kw_only=True):
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What stands around a task and may hold it back."""
+    """What may keep a task from running: its queue, limits, workers and tasks before it."""
 
     now: Instant
     sessions: tuple[SessionView, ...] = ()
@@ -125,7 +125,7 @@ def _limited(under: LimitUse) -> WaitReason:
 
 
 def _workers(task: TaskView, around: Surroundings) -> list[WaitReason]:
-    """Return what is wrong with the workers: none lives, none has the type, none serves the queue, all are leaving."""
+    """Return why no worker takes the task: none is live, has its type or serves its queue, or all are draining."""
     lane = task.lane
     mine = [view for view in around.sessions if view.spec.tenant in {None, lane.tenant}]
     skilled = [view for view in mine if lane.name in view.spec.names]

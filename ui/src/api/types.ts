@@ -5,7 +5,7 @@ export type Alive = {
   status: "DOWN" | "UP";
 };
 
-/** A schedule as it stands in a module of an app. */
+/** A schedule that a module of an app declares. */
 export type AppSchedule = {
   /** One of modules. */
   module: string;
@@ -211,7 +211,7 @@ export type BulkRequest = {
   dry_run?: boolean | undefined;
 };
 
-/** Where a bulk operation stands. */
+/** The state of a bulk operation. */
 export type BulkState = "running" | "completed" | "aborted";
 
 /** Whether to end running tasks now, without waiting for their workers, and why the job is cancelled. */
@@ -225,7 +225,7 @@ export type CancelRequest = {
   force?: boolean | undefined;
 };
 
-/** The kinds of reasons. Words for programs: they stay what they are. */
+/** The kinds of reasons why a task waits. Programs use them: they stay stable. */
 export type Cause = "ended" | "running" | "stopping" | "dependency" | "scheduled" | "backing_off" | "queue_paused" | "name_paused" | "limited" | "no_worker" | "workers_busy" | "behind" | "next";
 
 /** A chain: how far it is sound, and what is wrong with it, if anything. */
@@ -664,7 +664,7 @@ export type JobSchedule = {
   paused?: boolean | undefined;
 };
 
-/** Where a job stands. It has ended when every task has: FAILED if one failed, else CANCELLED if one was. */
+/** The status of a job. It has ended when every task has: FAILED if one failed, else CANCELLED if one was. */
 export type JobStatus = "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED";
 
 export type JobTaskRequest = {
@@ -727,7 +727,7 @@ export type KeyList = {
   next_cursor: string | null;
 };
 
-/** What a new key is for. What is left out does not narrow it. */
+/** A request for a new key. Absent fields do not restrict it. */
 export type KeyRequest = {
   /** What people call it. */
   name: string;
@@ -782,7 +782,7 @@ export type LimitList = {
   items: LimitBody[];
 };
 
-/** What a limit is about, and how much it allows; at least one of each. */
+/** A request for a limit: which tasks it matches, and how many may run or start. */
 export type LimitRequest = {
   /** The queue that it is about; without one every queue. */
   queue?: string | null | undefined;
@@ -1076,7 +1076,7 @@ export type ReasonRequest = {
   reason?: string | null | undefined;
 };
 
-/** All schedules that stand in the modules of an app that are loaded. */
+/** All schedules that the loaded modules of an app declare. */
 export type RegisterRequest = {
   /** The app's name. */
   app: string;
@@ -1210,7 +1210,7 @@ export type ScheduleBody = {
   module: string | null;
 };
 
-/** What to change of a schedule; what is absent stays. A rule or a target replaces the one there was. */
+/** Changes to a schedule; absent fields stay. A rule or a target replaces the whole old one. */
 export type ScheduleEdit = {
   /** What it is called; no two of a tenant have the same name. */
   name?: string | undefined;
@@ -1283,7 +1283,7 @@ export type ScheduleRequest = {
   paused?: boolean | undefined;
 };
 
-/** Where a schedule stands. */
+/** The state of a schedule. */
 export type ScheduleState = "active" | "paused" | "finished";
 
 /** A task as the low-level design writes it. */
@@ -1394,7 +1394,7 @@ export type StatsBody = {
   points: PointBody[];
 };
 
-/** What people are shown. Delayed and due tasks are one stored state with two names. */
+/** The status that the API shows. Delayed and due tasks are one stored state with two names. */
 export type Status = "PENDING" | "QUEUED" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED" | "SKIPPED";
 
 /** Where a task stands. It may be out of date for a moment. */
@@ -1473,7 +1473,7 @@ export type SubscriptionList = {
   items: SubscriptionBody[];
 };
 
-/** What to change of a subscription; what is absent stays, and null takes a narrowing away. */
+/** Changes to a subscription: absent fields stay, and null removes a filter. */
 export type SubscriptionPatch = {
   name?: string | undefined;
   /** Which events: the ends of tasks, and all that happens to jobs, schedules, workers and queues. */
