@@ -45,12 +45,12 @@ class _Group(Struct, Generic[In, Out], eq=False):
     answer: "asyncio.Future[list[Out]]"
 
     def give(self, outs: Sequence[Out], start: int) -> None:
-        """Tell the answers, which stand in a batch's from `start` on."""
+        """Pass on the answers, which are in the batch's from `start` on."""
         if not self.answer.done():
             self.answer.set_result(list(outs[start : start + len(self.items)]))
 
     def fail(self, error: BaseException) -> None:
-        """Tell that there will be no answers."""
+        """Pass on the error instead of answers."""
         _fail(self.answer, error)
 
 
@@ -62,12 +62,12 @@ class _Single(Struct, Generic[In, Out], eq=False):
     answer: "asyncio.Future[Out]"
 
     def give(self, outs: Sequence[Out], start: int) -> None:
-        """Tell the answer."""
+        """Pass on the answer."""
         if not self.answer.done():
             self.answer.set_result(outs[start])
 
     def fail(self, error: BaseException) -> None:
-        """Tell that there will be no answer."""
+        """Pass on the error instead of an answer."""
         _fail(self.answer, error)
 
 
@@ -79,11 +79,11 @@ class _Sent(Struct, Generic[In, Out], eq=False):
     told: Answered[In, Out]
 
     def give(self, outs: Sequence[Out], start: int) -> None:
-        """Tell the answers, which stand in a batch's from `start` on."""
+        """Pass on the answers, which are in the batch's from `start` on."""
         self.told(self.items, outs[start : start + len(self.items)], None)
 
     def fail(self, error: BaseException) -> None:
-        """Tell that there will be no answers."""
+        """Pass on the error instead of answers."""
         self.told(self.items, (), error)
 
 
@@ -95,7 +95,7 @@ class Batcher(Generic[In, Out]):
 
     `flush` must answer in order, one answer per item. If it raises, every caller of that batch gets the error, and
     no other. A caller that is cancelled does not take its items back: they may be in flight already. A flight that is
-    cancelled (its loop is going down) cancels everyone who waits, so that nobody waits for ever.
+    cancelled (its loop is shutting down) cancels all waiting callers, so that none waits forever.
 
     With `weights` batches are bounded in bytes too: a thousand items of a megabyte are more than a backend takes at
     once, and more than may gather in memory.
@@ -121,9 +121,9 @@ class Batcher(Generic[In, Out]):
         self._weigh = weights.weigh if weights else None
         self._most_weight = weights.most_waiting if weights else None
         self.meter: Callable[[float], None] | None = None
-        """Told how many items each batch has."""
+        """Called with the number of items of each batch."""
         self.told: Answered[In, Out] = _nobody
-        """Told what became of items that were sent without waiting."""
+        """Called with the answers to items that were sent without waiting."""
         self._waiting: deque[_Waiting[In, Out]] = deque()
         self._count = 0
         self._weight = 0
@@ -193,7 +193,7 @@ class Batcher(Generic[In, Out]):
         return told
 
     def _send_parts(self, items: Sequence[In]) -> "list[tuple[Sequence[In], asyncio.Future[list[Out]]]]":
-        """Send what is about a batch, if there is room for it."""
+        """Send items for about one batch, if there is room for them."""
         weight = self._weight_of(items)
         try:
             self._check_room(len(items), weight)
@@ -228,7 +228,7 @@ class Batcher(Generic[In, Out]):
         return self._send_weighed(items, self._weight_of(items))
 
     def send(self, item: In) -> None:
-        """Send one item without waiting: `told` hears what became of it. No push-back here."""
+        """Send one item without waiting: `told` is called with its answer. No limit on waiting items here."""
         weight = self._weigh(item) if self._weigh else 0
         last = self._waiting[-1] if self._waiting else None
         if isinstance(last, _Sent) and len(last.items) < self._largest and last.weight + weight <= HEAVIEST:

@@ -1,8 +1,8 @@
-"""Remembering for a moment what the store says, so that no request has to ask it.
+"""Caches lookups in the store for about a second, so that requests need not ask it.
 
-A memory is taken at its word while it is fresh. After that it still answers, and the store is asked in the background;
-once it is stale, the asker waits for the store. So under steady use nobody waits, and nothing that has changed is
-believed for longer than `STALE_SECONDS`. When the store is away, memories of a few minutes are better than none.
+A fresh entry is used as it is. After that it is still used, while the store is asked in the background;
+once it is stale, the caller waits for the store. So under steady use no caller waits, and no change is missed
+for longer than `STALE_SECONDS`. When the store is unavailable, entries of up to `OUTAGE_SECONDS` are used.
 """
 
 import asyncio
@@ -23,25 +23,25 @@ FRESH_SECONDS: Final = 0.75
 STALE_SECONDS: Final = 1.75
 """Less than the two seconds after which every server has heard of a change."""
 OUTAGE_SECONDS: Final = 300.0
-"""How long a memory holds while the store cannot be asked."""
+"""How long an entry is used while the store is unavailable."""
 PATIENCE: Final = 1.5
-"""Seconds that somebody waits for the store who has an old memory to fall back on."""
+"""Seconds to wait for the store if there is an old entry to fall back on."""
 ANSWER_SECONDS: Final = 5.0
-"""The same for those who have none: after that they are asked to come again."""
+"""Seconds to wait for the store if there is none; then `Unavailable` is raised."""
 MOST_REMEMBERED: Final = 10_000
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Memory(NamedTuple, Generic[V]):
-    """What the store said, and when it was asked. No value means that there is no such thing."""
+    """A cached answer of the store, and when it was asked. A value of None means that there is no such thing."""
 
     value: V | None
     asked_at: float
 
 
 class CachedLookup(Generic[K, V]):
-    """Answers from memory, or from the store: one question at a time about one thing, many things in one question."""
+    """Looks up values in a cache, or in the store: one lookup at a time per key, and many keys in one query."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class CachedLookup(Generic[K, V]):
         self._tasks: set[asyncio.Task[Memory[V]]] = set()
 
     def recall(self, key: K) -> Memory[V] | None:
-        """Return a memory that may be taken at its word; None if the store has to be asked."""
+        """Return an entry that is not stale; None if the store has to be asked."""
         memory = self._memories.get(key)
         if memory is None:
             return None
@@ -72,7 +72,7 @@ class CachedLookup(Generic[K, V]):
         return memory
 
     async def get(self, key: K) -> V | None:
-        """Return what the store says, by asking it; raises `Unavailable` if it is away and nothing is remembered."""
+        """Return the value by asking the store; raises `Unavailable` if it does not answer and no entry can be used."""
         memory = self._memories.get(key)
         asking = self._asking.get(key) or self._ask(key)
         try:
@@ -84,34 +84,34 @@ class CachedLookup(Generic[K, V]):
             raise Unavailable(f"{self._name} cannot be looked up right now") from error
 
     def forget(self, is_meant: Callable[[V], bool]) -> None:
-        """Forget what has changed; what is being asked for about it is not believed either."""
+        """Drop entries whose value matches; running lookups of them are ignored."""
         for key in [key for key, (value, _) in self._memories.items() if value is not None and is_meant(value)]:
             self.forget_one(key)
 
     def forget_keys(self, is_meant: Callable[[K], bool]) -> None:
-        """Forget what is remembered, or being asked for, under some keys, also that there was nothing."""
+        """Drop the entries of matching keys, and ignore their running lookups."""
         for key in [key for key in (*self._memories, *self._asking) if is_meant(key)]:
             self.forget_one(key)
 
     def learn(self, key: K, value: V | None, asked_at: float) -> None:
-        """Remember what the store said when somebody asked it about many things at once."""
+        """Store an entry that the caller has read from the store itself."""
         self._memories[key] = Memory(value, asked_at)
         self._memories.move_to_end(key)
         if len(self._memories) > self._most:
             self._memories.popitem(last=False)
 
     def forget_one(self, key: K) -> None:
-        """Forget what is remembered under a key, also that there was nothing."""
+        """Drop the entry of a key, and ignore its running lookup."""
         self._memories.pop(key, None)
         self._asking.pop(key, None)
 
     def clear(self) -> None:
-        """Forget everything, and believe nothing that is being asked for."""
+        """Drop all entries, and ignore running lookups."""
         self._memories.clear()
         self._asking.clear()
 
     async def close(self) -> None:
-        """Ask nothing more."""
+        """Cancel running lookups."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -130,7 +130,7 @@ class CachedLookup(Generic[K, V]):
     def _answered(self, key: K, done: "asyncio.Task[Memory[V]]") -> None:
         self._tasks.discard(done)
         error = None if done.cancelled() else done.exception()
-        if self._asking.get(key) is not done:  # it was forgotten meanwhile
+        if self._asking.get(key) is not done:  # the entry was dropped meanwhile
             return
         del self._asking[key]
         if done.cancelled():

@@ -1,4 +1,4 @@
-"""Work that takes long is done beside the event loop, so that one tenant's large request does not hold up the others.
+"""Runs long computations in threads, so that one tenant's large request does not block the event loop.
 
 The threads share the interpreter with the loop, which gets its turn within milliseconds; they are few, so that large
 requests wait for each other before they slow everything down.
@@ -19,14 +19,14 @@ THREADS: Final = 2
 
 
 async def off_loop(weight: int, work: Callable[[], T]) -> T:
-    """Return what `work` gives: done at once if its weight, in bytes of JSON, is small, else in a thread."""
+    """Return the result of `work`: called directly if its weight in bytes of JSON is small, else in a thread."""
     if weight < LARGE:
         return work()
     return await in_thread(work)
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` gives, done in one of a few threads."""
+    """Return the result of `work`, called in one of a few threads."""
     run: Callable[..., T] = partial(copy_context().run, work)
     return await asyncio.get_running_loop().run_in_executor(_threads(), run)
 

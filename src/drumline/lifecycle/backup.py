@@ -66,7 +66,7 @@ async def _beating(store: Sessions) -> list[SessionView]:
 
 
 async def finish_restore(settings: Settings) -> Restored:
-    """Do what a store needs that was set back to an earlier moment; to be done before anything is started on it.
+    """Prepare a store that was restored from a backup; do it before any process starts on it.
 
     The log of events gets another name, or new events would have the ids of events that were sent already and are gone
     now. Redis forgets everything: it may know of a later time than the store.

@@ -1,4 +1,4 @@
-"""What a person sees when `drumline dev` is ready."""
+"""The text that `drumline dev` prints when it is ready."""
 
 import shlex
 import shutil
@@ -15,7 +15,7 @@ UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
 
 
 class Ready(Struct, frozen=True, kw_only=True):
-    """What there is to tell."""
+    """The facts of the banner."""
 
     url: str
     key: str | None

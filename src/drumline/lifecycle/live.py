@@ -1,4 +1,4 @@
-"""Live settings: what changes outside is taken over by a running process, or refused as a whole.
+"""Live settings: a running process applies changed settings, or refuses all of a change.
 
 Looked at are the settings file, the Parameter Store and the runtime configuration in the store, each as often as the
 settings say. What has changed is read and checked in full; only then does anybody hear of it. A configuration that
@@ -41,7 +41,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Runtime(Protocol):
-    """Where the runtime configuration is to be had: the store, or the servers of a remote worker."""
+    """The source of the runtime configuration: the store, or the API server of a remote worker."""
 
     async def version(self) -> int:
         """Return the number of the newest version."""
@@ -59,7 +59,7 @@ class RemoteRuntime:
         self._gateway = gateway
 
     async def version(self) -> int:
-        """Return the number that was last told."""
+        """Return the newest version that is known."""
         return self._gateway.config_version
 
     async def get(self) -> RuntimeConfig:
@@ -68,7 +68,7 @@ class RemoteRuntime:
 
 
 class Readable(Protocol):
-    """What settings are read from; `settings.Sources` is one."""
+    """A source of settings; `settings.Sources` is one."""
 
     outside: tuple[SettingsSource, ...]
 
@@ -78,7 +78,7 @@ class Readable(Protocol):
 
 
 class Fixed:
-    """Settings that somebody gave as they are: only the runtime configuration can change them."""
+    """Settings given as a value: only the runtime configuration can change them."""
 
     outside: tuple[SettingsSource, ...] = ()
 
@@ -94,7 +94,7 @@ class Fixed:
 
 
 class _Looked:
-    """One thing that is looked at from time to time."""
+    """A source that is polled."""
 
     def __init__(self, name: str, every: float, look: Callable[[], Any]) -> None:
         self.name = name
@@ -121,16 +121,16 @@ class Live:
         self._looked = self._all_looked()
 
     def follow(self, follower: Follower) -> None:
-        """Have `follower` told of each change from now on."""
+        """Call `follower` with the settings after each change."""
         self._followers.append(follower)
 
     def tell(self, teller: Callable[[Standing], None]) -> None:
-        """Have `teller` told how this process stands to its configuration, now and whenever that changes."""
+        """Call `teller` with the state of the configuration, now and whenever it changes."""
         self._tellers.append(teller)
         teller(self.standing)
 
     async def begin(self) -> None:
-        """Take what there is; a runtime configuration that nobody can tell now is taken over later."""
+        """Load the settings; a runtime configuration that cannot be read now is applied later."""
         loop = asyncio.get_running_loop()
         for looked in self._looked:
             try:
@@ -145,7 +145,7 @@ class Live:
         await self._reload()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look until told to stop."""
+        """Poll the sources until `stop` is set."""
         loop = asyncio.get_running_loop()
         while self._looked and not stop.is_set():
             pause = max(min(looked.due for looked in self._looked) - loop.time(), 0.001)
@@ -162,7 +162,7 @@ class Live:
             log.exception("settings.look_failed")
 
     async def pass_once(self) -> bool:
-        """Look at what is due, and take over what has changed; tell whether anything has."""
+        """Poll the sources that are due, and apply what has changed; tell whether anything has."""
         now = asyncio.get_running_loop().time()
         changed = False
         for looked in self._looked:
@@ -254,7 +254,7 @@ def _in_thread(look: Callable[[], object]) -> Callable[[], Any]:
 
 
 def show_config_state(metrics: Metrics) -> Callable[[Standing], None]:
-    """Return what shows in figures how a process stands to its configuration."""
+    """Return a callback that shows the state of the configuration in metrics."""
 
     def show(standing: Standing) -> None:
         metrics.config_version.set(standing.version)

@@ -1,4 +1,4 @@
-"""What a process shows of itself: figures and health at its monitor port, and how late its event loop is."""
+"""Monitoring of a process: metrics and health at its monitor port, traces, and the lag of its event loop."""
 
 import asyncio
 import errno
@@ -37,7 +37,7 @@ class WatchedProcess(NamedTuple):
 async def watched(
     metrics: Metrics, settings: Settings, stopping: Stopping, *, role: str
 ) -> AsyncIterator[WatchedProcess]:
-    """Let a process be watched; its monitor port, if it has one, is open from here to the very end."""
+    """Monitor a process; its monitor port, if it has one, is open inside the block."""
     exposition = exposition_of(metrics, role=role)
     watch = WatchedProcess({"watch the event loop": partial(watch_loop, metrics)}, exposition)
     async with _monitored(watch, metrics, settings, stopping):
@@ -64,7 +64,7 @@ async def _monitored(
 
 @asynccontextmanager
 async def traced(settings: TraceSettings, *, role: str) -> AsyncIterator[Tracer]:
-    """Give a tracer, and send what it has left at the end; one that does nothing if no receiver is named."""
+    """Give a tracer, and flush its spans at the end; one that does nothing if no endpoint is set."""
     if settings.endpoint is None:
         yield NO_TRACER
         return
@@ -82,7 +82,7 @@ async def traced(settings: TraceSettings, *, role: str) -> AsyncIterator[Tracer]
 
 
 def exposition_of(metrics: Metrics, *, role: str) -> "Exposition | None":
-    """Return what writes figures down; None where the package for it is missing."""
+    """Return the metrics exposition; None if its package is not installed."""
     try:
         from drumline.observe.exposition import Exposition  # noqa: PLC0415 - not to be had everywhere
     except ModuleNotFoundError as error:
@@ -93,7 +93,7 @@ def exposition_of(metrics: Metrics, *, role: str) -> "Exposition | None":
 
 
 def lingering(settings: Settings, stopping: Stopping) -> Service:
-    """Go on for a moment after having been asked to stop, so that load balancers notice and send nothing more."""
+    """Return the service that delays the stop, so that load balancers notice and send no more requests."""
 
     async def service(stop: asyncio.Event) -> None:
         await stop.wait()

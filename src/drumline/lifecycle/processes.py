@@ -103,7 +103,7 @@ def run_to_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]") -> N
 
 
 def spare_collector() -> None:
-    """Look for reference cycles less often: by default a process that holds hundreds of tasks is at it all the time.
+    """Run the garbage collector less often: by default it runs all the time in a process with hundreds of tasks.
 
     What is loaded by now stays to the end, and need not be looked at again. Tasks make few cycles and small ones, so
     the garbage that gathers meanwhile is some megabytes; a program that makes much of it can set its own thresholds.
@@ -254,7 +254,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
 
 
 def hear(engine: Engine) -> Service:
-    """Take wake-ups from other processes until told to stop."""
+    """Return the service that receives wake-ups from other processes."""
 
     async def service(stop: asyncio.Event) -> None:
         hearing = asyncio.create_task(engine.listen(), name="hear wake-ups")

@@ -25,7 +25,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 def register_schedules(apps: Sequence[App], transport: Transport) -> Registering:
-    """Return the service that registers what stands in the apps' code, once; while nobody answers it tries again."""
+    """Return the service that registers the schedules of the apps, once; it retries until the server answers."""
 
     async def service(stop: asyncio.Event) -> None:
         # Limits first: what is about to be made may be under them.
@@ -49,7 +49,7 @@ async def _insist(stop: asyncio.Event, act: Callable[[], Awaitable[bool]]) -> No
 
 
 def limits_of(apps: Sequence[App]) -> list[SetLimit]:
-    """Return the limits that stand in the apps' code."""
+    """Return the limits that the apps declare."""
     return [
         SetLimit(limit_name(definition.name), replace(definition.defaults.limit, task=definition.name))
         for app in apps

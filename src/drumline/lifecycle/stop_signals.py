@@ -1,4 +1,4 @@
-"""Being asked to stop: the first signal stops in order, the second hurries. While a process starts, one is enough."""
+"""Stop signals: the first stops in order, the second hurries. While a process starts, one ends it."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Stopping:
-    """Two events: `asked`, and `hurried` when somebody asks again."""
+    """Two events: `asked`, and `hurried` at the second signal."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -52,7 +52,7 @@ class Startup:
         self.ended_by: signal.Signals | None = None
 
     def end(self, number: signal.Signals) -> None:
-        """Give up what is under way: nothing is served yet, so that nothing has to be finished."""
+        """End a process that is still starting: nothing is served yet, so nothing has to be finished."""
         self.ended_by = number
         self._main.cancel()
         log.info("process.stopping", reason=number.name)

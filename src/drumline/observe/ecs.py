@@ -31,7 +31,7 @@ Fields = MutableMapping[str, Any]
 
 
 def add_context(_logger: object, _method: str, event: Fields) -> Fields:
-    """Add what the line is about: the execution and the trace that it was written in."""
+    """Add the fields of the attempt and the trace in which the line was written."""
     attempt = CURRENT_ATTEMPT.get()
     if attempt is not None:
         for name, value in attempt.facts().items():

@@ -1,4 +1,4 @@
-"""Figures as Prometheus reads them: its text format, or OpenMetrics for those who ask for it."""
+"""Metrics in the text format of Prometheus, or OpenMetrics if the client accepts it."""
 
 import platform
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Exposition(Collector):
         GCCollector(registry=self._registry)
 
     def write(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the figures, and the media type that was chosen by the header `Accept`."""
+        """Return the metrics, and the media type that was chosen by the header `Accept`."""
         encode, media = choose_encoder(accept)
         return encode(self._registry), media
 

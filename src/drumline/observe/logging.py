@@ -44,7 +44,7 @@ def set_up_logging(
     tasks: TaskLevel = "off",
     tasks_per_second: int = MOST_A_SECOND,
 ) -> None:
-    """Write events of at least `level` to standard error, and lines about tasks at the level that `tasks` says."""
+    """Log events of at least `level` to standard error, and lines about tasks at the level `tasks`."""
     stream = LenientStream(sys.stderr)
     as_text = format == "text" or (format == "auto" and is_terminal(sys.stderr))
     shared: list[structlog.typing.Processor] = [
@@ -111,7 +111,7 @@ class SafeLogger(_Filtering):  # type: ignore[misc]
 
 
 def add_fields(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the fields of a record of `logging`: what `extra=` was given stands under `extra`."""
+    """Add the fields of a `logging` record: those of `extra=` under `extra`."""
     record: logging.LogRecord = event["_record"]
     event.update(facts_of(record))
     if extra := extra_of(record):
@@ -136,7 +136,7 @@ def concealer(redaction: Redaction) -> structlog.typing.Processor:
 
 
 def one_line(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Escape control characters; the lines of a traceback stand apart by their margin."""
+    """Escape control characters; the lines of a traceback are indented."""
     for name, value in event.items():
         if name == "exception" and isinstance(value, str):
             lines = [_CONTROL.sub(_escaped, line) for line in value.split("\n")]

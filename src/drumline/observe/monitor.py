@@ -1,4 +1,4 @@
-"""A small listener for those who watch a process: figures and health, at a port of their own.
+"""A small HTTP listener for monitoring: metrics and health, at a port of its own.
 
 Schedulers, workers and notifiers have none of the API's packages, and need of HTTP only this much: GET, a few fixed
 paths, one answer per connection. It runs in the same event loop as everything else; where that stands still, nobody is

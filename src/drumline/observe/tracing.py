@@ -75,7 +75,7 @@ class OpenTracer:
             CURRENT_TRACE.reset(token)
 
     def close(self) -> None:
-        """Send what is left; a receiver that is away does not hold the process up for long."""
+        """Flush the spans; an unavailable receiver delays the process only briefly."""
         sending = threading.Thread(target=self._provider.shutdown, name="last spans", daemon=True)
         sending.start()
         sending.join(CLOSE_SECONDS)

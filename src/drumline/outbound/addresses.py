@@ -1,4 +1,4 @@
-"""Which addresses belong to somebody's inside: the special-purpose registries of IANA, and what clouds add to them."""
+"""Which addresses are not public: the special-purpose registries of IANA, and the addresses that clouds add."""
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 from typing import Final
@@ -50,7 +50,7 @@ _ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 
 def kind_of(address: Address) -> str | None:
-    """Return what an address is when it is not one of the public Internet's, such as `a private address`."""
+    """Return what kind of non-public address it is, such as `a private address`; None if it is public."""
     for network, kind in _NETWORKS:
         if address.version == network.version and address in network:
             return kind

@@ -82,7 +82,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self._pool.aclose()
 
 

@@ -39,7 +39,7 @@ class AddressRefused(Exception):
 
 
 class Allowed(Struct, frozen=True, kw_only=True):
-    """What an operator has allowed besides the public Internet."""
+    """Addresses that an operator allows besides the public Internet."""
 
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
     hosts: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ NOTHING: Final = Allowed()
 
 
 def parse_allowed(entries: Sequence[str], *, field: str) -> Allowed:
-    """Return what an operator has written, or raise `Invalid` naming the entry that cannot be read."""
+    """Parse an operator's list of allowed addresses, or raise `Invalid` naming the wrong entry."""
     networks: list[IPv4Network | IPv6Network] = []
     hosts: set[str] = set()
     suffixes: list[str] = []
@@ -103,7 +103,7 @@ class AddressGuard:
         """What an operator has to change, for those who wonder."""
 
     def check_url(self, url: str, *, field: str) -> UrlParts:
-        """Return where a URL leads; `Invalid` or `AddressRefused` as far as that can be told without asking anybody."""
+        """Return the parts of a URL; raise `Invalid` or `AddressRefused` if that is known without DNS."""
         place = parse_url(url, field=field)
         address = _address_of(place.host)
         if address is not None:

@@ -23,7 +23,7 @@ _SUBJECT = re.compile(r"[ -~]{1,255}")
 
 
 class Expected(Struct, frozen=True):
-    """What a token has to say."""
+    """The claims that a token must have."""
 
     provider: Provider
     nonce: str
@@ -35,7 +35,7 @@ class UnknownKey(Exception):
 
 
 def check_id_token(token: str, keys: Iterable[Mapping[str, Any]], expected: Expected) -> Claims:
-    """Return what a token says, or raise `Unauthorized` for one that is not to be believed."""
+    """Return the claims of a token, or raise `Unauthorized` if it is not valid."""
     try:
         header = jwt.get_unverified_header(token)
         algorithm = header.get("alg")
@@ -99,7 +99,7 @@ def _check_answer(claims: Claims, expected: Expected) -> None:
 
 
 def check_same_person(told: Claims, token: Claims) -> Claims:
-    """Return what an issuer tells besides its token, or raise `Forbidden` if that is about somebody else."""
+    """Return the userinfo claims, or raise `Forbidden` if they are about another user than the token."""
     if told.get("sub") != token["sub"]:
         raise Forbidden("the provider told of somebody else")
     return told

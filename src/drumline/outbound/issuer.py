@@ -1,4 +1,4 @@
-"""Talking to an OpenID Connect issuer: where its doors are, what its keys are, and a code for a token.
+"""An OpenID Connect client: discovery, keys, and the exchange of a code for tokens.
 
 Its address comes from the settings, so it may be anywhere. What it says of itself is kept for a while, and looked at
 again when a token names a key that is not known: issuers change their keys.
@@ -58,14 +58,14 @@ class KeySet(Struct, frozen=True):
 
 
 class Tokens(Struct, frozen=True):
-    """What a code is exchanged for."""
+    """The tokens that a code is exchanged for."""
 
     id_token: str
     access_token: str | None = None
 
 
 class IssuerResponse(Struct, frozen=True):
-    """What came back with somebody from their issuer."""
+    """The response of an issuer that a browser brings back."""
 
     code: str
     verifier: str
@@ -101,7 +101,7 @@ class Issuer:
             return self._described[1]
 
     async def vouch(self, answer: IssuerResponse) -> Vouched:
-        """Exchange a code for the word of the issuer; raises `Unauthorized` for one that is not to be believed."""
+        """Exchange a code for the user's claims; raises `Unauthorized` if they are not valid."""
         described = await self.describe()
         tokens = await self._exchange(described, answer)
         expected = Expected(self.provider, answer.nonce, self._clock.now())
@@ -212,7 +212,7 @@ class _Refusal(Struct, frozen=True):
 
 
 def _reason(content: bytes) -> str:
-    """Return an error's code; what else an issuer says is for the log."""
+    """Return an error's code; the rest of the issuer's message goes to the log."""
     try:
         return decode(content, _Refusal).error[:60]
     except Invalid:

@@ -1,4 +1,4 @@
-"""An HTTP client that is made when somebody first needs one: many processes never do."""
+"""An HTTP client that is made when it is first needed: many processes never need one."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class LateClient:
             return self._client
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None

@@ -1,4 +1,4 @@
-"""Calling webhooks as Standard Webhooks has it: signed, under a deadline, behind the guard."""
+"""Sends webhooks by the Standard Webhooks specification: signed, with a timeout, after the address check."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ LONGEST_LOCATION: Final = 200
 
 
 class WebhookMessage(Struct, frozen=True, kw_only=True):
-    """What is sent; id and body are the same at every try."""
+    """A webhook message; id and body are the same at every try."""
 
     id: str
     body: bytes
@@ -41,7 +41,7 @@ class WebhookMessage(Struct, frozen=True, kw_only=True):
 
 
 class WebhookResponse(Struct, frozen=True):
-    """What a receiver said to a message that it accepted."""
+    """The response of a receiver that accepted a message."""
 
     status: int
     response: str
@@ -99,7 +99,7 @@ class WebhookSender:
             raise WebhookFailed(f"{type(error).__name__}: {error}") from error
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self._client.close()
 
     async def _post(self, client: "httpx.AsyncClient", url: str, message: WebhookMessage) -> WebhookResponse:
@@ -133,7 +133,7 @@ def _new_client(guard: AddressGuard) -> "httpx.AsyncClient":
 
 
 async def _excerpt(reply: "httpx.Response") -> str:
-    """Return the beginning of an answer; nobody can fill the notifier's memory."""
+    """Return the beginning of a response, so that a long one does not fill the notifier's memory."""
     kept = bytearray()
     async for part in reply.aiter_raw():
         kept += part

@@ -1,4 +1,4 @@
-"""What each setting means, in the words of the code: for the reference page and for `drumline config docs`."""
+"""Descriptions of the settings, from their docstrings: for the reference page and `drumline config docs`."""
 
 import ast
 import inspect

@@ -84,7 +84,7 @@ class Leaf(Struct, frozen=True):
 
 
 class Given(Struct, frozen=True):
-    """A value and where it stands; `textual` when it can only be text there."""
+    """A value and where it is set; `textual` where it can only be text."""
 
     value: object
     source: str
@@ -106,7 +106,7 @@ ROOMS: Final = frozenset(path.rpartition(".")[0] for path in LEAVES) - {""}
 
 
 def read_value(leaf: Leaf, given: Given) -> object:
-    """Return a value as its type, or raise `Invalid` saying what stands where and why it cannot be."""
+    """Convert a value to its type, or raise `Invalid` saying which setting is wrong, where it is set, and why."""
     try:
         read = _convert(leaf, given)
         _CHECKS.get(leaf.path, _nothing)(read)
@@ -145,7 +145,7 @@ def value_at(settings: Settings, path: str) -> object:
 
 
 def plain_value(value: object) -> object:
-    """Return a value as it stands in JSON or YAML; secrets are hidden."""
+    """Return a value as JSON or YAML shows it; secrets are hidden."""
     match value:
         case Secret():
             return HIDDEN

@@ -74,7 +74,7 @@ class ParameterPath:
 
 
 def parameter_path(name: str) -> ParameterPath:
-    """Return the parameters that `ssm:/path/` names, or raise `Invalid` if what reads them is not installed."""
+    """Return the parameters that `ssm:/path/` names, or raise `Invalid` if the AWS package is not installed."""
     try:
         import botocore  # noqa: F401, PLC0415 - only those who name such a path need it
     except ImportError as error:

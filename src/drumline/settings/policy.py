@@ -1,4 +1,4 @@
-"""From what is set about access to the policy that the engine goes by."""
+"""Makes the engine's key policy from the settings under `access`."""
 
 import re
 
@@ -10,7 +10,7 @@ from drumline.settings.fields import AccessSettings
 
 
 def policy_of(access: AccessSettings) -> KeyPolicy:
-    """Return the policy, or raise `Invalid` naming the setting that cannot be meant."""
+    """Return the policy, or raise `Invalid` naming the wrong setting."""
     if re.fullmatch(ENVIRONMENT_PATTERN, access.environment) is None:
         raise Invalid("must be 1 to 16 lower-case letters and digits", field="access.environment")
     return KeyPolicy(

@@ -1,4 +1,4 @@
-"""The key of secrets: what is set, or on SQLite a file in the data folder that is made by itself."""
+"""The encryption key of secrets: the setting, or on SQLite a file in the data folder that is created if missing."""
 
 import os
 from contextlib import suppress
@@ -12,7 +12,7 @@ from drumline.stores.sealing import AesBox, new_key_text, parse_keys
 
 
 def box_of(settings: Settings) -> Box:
-    """Return what seals secrets, or raise `Invalid` for a key that is none. It reads files."""
+    """Return the box that seals secrets, or raise `Invalid` for a malformed key. It reads files."""
     if settings.secret_key is not None:
         return AesBox(parse_keys(settings.secret_key))
     if settings.sqlite_path is None:
@@ -25,7 +25,7 @@ def box_of(settings: Settings) -> Box:
 
 
 def _made(path: Path) -> str:
-    """Return what stands in a key file, made at random the first time, for its owner only."""
+    """Return the content of a key file, created with a random key the first time, readable by its owner only."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="utf-8")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

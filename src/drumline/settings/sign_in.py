@@ -18,7 +18,7 @@ LEAST_SECRET: Final = 32
 
 
 def sign_in_policy_of(settings: Settings) -> SignInPolicy:
-    """Return the policy, or raise `Invalid` naming the setting that cannot be meant."""
+    """Return the policy, or raise `Invalid` naming the wrong setting."""
     given = settings.sign_in
     if millis(given.idle) < 60_000:
         raise Invalid("must be a minute or more", field="sign_in.idle")
@@ -39,7 +39,7 @@ def sign_in_policy_of(settings: Settings) -> SignInPolicy:
 
 
 def sign_in_secret_of(settings: Settings, first_key: str) -> bytes:
-    """Return what sign-ins are sealed with. It takes a moment: a first key may be short, and must not be guessed."""
+    """Return the secret that seals sign-ins. Slow by design: a first key may be short, and must not be guessed."""
     secret = settings.sign_in.secret
     if secret is None:
         return scrypt(first_key.encode(), salt=b"drumline sign-ins", n=2**14, r=8, p=1, dklen=32)

@@ -36,7 +36,7 @@ class SettingsSource(Protocol):
     name: str
 
     def stamp(self) -> object:
-        """Return something that differs once what it holds may have changed."""
+        """Return a value that differs once the content may have changed."""
         ...
 
     def read(self) -> dict[str, Given]:
@@ -45,7 +45,7 @@ class SettingsSource(Protocol):
 
 
 class Loaded(Struct, frozen=True):
-    """Settings, and for each value that is not a default, where it stands."""
+    """Settings, and for each value that is not a default, where it is set."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -66,7 +66,7 @@ class Sources:
         self.outside = _named_sources(environ, None if config is None else str(config))
 
     def load(self, runtime: Mapping[str, object] | None = None) -> Loaded:
-        """Return the settings, or raise `Invalid` saying what stands where and why it cannot be."""
+        """Return the settings, or raise `Invalid` saying which is wrong, where it is set, and why."""
         given: dict[str, Given] = {}
         for read in self._readings():
             given |= read()
@@ -100,7 +100,7 @@ class Sources:
 def load_settings(
     environ: Mapping[str, str], *, flags: Mapping[str, object] | None = None, config: str | Path | None = None
 ) -> Settings:
-    """Return the settings, or raise `Invalid` saying what stands where and why it cannot be."""
+    """Return the settings, or raise `Invalid` saying which is wrong, where it is set, and why."""
     return Sources(environ, flags=flags, config=config).load().settings
 
 

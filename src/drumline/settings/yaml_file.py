@@ -25,7 +25,7 @@ class YamlFile:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
     def read(self) -> dict[str, Given]:
-        """Return what the file sets, by path, or raise `Invalid` saying what is wrong with it."""
+        """Return the settings of the file, by path, or raise `Invalid` saying what is wrong with it."""
         content = _parse(self._path)
         if content is None:
             return {}

@@ -1,4 +1,4 @@
-"""Asking everybody, and putting what they say together."""
+"""Runs all checks of `drumline doctor` and collects their findings."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ DATE_SECONDS: Final = 2.0
 
 
 async def examine(sources: Sources) -> list[Finding]:
-    """Return everything that was looked at. What cannot be reached is a finding, never an error."""
+    """Return the findings of all checks. A service that cannot be reached is a finding, never an error."""
     findings = list(examine_settings(sources))
     try:
         settings = sources.load().settings

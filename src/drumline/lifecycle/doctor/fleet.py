@@ -25,7 +25,7 @@ MOST_NAMED: Final = 10
 
 
 async def examine_fleet(store: Store) -> AsyncIterator[Finding]:
-    """Look at workers, queues, schedulers, the outbox and the runtime configuration."""
+    """Check workers, queues, schedulers, the outbox and the runtime configuration."""
     now = await store.now()
     sessions = await store.sessions()
     due = await store.upcoming(due_before=now, per_lane=1)
@@ -42,7 +42,7 @@ async def examine_fleet(store: Store) -> AsyncIterator[Finding]:
 
 
 def judge_lanes(due: Sequence[Lane], sessions: Sequence[SessionView], queues: Sequence[QueueView]) -> Iterator[Finding]:
-    """Judge whether somebody is there for everything that waits."""
+    """Check that a live worker serves every waiting task."""
     paused = {(queue.tenant, queue.name) for queue in queues if queue.is_paused}
     lonely: Counter[str] = Counter()
     for lane in due:
@@ -84,7 +84,7 @@ def judge_workers(sessions: Sequence[SessionView], queues: Sequence[QueueView], 
 
 
 def judge_scheduler(watch: Watch, sessions: Sequence[SessionView]) -> Finding:
-    """Judge whether a scheduler is there: it leaves word while there are schedules, and closes silent sessions."""
+    """Check that a scheduler runs: it records its passes while there are schedules, and closes expired sessions."""
     advice = "Start one (`drumline scheduler`): without it no schedule fires, and what dead workers held is stuck."
     has_schedules = watch.next_due is not None or watch.has_waiting
     silence = None if watch.seen_at is None else (watch.now - watch.seen_at) / 1000

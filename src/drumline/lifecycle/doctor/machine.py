@@ -1,4 +1,4 @@
-"""This machine: the settings that stand here, the data folder and its disk, the port."""
+"""Checks of this machine: settings, data folder, disk and port."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ LITTLE_FREE: Final = 1024 * 1024 * 1024
 
 
 def examine_settings(sources: Sources) -> Iterator[Finding]:
-    """Look at everything that is set here."""
+    """Check the settings."""
     found = sources.problems()
     for error in found:
         yield problem("settings", error.message, "Correct it; `drumline config docs` explains every setting.")
@@ -28,7 +28,7 @@ def examine_settings(sources: Sources) -> Iterator[Finding]:
 
 
 def examine_machine(settings: Settings) -> Iterator[Finding]:
-    """Look at the data folder, the disk below it and the port."""
+    """Check the data folder, its disk and the port."""
     if settings.url is None:
         yield _disk(settings.data)
         yield from _folder(settings)
