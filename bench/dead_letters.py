@@ -163,7 +163,7 @@ async def _carry_out(engine: Engine, act: BulkAct) -> dict[str, Any]:
     frozen = time.perf_counter()
     while view.left:
         await duty.pass_once()
-        view = await engine.bulk.get(view.id)
+        view = await engine.store.bulks.get_bulk(view.id)
     return {
         "tasks": view.total,
         "seconds_to_freeze": round(frozen - began, 2),

@@ -1,7 +1,7 @@
 """Print measurements of the code: lines, files, the largest port, SQL files, a traced task, names to reconsider.
 
-    python scripts/shape.py                 # the measurements
-    python scripts/shape.py --words cli     # every vague first docstring line and class name of a package
+    python -m scripts.shape                 # the measurements
+    python -m scripts.shape --words cli     # every vague first docstring line and class name of a package
 
 They are signs of how easy the code is to change, not limits to enforce.
 """
@@ -9,18 +9,16 @@ They are signs of how easy the code is to change, not limits to enforce.
 import ast
 import re
 import sys
-import tempfile
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+
+from scripts.task_trace import trace_one_task
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "drumline"
 METAPHORS = re.compile(
-    r"Desk|Door|KeyTurns|Courier|Postman|PostOffice|Reception|Letterhead|Patience|Guardian|Board|Holding|Standing"
+    r"Desk|Door|Purse|Stocktaker|Courier|Postman|PostOffice|Reception|Letterhead|Patience|Guardian|Board|Holding|Standing"
 )
 VAGUE = re.compile(r"\b(whoever|somebody|nobody|is told|stands|word of|looks? after|goes? away)\b", re.IGNORECASE)
 
@@ -49,55 +47,6 @@ def methods_of_ports() -> dict[str, int]:
     return {name: count(name) for name in own}
 
 
-class Trace:
-    """The functions of this package that run on the event loop while one task is submitted, run and settled."""
-
-    def __init__(self) -> None:
-        self.functions: set[tuple[str, str]] = set()
-        self.frames: Counter[str] = Counter()
-        self.is_on = False
-        threading.setprofile(self._called)
-
-    def _called(self, frame: FrameType, event: str, _argument: object) -> None:
-        if not self.is_on or event != "call" or threading.current_thread().name != "drumline-embedded":
-            return
-        files = list(_files_of(frame))
-        if not files or frame.f_code.co_filename != str(SOURCE / files[0]):
-            return
-        self.functions.add((files[0], frame.f_code.co_qualname.removesuffix(".<genexpr>").removesuffix(".<listcomp>")))
-        if files[0] == "stores/sqlite/database.py":
-            for step in ("claim", "settle"):
-                if f"engine/{step}.py" in files:
-                    self.frames[step] = max(self.frames[step], len(files))
-
-
-def _files_of(frame: FrameType | None) -> Iterator[str]:
-    """Yield the files of this package that are on the stack, the innermost first."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith(f"{SOURCE}/"):
-            yield frame.f_code.co_filename.removeprefix(f"{SOURCE}/")
-        frame = frame.f_back
-
-
-def traced_task() -> Trace:
-    """Run a task embedded; what an idle second of the same process calls is left out."""
-    from drumline import Drumline  # noqa: PLC0415 - the other measurements need nothing installed
-
-    trace = Trace()
-    with tempfile.TemporaryDirectory() as folder:
-        app = Drumline("shape", data=folder)
-        task = app.task(name="nothing")(lambda: None)
-        with app.running():
-            task.submit().result(timeout=30)
-            trace.is_on = True
-            time.sleep(1)
-            idle = set(trace.functions)
-            task.submit().result(timeout=30)
-            trace.is_on = False
-    trace.functions -= idle
-    return trace
-
-
 def setters() -> list[str]:
     """Return methods that have to be called before an object is used."""
     found = re.compile(r"(to be|must be|is) called before|before (anything|it) is used|once, before", re.IGNORECASE)
@@ -106,6 +55,31 @@ def setters() -> list[str]:
         for path, tree in trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and found.search(ast.get_docstring(node) or "")
+    ]
+
+
+def only_passes_on(node: ast.AST) -> bool:
+    """Tell whether a method does nothing but call one method of a part with its own parameters."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    body = [each for each in node.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    if len(body) != 1 or not isinstance(body[0], ast.Return | ast.Expr):
+        return False
+    call = body[0].value.value if isinstance(body[0].value, ast.Await) else body[0].value
+    if not isinstance(call, ast.Call) or not ast.unparse(call.func).startswith("self._"):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return ast.unparse(call.func).count(".") > 1 and all(isinstance(each, ast.Name) for each in given)
+
+
+def passing_on() -> list[str]:
+    """Return the methods of the engine's services that only pass on; its gateway is an adapter, and is left out."""
+    return [
+        f"{path.stem}.{node.name}"
+        for path, tree in trees()
+        if path.parent.name == "engine" and path.stem != "gateway"
+        for node in ast.walk(tree)
+        if only_passes_on(node)
     ]
 
 
@@ -143,11 +117,13 @@ def main() -> None:
     print(f"                         {len(modules)} files")
     print(f"SQL without migrations   {len(statements)} files")
     print(f"largest port             {ports[largest]} methods ({largest})")
-    trace = traced_task()
-    files = {file for file, _ in trace.functions}
-    print(f"one task, embedded       {len(trace.functions)} functions in {len(files)} files")
-    print(f"frames to the driver     claim {trace.frames['claim']}, settle {trace.frames['settle']}")
+    task = trace_one_task()
+    print(f"one task, embedded       {task.functions} functions in {task.files} files")
+    print(
+        f"frames to the driver     claim {task.claim}, settle {task.settle}, and {task.writer} in the writer's thread"
+    )
     print(f"setters before use       {len(setters())} {', '.join(setters())}")
+    print(f"engine only passes on    {len(passing_on())}: {', '.join(passing_on())}")
     print(f"class names used twice   {sum(count > 1 for count in Counter(classes).values())}")
     print(f"metaphors in class names {len(metaphors)}: {', '.join(metaphors)}")
     print(f"vague first docstrings   {sum(bool(VAGUE.search(line)) for line in first_lines)} of {len(first_lines)}")

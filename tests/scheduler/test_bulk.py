@@ -32,7 +32,7 @@ async def test_a_set_of_many_pieces_is_dealt_with_in_one_pass(engine: Engine, cl
 
     dealt = await duty_of(engine, clock).pass_once()
 
-    view = await engine.bulk.get(began.id)
+    view = await engine.store.bulks.get_bulk(began.id)
     assert dealt == view.done == PIECE * 2 + 1
     assert view.state is BulkState.COMPLETED
 
@@ -73,7 +73,7 @@ async def test_two_schedulers_share_an_operation(engine: Engine, clock: ManualCl
     dealt = await asyncio.gather(*(duty_of(engine, clock).pass_once() for _ in range(2)))
 
     assert sum(dealt) == PIECE * 3
-    assert (await engine.bulk.get(began.id)).done == PIECE * 3
+    assert (await engine.store.bulks.get_bulk(began.id)).done == PIECE * 3
 
 
 async def test_old_operations_are_forgotten(engine: Engine, clock: ManualClock) -> None:

@@ -311,7 +311,12 @@ class Batcher(Generic[In, Out]):
 
     async def _send(self, groups: list[_Waiting[In, Out]]) -> None:
         try:
-            outs = await self._answers([item for group in groups for item in group.items])
+            items = [item for group in groups for item in group.items]
+            if self.meter is not None:
+                self.meter(len(items))
+            outs = await self._flush(items)
+            if len(outs) != len(items):
+                raise RuntimeError(f"{self._name} gave {len(outs)} answers to {len(items)} items")  # noqa: TRY301 - callers
         except asyncio.CancelledError as error:
             for group in groups:
                 group.fail(error)
@@ -324,14 +329,6 @@ class Batcher(Generic[In, Out]):
         for group in groups:
             group.give(outs, start)
             start += len(group.items)
-
-    async def _answers(self, items: list[In]) -> Sequence[Out]:
-        if self.meter is not None:
-            self.meter(len(items))
-        outs = await self._flush(items)
-        if len(outs) != len(items):
-            raise RuntimeError(f"{self._name} gave {len(outs)} answers to {len(items)} items")
-        return outs
 
 
 def _nobody(_items: Sequence[Any], _outs: Sequence[Any], _error: BaseException | None) -> None:

@@ -115,7 +115,7 @@ async def list_keys(call: ApiCall[None, KeysQuery]) -> Reply:
     if limit > call.context.limits.page:
         raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     cursor = None if call.query.cursor is None else KeyId(parse_task_id(call.query.cursor, field="cursor"))
-    keys = await call.engine.access.keys.list_keys(tenant=call.tenant, limit=limit + 1, before=cursor)
+    keys = await call.engine.store.keys.list_keys(tenant=call.tenant, limit=limit + 1, before=cursor)
     is_more = len(keys) > limit
     items = tuple(KeyBody(**_fields(key)) for key in keys[:limit])
     return Reply(encode(KeyList(items, keys[limit - 1].id if is_more else None)))

@@ -152,7 +152,7 @@ async def list_audit(call: ApiCall[None, AuditQuery]) -> Reply:
         every=query.all,
     )
     cursor = None if query.cursor is None else parse_task_id(query.cursor, field="cursor")
-    rows = await call.engine.access.audit.list_audit(which, limit=query.limit + 1, before=cursor)
+    rows = await call.engine.store.audit.list_audit(which, limit=query.limit + 1, before=cursor)
     is_more = len(rows) > query.limit
     items = tuple(_body(row) for row in rows[: query.limit])
     return Reply(encode(AuditList(items, items[-1].id if is_more else None)))
@@ -160,7 +160,7 @@ async def list_audit(call: ApiCall[None, AuditQuery]) -> Reply:
 
 async def export_audit(call: ApiCall[None, NoQuery]) -> Stream:
     """Return whole chains, one row a line, oldest first, each followed by its head: all that verifying needs."""
-    heads = await call.engine.access.audit.heads(tenant=call.tenant)
+    heads = await call.engine.store.audit.audit_heads(tenant=call.tenant)
     return Stream(_exported(call, heads), JSON_LINES)
 
 

@@ -105,7 +105,7 @@ async def list_bulks(call: ApiCall[None, BulkQuery]) -> Reply:
 
 async def get_bulk(call: ApiCall[None, NoQuery]) -> Reply:
     """Return an operation as it stands."""
-    return Reply(encode(bulk_body(await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant))))
+    return Reply(encode(bulk_body(await call.engine.store.bulks.get_bulk(_bulk_of(call), tenant=call.tenant))))
 
 
 async def list_bulk_items(call: ApiCall[None, ItemsQuery]) -> Reply:
@@ -124,12 +124,12 @@ async def list_bulk_items(call: ApiCall[None, ItemsQuery]) -> Reply:
 
 async def abort_bulk(call: ApiCall[None, NoQuery]) -> Reply:
     """Deal with no more tasks of an operation; what was done stays done."""
-    before = await call.engine.bulk.get(_bulk_of(call), tenant=call.tenant)
+    before = await call.engine.store.bulks.get_bulk(_bulk_of(call), tenant=call.tenant)
     call.note(before=bulk_body(before))
     by, plan = call.by, before.plan
     if not (are_within(plan.names, by.names) and are_within(plan.queues, by.queues)):
         raise Forbidden("this key is for some tasks only, and the operation is about others too", field="id")
-    view = await call.engine.bulk.abort(_bulk_of(call), tenant=call.tenant)
+    view = await call.engine.store.bulks.abort_bulk(_bulk_of(call), tenant=call.tenant)
     call.note(after=bulk_body(view))
     return Reply(encode(bulk_body(view)))
 

@@ -87,7 +87,7 @@ async def config_history(call: ApiCall[None, HistoryQuery]) -> Reply:
     if cursor is not None and (not cursor.isdecimal() or len(cursor) > 18):
         raise Invalid("must be what an answer gave as next_cursor", field="cursor")
     before = None if cursor is None else int(cursor)
-    found = await call.engine.configuration.history(limit=limit + 1, before=before)
+    found = await call.engine.store.config.runtime_history(limit=limit + 1, before=before)
     items = tuple(_body(config) for config in found[:limit])
     return Reply(encode(ConfigHistory(items, str(items[-1].version) if len(found) > limit else None)))
 

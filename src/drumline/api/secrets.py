@@ -90,7 +90,7 @@ async def list_secrets(call: ApiCall[None, SecretsQuery]) -> Reply:
     if limit > call.context.limits.page:
         raise Invalid(f"must be from 1 to {call.context.limits.page}", field="limit")
     after = None if call.query.cursor is None else _place(call.query.cursor)
-    found = await call.engine.secrets.list_secrets(tenant=call.tenant, limit=limit + 1, after=after)
+    found = await call.engine.store.secrets.list_secrets(tenant=call.tenant, limit=limit + 1, after=after)
     items = tuple(_body(secret) for secret in found[:limit])
     return Reply(encode(SecretInfoList(items, f"{items[-1].tenant}/{items[-1].name}" if len(found) > limit else None)))
 

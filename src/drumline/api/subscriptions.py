@@ -87,7 +87,7 @@ async def create_subscription(call: ApiCall[SubscriptionRequest, NoQuery]) -> Re
 
 async def list_subscriptions(call: ApiCall[None, NoQuery]) -> Reply:
     """Return the subscriptions, oldest first."""
-    found = await call.engine.subscriptions.list(tenant=call.tenant)
+    found = await call.engine.store.subscriptions.subscriptions(tenant=call.tenant)
     return Reply(encode(SubscriptionList(tuple(subscription_body(each) for each in found))))
 
 

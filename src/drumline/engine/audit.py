@@ -10,7 +10,7 @@ from msgspec import Struct
 from drumline.aio.batcher import Batcher
 from drumline.core.audit import AuditEntry, AuditHead, AuditRow, Fault, Phase, Verifier, side
 from drumline.core.errors import Unavailable
-from drumline.ports.access import AuditFilter, AuditLog
+from drumline.ports.access import AuditLog
 
 STRETCH: Final = 500
 """Rows read at a time when a chain is followed."""
@@ -67,14 +67,6 @@ class AuditService:
                 tenant=entry.tenant,
                 head=f"{row.seq}:{row.hash.hex()}",
             )
-
-    async def list_audit(self, which: AuditFilter, *, limit: int, before: str | None = None) -> list[AuditRow]:
-        """Return rows, newest first, starting below the id `before`."""
-        return await self._store.list_audit(which, limit=limit, before=before)
-
-    async def heads(self, *, tenant: str | None = None) -> list[AuditHead]:
-        """Return how each chain ends."""
-        return await self._store.audit_heads(tenant=tenant)
 
     async def chain(self, tenant: str) -> AsyncIterator[Sequence[AuditRow]]:
         """Yield a tenant's chain from its beginning, stretch by stretch."""

@@ -113,14 +113,6 @@ class BulkService:
             newest_at=found.newest_at,
         )
 
-    async def get(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
-        """Return an operation as it stands, or raise `NotFound`."""
-        return await self._store.bulks.get_bulk(bulk, tenant=tenant)
-
-    async def abort(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
-        """Deal with no more tasks of an operation."""
-        return await self._store.bulks.abort_bulk(bulk, tenant=tenant)
-
     async def items(
         self,
         bulk: BulkId,

@@ -42,10 +42,6 @@ class ConfigService:
         """Return the newest version."""
         return await self._store.runtime_config()
 
-    async def history(self, *, limit: int, before: int | None = None) -> list[RuntimeConfig]:
-        """Return versions, newest first, starting below `before`."""
-        return await self._store.runtime_history(limit=limit, before=before)
-
     async def change(
         self,
         set: Mapping[str, Any],

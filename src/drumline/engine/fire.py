@@ -12,7 +12,7 @@ from drumline.core.task import Submitted
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
 from drumline.ports.hint import Effects, Hint
-from drumline.ports.schedules import Fired, FireOrder, NewRun, Watch
+from drumline.ports.schedules import Fired, FireOrder, NewRun
 from drumline.ports.store import Store
 
 AT_ONCE: Final = 500
@@ -32,6 +32,7 @@ class Firings:
         parallel: int = 1,
     ) -> None:
         self._store = store
+        self.schedules = store.schedules
         self._effects = effects
         self.parallel = parallel
         """How many transactions may be under way at once: one is prepared here while the server writes another."""
@@ -42,14 +43,6 @@ class Firings:
     def tune(self, tuning: Tuning) -> None:
         """Go by other defaults from now on."""
         self._retry = tuning.retry
-
-    async def watch(self) -> Watch:
-        """Tell what there is to fire, and when."""
-        return await self._store.schedules.watch()
-
-    async def note_watch(self) -> None:
-        """Leave word that a scheduler is here."""
-        await self._store.schedules.note_watch()
 
     async def fire(self, *, absence: Absence | None = None, limit: int = AT_ONCE) -> Fired:
         """Make the runs of schedules that are due."""

@@ -81,10 +81,6 @@ class KeyService:
             raise NotFound(f"there is no key {key}", field="id")
         return found
 
-    async def list_keys(self, *, tenant: str | None = None, limit: int, before: KeyId | None = None) -> list[ApiKey]:
-        """Return keys, newest first, starting below `before`."""
-        return await self._store.list_keys(tenant=tenant, limit=limit, before=before)
-
     def _asked(self, by: Caller) -> Asked:
         return Asked(by, self._clock.now(), self._identities.policy)
 

@@ -15,7 +15,7 @@ from drumline.core.task import TaskView
 from drumline.engine.endings import Endings
 from drumline.engine.paging import bounded_page
 from drumline.engine.read_model_notes import ReadModelNotes
-from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, QueueView, Store, TaskFilter
+from drumline.ports.store import Artifact, ArtifactView, LogPage, Querying, Store, TaskFilter
 
 LOOK_EVERY = 0.5
 """Seconds between looks at something that another process may change."""
@@ -144,10 +144,6 @@ class Queries:
                 self._notes.seen(view, tenant)
                 alien.discard(view.id)
         return frozenset(task for task in tasks if task not in alien)
-
-    async def queues(self, *, tenant: str | None = None) -> list[QueueView]:
-        """Return the queues there are."""
-        return await self._store.queues(tenant=tenant)
 
 
 async def large_page(store: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> Page:

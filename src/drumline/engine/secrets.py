@@ -10,7 +10,6 @@ from drumline.core.lease import Lease
 from drumline.core.secret import (
     MOST_SECRETS,
     SealedSecret,
-    SecretView,
     check_secret_name,
     check_secret_value,
     purpose_of,
@@ -62,12 +61,6 @@ class SecretService:
         if found is None and await self._store.secrets.count_secrets(tenant) >= MOST_SECRETS:
             raise QuotaExceeded(f"the tenant has {MOST_SECRETS:,} secrets, which is as many as it may have")
         return await self._store.secrets.put_secret(sealed)
-
-    async def list_secrets(
-        self, *, tenant: str | None = None, limit: int, after: tuple[str, str] | None = None
-    ) -> list[SecretView]:
-        """Return secrets by tenant and name, without their values."""
-        return await self._store.secrets.list_secrets(tenant=tenant, limit=limit, after=after)
 
     async def delete(self, name: str, *, tenant: str) -> None:
         """Forget a secret, or raise `NotFound`; tasks that refer to it fail when they run."""

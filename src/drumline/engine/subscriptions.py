@@ -64,10 +64,6 @@ class SubscriptionService:
         )
         return Subscribed(made, secret)
 
-    async def list(self, *, tenant: str | None = None) -> list[Subscription]:
-        """Return the subscriptions, oldest first."""
-        return await self._store.subscriptions.subscriptions(tenant=tenant)
-
     async def get(self, id: SubscriptionId, *, tenant: str | None = None) -> Subscription:
         """Return a subscription, or raise `NotFound`."""
         found = await self._store.subscriptions.subscription(id, tenant=tenant)

@@ -81,7 +81,7 @@ class Firer:
     async def pass_once(self) -> int:
         """Fire all that is due, start what has waited for long enough, and return how many runs that made."""
         began = self._clock()
-        watch = await _within(self._firings.watch())
+        watch = await _within(self._firings.schedules.watch())
         runs = await self._start(watch, began)
         if _is_due(watch) and self._is_in_doubt(watch, began):
             self._due = began + LOOK_EVERY
@@ -89,7 +89,7 @@ class Firer:
         absence = self._absence(watch, began) if _is_due(watch) else None
         fired, is_done = await self._fire(watch, absence)
         if fired or runs:
-            watch = await _within(self._firings.watch())
+            watch = await _within(self._firings.schedules.watch())
         if absence is None or (is_done and not _is_due(watch)):
             self._lived_at = began
             self._doubt = None
@@ -168,7 +168,7 @@ class Firer:
             return
         if self._left_word_at is None or now - self._left_word_at >= WORD_EVERY:
             self._left_word_at = now
-            await _within(self._firings.note_watch())
+            await _within(self._firings.schedules.note_watch())
 
 
 def _is_due(watch: Watch) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from drumline.aio.batcher import Batcher, BatchWeights
@@ -81,7 +82,7 @@ class Reporter:
 
     async def _settle(self, reports: list[Report]) -> Sequence[Acknowledged]:
         # Repeating is safe: the same settlement gets the first answer again.
-        return await self._retry.ask(lambda: self._ask(reports), seconds=SETTLE_SECONDS)
+        return await self._retry.ask(partial(self._ask, reports), seconds=SETTLE_SECONDS)
 
     async def _ask(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:
