@@ -33,6 +33,18 @@ def test_links_within_the_repository_lead_somewhere() -> None:
     assert [f"{page.relative_to(ROOT)}: {link}" for page, link in links if not (page.parent / link).exists()] == []
 
 
+def test_every_file_of_the_flow_and_of_the_recipes_exists() -> None:
+    flow = re.findall(r"\b((?:[a-z]+/)+[a-z_]+\.py)", MAP.partition("## The flow")[2].partition("## Invariants")[0])
+    recipes = re.findall(
+        r"`((?:[a-z]+/)+\w+\.(?:py|md|tsx|toml))`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    )
+    folders = (ROOT, ROOT / "src" / "drumline")
+
+    assert len(flow) > 20
+    assert len(recipes) > 20
+    assert [name for name in (*flow, *recipes) if not any((folder / name).exists() for folder in folders)] == []
+
+
 def test_every_test_that_holds_an_invariant_exists() -> None:
     named = re.findall(r"`(?:tests/)?((?:\w+/)+test_\w+\.py)(?:::(\w+))?`", MAP)
 
