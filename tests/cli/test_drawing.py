@@ -2,7 +2,7 @@
 
 from random import Random
 
-from drumline.cli.drawing import Box, Line, draw, route
+from drumline.cli.drawing import DrawnBox, DrawnLine, draw, route
 
 DIAMOND = """\
     ┌───┐
@@ -31,13 +31,13 @@ PAST_A_LAYER = """\
    └───┘"""
 
 
-def drawn(boxes: list[Box], width: int = 100) -> str | None:
+def drawn(boxes: list[DrawnBox], width: int = 100) -> str | None:
     picture = draw(boxes, width=width)
     return None if picture is None else "\n".join("".join(span.text for span in row).rstrip() for row in picture)
 
 
-def box(text: str, layer: int, *needs: int) -> Box:
-    return Box((text,), layer, needs)
+def box(text: str, layer: int, *needs: int) -> DrawnBox:
+    return DrawnBox((text,), layer, needs)
 
 
 def test_a_diamond_looks_like_one() -> None:
@@ -63,16 +63,16 @@ def test_wide_signs_take_two_columns() -> None:
 
 
 def test_lines_that_cross_without_meeting_are_told_apart() -> None:
-    assert route([Line(frozenset({0}), frozenset({4})), Line(frozenset({4}), frozenset({0}))]) is None
-    assert route([Line(frozenset({0}), frozenset({6})), Line(frozenset({4}), frozenset({2}))]) == [
+    assert route([DrawnLine(frozenset({0}), frozenset({4})), DrawnLine(frozenset({4}), frozenset({0}))]) is None
+    assert route([DrawnLine(frozenset({0}), frozenset({6})), DrawnLine(frozenset({4}), frozenset({2}))]) == [
         "╰───│─╮",
         "  ╭─╯ │",
     ]
 
 
 def test_lines_that_lead_to_one_box_meet() -> None:
-    assert route([Line(frozenset({0, 4}), frozenset({2}))]) == ["╰─┬─╯"]
-    assert route([Line(frozenset({0}), frozenset({2})), Line(frozenset({4}), frozenset({2, 6}))]) == [
+    assert route([DrawnLine(frozenset({0, 4}), frozenset({2}))]) == ["╰─┬─╯"]
+    assert route([DrawnLine(frozenset({0}), frozenset({2})), DrawnLine(frozenset({4}), frozenset({2, 6}))]) == [
         "╰─╮ │",
         "  ├─┴─╮",
     ]
@@ -81,7 +81,7 @@ def test_lines_that_lead_to_one_box_meet() -> None:
 def test_every_box_is_in_the_picture_whatever_the_graph() -> None:
     for seed in range(60):
         chance = Random(seed)
-        boxes: list[Box] = []
+        boxes: list[DrawnBox] = []
         for number in range(chance.randint(1, 14)):
             needs = tuple(sorted({chance.randrange(number) for _ in range(chance.randint(0, 3))})) if number else ()
             layer = max((boxes[need].layer + 1 for need in needs), default=0)

@@ -15,7 +15,15 @@ from drumline.core.state import Act, State
 from drumline.core.subscription import SubscriptionChange, SubscriptionId
 from drumline.core.target import Target, TargetKind
 from drumline.core.task import NotifyTarget
-from drumline.ports.notifications import CursorMove, DeliveryFilter, Interest, MailClaim, Picked, Span, WebhookClaim
+from drumline.ports.notifications import (
+    CursorMove,
+    DeliveryFilter,
+    Interest,
+    MailClaim,
+    Picked,
+    PickRange,
+    WebhookClaim,
+)
 from drumline.ports.store import Store
 from tests.conformance.test_subscriptions import ADA, HOOK, SECRETS, subscribe
 from tests.factories import claim_one, new_id, open_session, settle, submit
@@ -54,7 +62,7 @@ async def pick_for(store: Store, *interests: Interest, **span: int) -> Picked:
     await store.events.sequence()
     has_targets = (await store.deliveries.listening()).has_targets
     whole = {"after": 0, "until": (await store.events.log_span()).last, "limit": 100}
-    return await store.events.pick_events(Span(**{**whole, **span}), interests, has_targets=has_targets)
+    return await store.events.pick_events(PickRange(**{**whole, **span}), interests, has_targets=has_targets)
 
 
 def ends(picked: Picked) -> list[Event]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
-from drumline.core.stats import MINUTE, STEPS, Level, StatsQuery
+from drumline.core.stats import MINUTE, STEPS, Level, StatsRange
 from drumline.core.task import accept
 from drumline.engine.stats import Figures
 from drumline.ports.store import Change, Settlement, Store
@@ -59,7 +59,7 @@ async def test_a_bucket_shows_the_mean_of_its_samples(store: Store, clock: Manua
     assert await depths(store) == [3]  # 4, 5 and 0
     assert await depths(store, queue="q") == [8 / 3]
     now = clock.now()
-    wide = await store.stats.read_depth(StatsQuery(since=Instant(now - now % STEPS[1]), until=now, step=STEPS[1]))
+    wide = await store.stats.read_depth(StatsRange(since=Instant(now - now % STEPS[1]), until=now, step=STEPS[1]))
     assert wide == [Level(at=Instant(now - now % STEPS[1]), total=9, samples=3)]
 
 
@@ -167,7 +167,7 @@ async def test_old_levels_are_dropped_by_width(store: Store, clock: ManualClock)
     assert await store.stats.prune_stats(step=STEPS[0], before=Instant(clock.now() - MINUTE)) == 2
 
     since, until = Instant(clock.now() - 7_200_000), clock.now()
-    assert await store.stats.read_depth(StatsQuery(step=STEPS[0], since=since, until=until)) == []
-    assert await store.stats.read_depth(StatsQuery(step=STEPS[1], since=since, until=until)) == [
+    assert await store.stats.read_depth(StatsRange(step=STEPS[0], since=since, until=until)) == []
+    assert await store.stats.read_depth(StatsRange(step=STEPS[1], since=since, until=until)) == [
         Level(at=Instant(sampled_at - sampled_at % STEPS[1]), total=2, samples=1)
     ]

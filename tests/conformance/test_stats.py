@@ -2,7 +2,7 @@ from collections import Counter
 
 from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
-from drumline.core.stats import MINUTE, STEPS, CountedEvents, Measure, StatsQuery
+from drumline.core.stats import MINUTE, STEPS, CountedEvents, Measure, StatsRange
 from drumline.core.task import accept
 from drumline.ports.store import Settlement, Store
 from tests.factories import claim, claim_one, new_id, open_session, request, settle, submit
@@ -13,7 +13,7 @@ async def counted(store: Store, clock: ManualClock, **which: str) -> Counter[Mea
     while (await store.stats.gather_stats(limit=2)).rows:
         pass
     now = clock.now()
-    stretch = StatsQuery(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=MINUTE, **which)
+    stretch = StatsRange(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=MINUTE, **which)
     stats = await store.stats.read_stats(stretch)
     found: Counter[Measure] = Counter()
     for stat in stats:
@@ -78,7 +78,7 @@ async def test_waiting_and_running_are_classed(store: Store, clock: ManualClock)
     await counted(store, clock)
 
     now = clock.now()
-    stretch = StatsQuery(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=STEPS[1])
+    stretch = StatsRange(since=Instant(now - MINUTE * 20), until=Instant(now + 1), step=STEPS[1])
     stats = await store.stats.read_stats(stretch)
     classes = {stat.measure: stat.duration for stat in stats}
 
@@ -115,8 +115,8 @@ async def test_old_figures_are_dropped_by_width(store: Store, clock: ManualClock
 
     now = clock.now()
     since, until = Instant(now - 7_200_000), Instant(now + 1)
-    assert await store.stats.read_stats(StatsQuery(step=STEPS[0], since=since, until=until)) == []
-    assert await store.stats.read_stats(StatsQuery(step=STEPS[1], since=since, until=until)) != []
+    assert await store.stats.read_stats(StatsRange(step=STEPS[0], since=since, until=until)) == []
+    assert await store.stats.read_stats(StatsRange(step=STEPS[1], since=since, until=until)) != []
 
 
 async def test_what_was_counted_is_told_once_with_its_durations(store: Store, clock: ManualClock) -> None:

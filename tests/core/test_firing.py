@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from drumline.core.clock import Instant
-from drumline.core.firing import Absence, DueSchedule, Firing, fire
+from drumline.core.firing import Absence, DueSchedule, FiringDecision, fire
 from drumline.core.firing_policy import FiringPolicy, Misfire, Overlap
 from drumline.core.ids import ScheduleId
 from drumline.core.limits import Limits
@@ -21,7 +21,7 @@ def minute(number: float) -> Instant:
 
 def decide(
     *, now: float, absent: tuple[float, float] | None = None, limits: Limits | None = None, **fields: Any
-) -> Firing:
+) -> FiringDecision:
     policy = FiringPolicy(**{field: fields.pop(field) for field in FiringPolicy.__struct_fields__ if field in fields})
     known: dict[str, Any] = {"rule": MINUTELY, "fire_at": minute(1), **fields}
     absence = None if absent is None else Absence(minute(absent[0]), minute(absent[1]))
@@ -29,7 +29,7 @@ def decide(
     return fire(due, now=minute(now), absence=absence, limits=limits or Limits())
 
 
-def told(firing: Firing) -> str:
+def told(firing: FiringDecision) -> str:
     """Return runs as text: minute, kind and state by their first letters; then what is missed, and the next minute."""
     runs = [f"{run.fire_time // 60_000}{run.kind.value[0]}{run.state.value[:2]}" for run in firing.runs]
     following = "-" if firing.turn is None else str(firing.turn.fire_at // 60_000)

@@ -3,9 +3,9 @@
 import pytest
 
 from drumline.core.clock import Instant
-from drumline.core.stats import BOUNDS, MINUTE, Level, Measure, Stat, StatsQuery, quantile, series
+from drumline.core.stats import BOUNDS, MINUTE, Level, Measure, Stat, StatsRange, quantile, series
 
-THREE_MINUTES = StatsQuery(since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
+THREE_MINUTES = StatsRange(since=Instant(0), until=Instant(3 * MINUTE), step=MINUTE)
 
 
 def test_a_quantile_lies_within_the_class_of_its_duration() -> None:

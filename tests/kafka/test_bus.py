@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from drumline.core.errors import Unavailable
 from drumline.kafka import KafkaBus, KafkaOptions, Login, Tls, Topic
 from drumline.kafka.bus import PRODUCING
-from drumline.ports.bus import Channel, Message
+from drumline.ports.bus import BusMessage, Channel
 from tests.harness.kafka import USER, KafkaServer
 
 NOWHERE = KafkaOptions(
@@ -17,8 +17,8 @@ NOWHERE = KafkaOptions(
 )
 
 
-def message(value: bytes = b"{}") -> Message:
-    return Message(channel=Channel.EVENTS, key="k", type="t", value=value)
+def message(value: bytes = b"{}") -> BusMessage:
+    return BusMessage(channel=Channel.EVENTS, key="k", type="t", value=value)
 
 
 async def test_what_was_sent_is_kept(options: KafkaOptions) -> None:

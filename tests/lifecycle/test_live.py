@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from drumline.core.errors import Unavailable
 from drumline.core.retry import Backoff
 from drumline.core.runtime_config import RuntimeConfig
-from drumline.engine.configuration import Standing
+from drumline.engine.configuration import ConfigState
 from drumline.engine.engine import Engine
 from drumline.lifecycle.live import Live, following
 from drumline.settings import Secret, Settings, Sources
@@ -93,7 +93,7 @@ async def test_a_changed_file_is_taken_over(fleet: Fleet, file: Path) -> None:
 
     assert [(new.worker.concurrency, new.worker.queues) for new in told] == [(20, ("mail=3", "b"))]
     assert live.settings == told[0]
-    assert live.standing == Standing()
+    assert live.standing == ConfigState()
 
 
 @pytest.mark.parametrize(
@@ -259,6 +259,6 @@ async def test_an_engine_goes_by_what_is_set_for_the_fleet_within_a_second(engin
     assert engine.tuning.retry.backoff == Backoff(base=1.5)
     assert engine.tuning.paused_names == {"a"}
     assert engine._waiters.poll == 0.05
-    assert engine.configuration.standing == Standing(version=1)
+    assert engine.configuration.standing == ConfigState(version=1)
     assert engine.metrics.config_version.values == {(): 1}
     assert engine.metrics.config_refused.values == {(): False}

@@ -6,7 +6,7 @@ import pytest
 from drumline.core.clock import to_datetime
 from drumline.core.state import Act
 from drumline.stores.postgres import PostgresStore
-from drumline.stores.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Floor, Place
+from drumline.stores.postgres.cursors import LOOK_EVERY, MOST_LANES, QUICK, SHARE, Cursors, Floor, LanePosition
 from tests.factories import claim, claim_one, open_session, settle, submit
 
 
@@ -33,23 +33,23 @@ def cursors(seconds: Seconds) -> Cursors:
 
 
 def test_a_claim_begins_where_the_last_one_found_something(cursors: Cursors) -> None:
-    cursors.found({1: Place(10, "a")})
+    cursors.found({1: LanePosition(10, "a")})
 
-    assert cursors.places() == {1: Place(10, "a")}
+    assert cursors.places() == {1: LanePosition(10, "a")}
 
 
 def test_what_this_process_puts_behind_that_place_moves_it_back(cursors: Cursors) -> None:
-    cursors.found({1: Place(10, "b")})
+    cursors.found({1: LanePosition(10, "b")})
 
-    cursors.queued(1, Place(10, "c"))
-    cursors.queued(1, Place(10, "a"))
-    cursors.queued(2, Place(1, "a"))
+    cursors.queued(1, LanePosition(10, "c"))
+    cursors.queued(1, LanePosition(10, "a"))
+    cursors.queued(2, LanePosition(1, "a"))
 
-    assert cursors.places() == {1: Place(10, "a")}
+    assert cursors.places() == {1: LanePosition(10, "a")}
 
 
 def test_everything_is_looked_at_each_second(cursors: Cursors, seconds: Seconds) -> None:
-    cursors.found({1: Place(10, "a")})
+    cursors.found({1: LanePosition(10, "a")})
 
     seconds.now += LOOK_EVERY + 0.1
 
@@ -63,7 +63,7 @@ def test_quick_looks_at_everything_are_always_allowed(cursors: Cursors, seconds:
 
 
 def test_slow_looks_at_everything_are_rationed(cursors: Cursors, seconds: Seconds) -> None:
-    cursors.found({1: Place(10, "a")})
+    cursors.found({1: LanePosition(10, "a")})
     cursors.looked(seconds.now - 0.5)
     once = cursors.may_look()
     cursors.looked(seconds.now - 0.5)
@@ -73,13 +73,13 @@ def test_slow_looks_at_everything_are_rationed(cursors: Cursors, seconds: Second
     due = (cursors.may_look(), cursors.places())
 
     assert once, "one slow look says little"
-    assert rationed == (False, {1: Place(10, "a")})
+    assert rationed == (False, {1: LanePosition(10, "a")})
     assert due == (True, {})
 
 
 def test_only_so_many_places_are_kept(cursors: Cursors) -> None:
     for lane in range(MOST_LANES + 10):
-        cursors.found({lane: Place(1, "a")})
+        cursors.found({lane: LanePosition(1, "a")})
 
     assert len(cursors.places()) == MOST_LANES
 

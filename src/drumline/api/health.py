@@ -13,7 +13,7 @@ from drumline.api.metrics import may_see
 from drumline.api.operation import ApiCall, Info, NoQuery, Operation, Reply, Tag
 from drumline.core.codec import encode
 from drumline.core.errors import DrumlineError, Unavailable
-from drumline.engine.configuration import Standing
+from drumline.engine.configuration import ConfigState
 from drumline.ports.bus import CONSUMER
 from drumline.ports.store import Store
 
@@ -144,7 +144,7 @@ async def _workers(store: Store) -> dict[str, Any] | None:
     }
 
 
-async def _config(standing: Standing | None) -> dict[str, Any] | None:
+async def _config(standing: ConfigState | None) -> dict[str, Any] | None:
     """Return how this process stands to its configuration; a refused one leaves it at the one before."""
     if standing is None:
         return None

@@ -29,7 +29,7 @@ WIDEST_LAYER: Final = 40
 """Boxes in one layer that anybody can still tell apart."""
 
 
-class Box(NamedTuple):
+class DrawnBox(NamedTuple):
     """A box with its lines of text. `needs` are places of boxes in layers above."""
 
     lines: tuple[str, ...]
@@ -38,7 +38,7 @@ class Box(NamedTuple):
     colour: str | None = None
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A stretch of a drawn line in one colour."""
 
     text: str
@@ -49,7 +49,7 @@ class Span(NamedTuple):
 class _Spot:
     """A place in a layer: a box, or a line that passes through on its way further down."""
 
-    box: Box | None
+    box: DrawnBox | None
     width: int
     below: "list[_Spot]" = field(default_factory=list)
     above: "list[_Spot]" = field(default_factory=list)
@@ -64,7 +64,7 @@ class _Spot:
         return self.column - self.width // 2
 
 
-def draw(boxes: Sequence[Box], *, width: int) -> list[list[Span]] | None:
+def draw(boxes: Sequence[DrawnBox], *, width: int) -> list[list[TextSpan]] | None:
     """Return the picture line by line, or None if it does not fit or lines would overlap."""
     layers = _layers(boxes)
     if any(len(layer) > WIDEST_LAYER for layer in layers):
@@ -73,7 +73,7 @@ def draw(boxes: Sequence[Box], *, width: int) -> list[list[Span]] | None:
     _place(layers)
     if max(spot.left + spot.width for layer in layers for spot in layer) > width:
         return None
-    picture: list[list[Span]] = []
+    picture: list[list[TextSpan]] = []
     for number, layer in enumerate(layers):
         picture += _boxes(layer)
         if number + 1 < len(layers):
@@ -84,7 +84,7 @@ def draw(boxes: Sequence[Box], *, width: int) -> list[list[Span]] | None:
     return picture
 
 
-def _layers(boxes: Sequence[Box]) -> list[list[_Spot]]:
+def _layers(boxes: Sequence[DrawnBox]) -> list[list[_Spot]]:
     """Put boxes into their layers, and something into each layer that a line has to pass."""
     layers: list[list[_Spot]] = [[] for _ in range(max(box.layer for box in boxes) + 1)]
     spots = []
@@ -177,57 +177,57 @@ def _mean(spots: Sequence[_Spot], otherwise: float) -> float:
     return sum(spot.middle for spot in spots) / len(spots) if spots else otherwise
 
 
-def _boxes(layer: list[_Spot]) -> list[list[Span]]:
+def _boxes(layer: list[_Spot]) -> list[list[TextSpan]]:
     """Return the lines of text that show one layer."""
     height = max((len(spot.box.lines) for spot in layer if spot.box is not None), default=0)
-    rows: list[list[Span]] = []
+    rows: list[list[TextSpan]] = []
     for number in range(height + 2):
-        row: list[Span] = []
+        row: list[TextSpan] = []
         column = 0
         for spot in layer:
-            row.append(Span(" " * (spot.left - column)))
+            row.append(TextSpan(" " * (spot.left - column)))
             row += _row_of(spot, number, height)
             column = spot.left + spot.width
         rows.append(row)
     return rows
 
 
-def _row_of(spot: _Spot, number: int, height: int) -> list[Span]:
+def _row_of(spot: _Spot, number: int, height: int) -> list[TextSpan]:
     if spot.box is None:
-        return [Span("│")]
+        return [TextSpan("│")]
     lines = [*spot.box.lines, *[""] * (height - len(spot.box.lines))]
     middle = spot.column - spot.left
     if number == 0:
-        return [Span(_edge("┌┴┐" if spot.above else "┌─┐", spot.width, middle))]
+        return [TextSpan(_edge("┌┴┐" if spot.above else "┌─┐", spot.width, middle))]
     if number == height + 1:
-        return [Span(_edge("└┬┘" if spot.below else "└─┘", spot.width, middle))]
+        return [TextSpan(_edge("└┬┘" if spot.below else "└─┘", spot.width, middle))]
     text = lines[number - 1]
     room = " " * (spot.width - 4 - width_of(text))
-    return [Span("│ "), Span(text, spot.box.colour), Span(f"{room} │")]
+    return [TextSpan("│ "), TextSpan(text, spot.box.colour), TextSpan(f"{room} │")]
 
 
 def _edge(signs: str, width: int, middle: int) -> str:
     return signs[0] + "─" * (middle - 1) + signs[1] + "─" * (width - middle - 2) + signs[2]
 
 
-def _between(layer: list[_Spot]) -> list[list[Span]] | None:
+def _between(layer: list[_Spot]) -> list[list[TextSpan]] | None:
     """Return the lines of text that show how a layer leads to the next."""
     groups: defaultdict[frozenset[int], list[_Spot]] = defaultdict(list)
     for spot in layer:
         if spot.below:
             groups[frozenset(map(id, spot.below))].append(spot)
     lines = [
-        Line(frozenset(spot.column for spot in spots), frozenset(spot.column for spot in spots[0].below))
+        DrawnLine(frozenset(spot.column for spot in spots), frozenset(spot.column for spot in spots[0].below))
         for spots in groups.values()
     ]
     rows = route(lines)
-    return None if rows is None else [[Span(row)] for row in rows]
+    return None if rows is None else [[TextSpan(row)] for row in rows]
 
 
 # -- the lines between two layers: each on a row of its own where it would touch another
 
 
-class Line(NamedTuple):
+class DrawnLine(NamedTuple):
     """A line from columns above to columns below: all of one lead to all of the other."""
 
     above: frozenset[int]
@@ -244,7 +244,7 @@ class Line(NamedTuple):
         return max(self.above | self.below)
 
 
-def route(lines: Sequence[Line]) -> list[str] | None:
+def route(lines: Sequence[DrawnLine]) -> list[str] | None:
     """Return the rows of text between two layers, or None if two lines would have to share a stretch."""
     places = _rows(lines)
     if places is None:
@@ -261,14 +261,14 @@ def route(lines: Sequence[Line]) -> list[str] | None:
     ]
 
 
-def _rows(lines: Sequence[Line]) -> list[int] | None:
+def _rows(lines: Sequence[DrawnLine]) -> list[int] | None:
     """Return the row on which each line runs level; one that comes from where another goes to runs above it."""
     waits = {
         number: {other for other, one in enumerate(lines) if other != number and one.above & line.below - one.below}
         for number, line in enumerate(lines)
     }
     places: dict[int, int] = {}
-    taken: defaultdict[int, list[Line]] = defaultdict(list)
+    taken: defaultdict[int, list[DrawnLine]] = defaultdict(list)
     while len(places) < len(lines):
         free = [number for number in waits if number not in places and waits[number] <= places.keys()]
         if not free:
@@ -282,7 +282,7 @@ def _rows(lines: Sequence[Line]) -> list[int] | None:
     return [places[number] for number in range(len(lines))]
 
 
-def _strokes(line: Line, place: int, height: int) -> list[tuple[int, int, int]]:
+def _strokes(line: DrawnLine, place: int, height: int) -> list[tuple[int, int, int]]:
     """Return what a line draws: row, column and the directions in which it leaves the cell."""
     strokes = [(row, column, UP | DOWN) for column in line.above for row in range(place)]
     strokes += [(row, column, UP | DOWN) for column in line.below for row in range(place + 1, height)]
@@ -292,7 +292,7 @@ def _strokes(line: Line, place: int, height: int) -> list[tuple[int, int, int]]:
     return strokes
 
 
-def _sign(cell: dict[int, int] | None, column: int, lines: Sequence[Line]) -> str:
+def _sign(cell: dict[int, int] | None, column: int, lines: Sequence[DrawnLine]) -> str:
     if not cell:
         return " "
     signs = 0

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import typer
 
-from drumline.cli.drawing import Box, draw
+from drumline.cli.drawing import DrawnBox, draw
 from drumline.cli.tables import Column, between, cut, print_table, since_epoch, span, terminal_width, tidy
 from drumline.cli.terminal import STATUS_COLOURS, is_terminal, painted
 from drumline.core.graph_folding import Fold, Vertex, fold, unfolded
@@ -60,7 +60,7 @@ def picture_of(graph: Graph, *, width: int, is_full: bool = False) -> list[str] 
     if len(folds) > MOST_BOXES and not is_full:
         return None
     nodes = {node["key"]: node for node in graph["nodes"]}
-    boxes = [Box(_lines_of(one, nodes), one.layer, one.needs, STATUS_COLOURS.get(_worst(one))) for one in folds]
+    boxes = [DrawnBox(_lines_of(one, nodes), one.layer, one.needs, STATUS_COLOURS.get(_worst(one))) for one in folds]
     picture = draw(boxes, width=width)
     if picture is None:
         return None

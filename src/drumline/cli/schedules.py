@@ -62,7 +62,7 @@ Every = Annotated[str | None, typer.Option("--every", help="Every so often: 90, 
 
 
 @flags
-class Rule(Flags):
+class RuleOptions(Flags):
     """When a schedule fires, and what it makes."""
 
     cron: Annotated[
@@ -145,7 +145,7 @@ def _print_edited(schedule: dict[str, Any]) -> None:
 def create(
     client: "Client",
     name: Annotated[str, typer.Argument(help="What to call it.", metavar="NAME", show_default=False)],
-    rule: Rule,
+    rule: RuleOptions,
     paused: Annotated[bool, typer.Option("--paused", help="Without letting it fire.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -168,7 +168,7 @@ def edit(
     which: Which,
     name: Annotated[str | None, typer.Option("--name", help="Another name.", metavar="NAME")] = None,
     *,
-    rule: Rule,
+    rule: RuleOptions,
 ) -> Any:
     """Change a schedule; its next fire time is computed again if its rule changes."""
     changes = rule.body() if name is None else {"name": name, **rule.body()}

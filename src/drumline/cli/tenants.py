@@ -28,7 +28,7 @@ Name = Annotated[str, typer.Argument(help="The tenant's name.", metavar="NAME", 
 
 
 @flags
-class Quotas(Flags):
+class QuotaOptions(Flags):
     """How much a tenant may have."""
 
     queued: Annotated[
@@ -59,7 +59,7 @@ def _print_tenant(tenant: dict[str, Any]) -> None:
 
 
 @server_command(app, show=_print_tenant, reason=True)
-def create(client: "Client", name: Name, quotas: Quotas) -> Any:
+def create(client: "Client", name: Name, quotas: QuotaOptions) -> Any:
     """Create a tenant; create keys for it with `drumline keys create --tenant`."""
     return client.post("/tenants", {"name": name, "quotas": quotas.body()})
 
@@ -79,6 +79,6 @@ def get(client: "Client", name: Name) -> Any:
 
 
 @server_command(app, show=_print_tenant, reason=True)
-def change(client: "Client", name: Name, quotas: Quotas) -> Any:
+def change(client: "Client", name: Name, quotas: QuotaOptions) -> Any:
     """Change the quotas of a tenant; those that are not given stay."""
     return client.patch(f"/tenants/{segment(name)}", quotas.body())

@@ -60,7 +60,7 @@ class Run(Struct, frozen=True):
     reason: str | None = None
 
 
-class Firing(Struct, frozen=True, kw_only=True):
+class FiringDecision(Struct, frozen=True, kw_only=True):
     """All that is due of a schedule, decided."""
 
     runs: tuple[Run, ...]
@@ -75,7 +75,7 @@ class Firing(Struct, frozen=True, kw_only=True):
         return sum(run.state is not RunState.SKIPPED for run in self.runs)
 
 
-def fire(due: DueSchedule, *, now: Instant, absence: Absence | None, limits: Limits) -> Firing:
+def fire(due: DueSchedule, *, now: Instant, absence: Absence | None, limits: Limits) -> FiringDecision:
     """Decide about everything that is due of a schedule at `now`.
 
     While a scheduler is there every fire time is a run, late or not. What was due in an absence goes by the policy.
@@ -83,11 +83,11 @@ def fire(due: DueSchedule, *, now: Instant, absence: Absence | None, limits: Lim
     times, dropped, turn = _due_times(due, now, limits)
     if absence is None and not dropped and due.policy == _PLAIN:
         runs = tuple([Run(time, RunKind.SCHEDULED, RunState.STARTED) for time in times])
-        return Firing(runs=runs, missed=0, turn=turn)
+        return FiringDecision(runs=runs, missed=0, turn=turn)
     kept, missed = _made_up(due, times, absence)
     left = None if due.policy.max_runs is None else max(due.policy.max_runs - due.runs, 0)
     runs = tuple(_overlapped(due, kept, left, limits))
-    firing = Firing(runs=runs, missed=dropped + missed, turn=turn)
+    firing = FiringDecision(runs=runs, missed=dropped + missed, turn=turn)
     return replace(firing, turn=None) if left is not None and firing.made >= left else firing
 
 

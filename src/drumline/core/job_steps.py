@@ -104,7 +104,7 @@ def may_skip(ended: Mapping[TaskId, State], waiting: Mapping[TaskId, Waiting]) -
     )
 
 
-class Member(Struct, frozen=True):
+class JobMember(Struct, frozen=True):
     """A task of a job in its current state; `cause` is that of a skip."""
 
     state: State
@@ -128,7 +128,7 @@ class Revival(Struct, frozen=True):
     counted: dict[TaskId, tuple[int, int]]
 
 
-def revive(members: Mapping[TaskId, Member], only: TaskId | None = None) -> Revival:
+def revive(members: Mapping[TaskId, JobMember], only: TaskId | None = None) -> Revival:
     """Return what runs again: the failed, cancelled and skipped tasks of a job, or one of them and what hangs on it.
 
     Completed tasks stay as they are. None comes back only to be skipped at once.
@@ -152,7 +152,7 @@ def revive(members: Mapping[TaskId, Member], only: TaskId | None = None) -> Revi
 
 
 def _comes_back(
-    task: TaskId, member: Member, members: Mapping[TaskId, Member], revived: set[TaskId], only: TaskId | None
+    task: TaskId, member: JobMember, members: Mapping[TaskId, JobMember], revived: set[TaskId], only: TaskId | None
 ) -> bool:
     is_skipped = member.state is State.SKIPPED
     if member.state not in BAD and not is_skipped:
@@ -168,7 +168,7 @@ def _comes_back(
     return not is_skipped or not _is_not_needed(member.run_if, _counts(member, members, revived))
 
 
-def _counts(member: Member, members: Mapping[TaskId, Member], revived: set[TaskId]) -> tuple[int, int]:
+def _counts(member: JobMember, members: Mapping[TaskId, JobMember], revived: set[TaskId]) -> tuple[int, int]:
     pending = sum(parent in revived or members[parent].state not in TERMINAL for parent in member.parents)
     bad = sum(parent not in revived and members[parent].is_bad for parent in member.parents)
     return pending, bad

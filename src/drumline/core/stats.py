@@ -37,7 +37,7 @@ class Measure(IntEnum):
     """How long an execution took, by class of duration."""
 
 
-class StatsQuery(Struct, frozen=True, kw_only=True):
+class StatsRange(Struct, frozen=True, kw_only=True):
     """A query for statistics: a period, the width of its buckets, and which tasks.
 
     What is None does not narrow.
@@ -109,7 +109,7 @@ class Series(Struct, frozen=True, kw_only=True):
     """How many tasks were due and waited to be run, on average; nothing where no sample was taken."""
 
 
-def series(stretch: StatsQuery, stats: list[Stat], levels: list[Level]) -> list[Series]:
+def series(stretch: StatsRange, stats: list[Stat], levels: list[Level]) -> list[Series]:
     """Return the statistics of every bucket of a period, including empty ones."""
     step = stretch.step
     depths = {level.at: level.total / level.samples for level in levels}

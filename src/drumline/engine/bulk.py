@@ -27,7 +27,7 @@ from drumline.core.ids import TaskId, parse_job_id, parse_session_id, parse_task
 from drumline.core.limits import Limits
 from drumline.core.names import LONGEST_NAME, LONGEST_TAG, check_key, check_name, check_queue, check_text
 from drumline.core.state import Status
-from drumline.engine.control import Control
+from drumline.engine.control import TaskControl
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.ports.bulk import Advanced, too_many
 from drumline.ports.dead_letters import DeadLetterFilter, Mark
@@ -70,7 +70,7 @@ class BulkService:
     """Where acts on many tasks are asked for and looked at. A `tenant` of None is everybody's."""
 
     def __init__(
-        self, store: Store, control: Control, notes: ReadModelNotes, *, new_id: Callable[[], TaskId], limits: Limits
+        self, store: Store, control: TaskControl, notes: ReadModelNotes, *, new_id: Callable[[], TaskId], limits: Limits
     ) -> None:
         self._store = store
         self._control = control

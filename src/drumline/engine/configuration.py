@@ -14,7 +14,7 @@ TRIES: Final = 5
 MOST_KEYS: Final = 500
 
 
-class Standing(Struct, frozen=True):
+class ConfigState(Struct, frozen=True):
     """How a process stands to its configuration."""
 
     version: int = 0
@@ -31,7 +31,7 @@ class ConfigService:
     def __init__(self, store: RuntimeConfigs, check: Callable[[str, Any], object]) -> None:
         self._store = store
         self._check = check
-        self.standing: Standing | None = None
+        self.standing: ConfigState | None = None
         """How this process stands to it; nothing where nobody watches."""
 
     async def version(self) -> int:

@@ -17,7 +17,7 @@ from drumline.ports.queue import Queue
 from drumline.ports.store import Change, Changed, Controlling
 
 
-class Control:
+class TaskControl:
     """Operators' acts. Each raises `NotFound` or `Conflict` when it cannot be done."""
 
     def __init__(

@@ -17,7 +17,7 @@ from drumline.core.references import MARK, find_references
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskView
 from drumline.engine.checks import RequestChecks
-from drumline.engine.control import Control
+from drumline.engine.control import TaskControl
 from drumline.engine.read_model_notes import ReadModelNotes
 from drumline.engine.secrets import Wanted
 from drumline.ports.changed import Changed
@@ -59,7 +59,7 @@ class LetterFile(Struct, frozen=True, kw_only=True):
 class DeadLetterService:
     """What people do about tasks that failed for good. A `tenant` of None sees every tenant's."""
 
-    def __init__(self, store: Store, control: Control, notes: ReadModelNotes, checks: RequestChecks) -> None:
+    def __init__(self, store: Store, control: TaskControl, notes: ReadModelNotes, checks: RequestChecks) -> None:
         self._store = store
         self._control = control
         self._notes = notes

@@ -11,7 +11,7 @@ from drumline.engine.bulk import BulkService
 from drumline.engine.checks import RequestChecks
 from drumline.engine.claim import Claims, Dispatch
 from drumline.engine.configuration import ConfigService
-from drumline.engine.control import Control
+from drumline.engine.control import TaskControl
 from drumline.engine.counts import Counts
 from drumline.engine.dead_letters import DeadLetterService
 from drumline.engine.deliveries import DeliveryService
@@ -88,7 +88,7 @@ class Engine:
             store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)), clock=clock, limits=limits
         )
 
-        self.control = Control(store.control, queue, self.effects, self._waiters, self.stops)
+        self.control = TaskControl(store.control, queue, self.effects, self._waiters, self.stops)
         self.dead_letters = DeadLetterService(store, self.control, self.notes, checks)
         self.bulk = BulkService(store, self.control, self.notes, new_id=ids.next, limits=limits)
         self.queries = Queries(store, self._endings, self.notes, clock=clock, limits=limits)

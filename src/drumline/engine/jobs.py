@@ -13,7 +13,7 @@ from drumline.core.limits import Limits
 from drumline.core.task import DEFAULT_TENANT
 from drumline.core.tuning import Tuning
 from drumline.engine.effects import EffectFollower
-from drumline.engine.query import LOOK_EVERY, Page, large_page
+from drumline.engine.query import LOOK_EVERY, TaskPage, large_page
 from drumline.engine.stops import StopSignals
 from drumline.engine.submit_jobs import AllowTask, JobSubmissions
 from drumline.ports.jobs import ChangedJob, JobFilter, SubmittedJob
@@ -93,7 +93,7 @@ class JobService:
 
     async def results(
         self, job: JobId, *, limit: int = 100, cursor: str | None = None, tenant: str | None = None
-    ) -> Page:
+    ) -> TaskPage:
         """Return a page of a job's tasks with what they gave back, the last one given first; raises `NotFound`."""
         self._check_limit(limit)
         await self.get(job, tenant=tenant)

@@ -24,7 +24,7 @@ LARGEST_LOG: Final = 64 * 1024 * 1024
 """Characters of a log that are read in one go."""
 
 
-class Page(Struct, frozen=True):
+class TaskPage(Struct, frozen=True):
     """A stretch of a list, and the cursor that continues it."""
 
     items: tuple[TaskView, ...]
@@ -69,7 +69,7 @@ class Queries:
 
     async def list_tasks(
         self, which: TaskFilter, *, limit: int = 100, cursor: str | None = None, payload: bool = False
-    ) -> Page:
+    ) -> TaskPage:
         """Return a page of tasks, newest first."""
         if not 1 <= limit <= self._limits.page:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
@@ -78,7 +78,7 @@ class Queries:
             return await large_page(self._store, which, limit=limit, before=before)
         views = await self._store.list_tasks(which, limit=limit + 1, before=before)
         more = len(views) > limit
-        return Page(tuple(views[:limit]), views[limit - 1].id if more else None)
+        return TaskPage(tuple(views[:limit]), views[limit - 1].id if more else None)
 
     async def progress(self, view: TaskView, *, tenant: str | None = None) -> Progress | None:
         """Return how far a task's attempt is, if one runs and has said so."""
@@ -146,7 +146,7 @@ class Queries:
         return frozenset(task for task in tasks if task not in alien)
 
 
-async def large_page(store: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> Page:
+async def large_page(store: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> TaskPage:
     """Return a page of tasks with payloads and results; it ends early if those are large."""
 
     async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
@@ -156,4 +156,4 @@ async def large_page(store: Querying, which: TaskFilter, *, limit: int, before: 
     views, more = await bounded_page(
         read, limit=limit, weigh=lambda view: len(view.payload or b"") + len(view.result or b"")
     )
-    return Page(tuple(views), views[-1].id if more else None)
+    return TaskPage(tuple(views), views[-1].id if more else None)

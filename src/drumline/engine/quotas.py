@@ -26,7 +26,7 @@ MOST_COUNTED: Final = 10_000
 
 
 @dataclass(slots=True)
-class Count:
+class QuotaCount:
     """What waits of a tenant: as counted, no further than `most`, and let in since."""
 
     counted: int
@@ -50,10 +50,10 @@ class QuotaService:
         self._store = store
         self._tenants = tenants
         self._clock = clock
-        self._counts: dict[str, Count] = {}
+        self._counts: dict[str, QuotaCount] = {}
         self._flying: dict[str, int] = {}
         """Tasks that were let in and are on their way into the store: a count may or may not see them."""
-        self._counting: Batcher[tuple[str, int], Count] = Batcher(self._count, name="quotas", largest=100)
+        self._counting: Batcher[tuple[str, int], QuotaCount] = Batcher(self._count, name="quotas", largest=100)
 
     def has_none(self, tenant: str) -> bool:
         """Tell whether a tenant surely has no quotas: nearly always, and at once."""
@@ -123,7 +123,7 @@ class QuotaService:
         if tenant in self._counts:
             self._counts[tenant].since -= count
 
-    async def _count(self, asked: list[tuple[str, int]]) -> list[Count]:
+    async def _count(self, asked: list[tuple[str, int]]) -> list[QuotaCount]:
         most: dict[str, int] = {}
         for tenant, quota in asked:
             most[tenant] = max(most.get(tenant, 0), quota)
@@ -133,7 +133,7 @@ class QuotaService:
             began = self._clock.monotonic()
             counted = await self._store.count_queued(tenant, most=quota)
             now = self._clock.monotonic()
-            self._counts[tenant] = Count(counted, quota, now, now - began, self._flying.get(tenant, 0))
+            self._counts[tenant] = QuotaCount(counted, quota, now, now - began, self._flying.get(tenant, 0))
         return [self._counts[tenant] for tenant, _ in asked]
 
 

@@ -19,7 +19,7 @@ from drumline.engine.flow import FlowLimits
 from drumline.engine.leases import LocalLeases
 from drumline.engine.options import EngineOptions
 from drumline.ports.gateway import Report, weight_of
-from drumline.ports.store import Settled, Settlement, Standing
+from drumline.ports.store import LeaseState, Settled, Settlement
 
 LONGEST_WAIT = timedelta(days=366)
 
@@ -27,7 +27,7 @@ LONGEST_WAIT = timedelta(days=366)
 class SettleStore(Protocol):
     """What is asked of the store here."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return where each leased task stands; None for a lease that is not current."""
         ...
 
@@ -116,7 +116,7 @@ class Settlements:
             states.append(answer.state)
         return states
 
-    def decide(self, report: Report, standing: Standing | None) -> Settlement:
+    def decide(self, report: Report, standing: LeaseState | None) -> Settlement:
         """Return what follows from a report, given where its task stands."""
         outcome = report.outcome
         if isinstance(outcome, Succeeded):  # first, and without a match: nearly all of them
@@ -133,7 +133,7 @@ class Settlements:
             case Stopped():
                 return Settlement(lease=report.lease, act=Act.STOP)
 
-    def _decide_failure(self, report: Report, failed: Failed, standing: Standing | None) -> Settlement:
+    def _decide_failure(self, report: Report, failed: Failed, standing: LeaseState | None) -> Settlement:
         error = _cut(failed.error, self._limits.error)
         # Without a standing the lease is not current: the store will refuse or recognise it, whatever we say here.
         if standing is None or failed.permanent or standing.failures >= standing.options.retries:

@@ -20,7 +20,7 @@ from drumline.core.sign_in import (
     mark_of_user,
 )
 from drumline.engine.options import SignInOptions
-from drumline.ports.sign_ins import Mark
+from drumline.ports.sign_ins import SignInMark
 from drumline.ports.store import Store
 
 OVER: Final = "you were signed in for as long as that lasts: sign in again"
@@ -110,17 +110,17 @@ class SignInService:
 
     async def end(self, sign_in: SignIn) -> None:
         """End one sign-in, on every server."""
-        await self._store.sign_ins.leave_marks([Mark(mark_of_sign_in(sign_in.id), self.policy.lifetime_ms)])
+        await self._store.sign_ins.leave_marks([SignInMark(mark_of_sign_in(sign_in.id), self.policy.lifetime_ms)])
         self._ended.clear()
 
     async def end_all(self, user: str) -> None:
         """End every sign-in that somebody has now, or with `*` everybody's; those to come are not meant."""
-        await self._store.sign_ins.leave_marks([Mark(mark_of_user(user), self.policy.lifetime_ms)])
+        await self._store.sign_ins.leave_marks([SignInMark(mark_of_user(user), self.policy.lifetime_ms)])
         self._ended.clear()
 
     async def use_state(self, state: str) -> bool:
         """Tell whether a way to a provider and back is gone for the first time."""
-        (is_new,) = await self._store.sign_ins.leave_marks([Mark(mark_of_state(state), 2 * STATE_MS)])
+        (is_new,) = await self._store.sign_ins.leave_marks([SignInMark(mark_of_state(state), 2 * STATE_MS)])
         return is_new
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from drumline.core.clock import Instant
 from drumline.core.duration import millis
 from drumline.core.errors import Invalid
-from drumline.core.stats import STEPS, Series, StatsQuery, series
+from drumline.core.stats import STEPS, Series, StatsRange, series
 from drumline.ports.store import Store
 
 LONGEST: Final = timedelta(days=8)
@@ -42,7 +42,7 @@ class Figures:
         until = await self._store.now()
         since = Instant(until - millis(last))
         first = Instant(since - since % step)
-        stretch = StatsQuery(since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name)
+        stretch = StatsRange(since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name)
         stats = await self._store.stats.read_stats(stretch)
         levels = await self._store.stats.read_depth(stretch)
         return Chart(since=first, until=until, step=step, points=tuple(series(stretch, stats, levels)))

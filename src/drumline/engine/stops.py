@@ -11,7 +11,7 @@ from drumline.aio.events import wait_for
 from drumline.core.errors import Unavailable
 from drumline.core.lease import Lease
 from drumline.core.session import Stops
-from drumline.ports.execution import Standing
+from drumline.ports.execution import LeaseState
 from drumline.ports.queue import Queue, Woken
 
 WORD: Final = "!stop"
@@ -27,7 +27,7 @@ NO_STOPS: Final = Stops()
 class StandingStore(Protocol):
     """What is asked of the store here."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return where each leased task stands; None for a lease that is not current."""
         ...
 

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from drumline.core.errors import Unavailable
 from drumline.kafka.options import KafkaOptions, Topic
-from drumline.ports.bus import Message
+from drumline.ports.bus import BusMessage
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class KafkaBus:
         """What stands in the way at the moment; the first that was heard of since something was sent."""
         return self._reason and self._told(self._reason)
 
-    async def send(self, messages: Sequence[Message]) -> None:
+    async def send(self, messages: Sequence[BusMessage]) -> None:
         """Hand a batch over."""
         await self._run(lambda: self._send(messages))
 
@@ -93,7 +93,7 @@ class KafkaBus:
         # Nothing in the thread waits longer than it was told to, so it needs no timeout besides.
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _send(self, messages: Sequence[Message]) -> None:
+    def _send(self, messages: Sequence[BusMessage]) -> None:
         try:
             self._make_topics()
             producer = self._producer = self._producer or self._new_producer()
@@ -103,7 +103,7 @@ class KafkaBus:
             self._drop()
             raise self._unavailable(_words(error)) from error
 
-    def _produce(self, producer: Producer, message: Message) -> None:
+    def _produce(self, producer: Producer, message: BusMessage) -> None:
         """Hand a message over; where there is no room for it, once some of the others are kept."""
         for waits in (ROOM_SECONDS, 0.0):
             try:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from drumline.core.errors import DrumlineError
 from drumline.core.metrics import Metrics
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
-from drumline.engine.configuration import Standing
+from drumline.engine.configuration import ConfigState
 from drumline.engine.engine import Engine
 from drumline.observe.level import set_level
 from drumline.settings import Loaded, Settings, Sources
@@ -110,21 +110,21 @@ class Live:
 
     def __init__(self, settings: Settings, sources: Readable | None, runtime: Runtime) -> None:
         self.settings = settings
-        self.standing = Standing()
+        self.standing = ConfigState()
         self._first = settings
         self._read: Settings | None = None
         self._sources = sources or Fixed(settings)
         self._runtime = runtime
         self._config = NO_CONFIG
         self._followers: list[Follower] = []
-        self._tellers: list[Callable[[Standing], None]] = []
+        self._tellers: list[Callable[[ConfigState], None]] = []
         self._looked = self._all_looked()
 
     def follow(self, follower: Follower) -> None:
         """Call `follower` with the settings after each change."""
         self._followers.append(follower)
 
-    def tell(self, teller: Callable[[Standing], None]) -> None:
+    def tell(self, teller: Callable[[ConfigState], None]) -> None:
         """Call `teller` with the state of the configuration, now and whenever it changes."""
         self._tellers.append(teller)
         teller(self.standing)
@@ -212,7 +212,7 @@ class Live:
             log.warning("settings.need_restart", settings=list(restart))
         kept = {path: value if LEAVES[path].is_live else self._at(path) for path, value in wanted.items()}
         self._take_over(built(kept))
-        self._stand(Standing(version=self._config.version, restart=restart))
+        self._stand(ConfigState(version=self._config.version, restart=restart))
 
     def _refuse(self, reason: str) -> None:
         log.error("settings.refused", reason=reason)
@@ -235,7 +235,7 @@ class Live:
             follower(new)
         log.info("settings.changed", changes=changes, version=self._config.version)
 
-    def _stand(self, standing: Standing) -> None:
+    def _stand(self, standing: ConfigState) -> None:
         self.standing = standing
         for teller in self._tellers:
             teller(standing)
@@ -253,10 +253,10 @@ def _in_thread(look: Callable[[], object]) -> Callable[[], Any]:
     return lambda: asyncio.to_thread(look)
 
 
-def show_config_state(metrics: Metrics) -> Callable[[Standing], None]:
+def show_config_state(metrics: Metrics) -> Callable[[ConfigState], None]:
     """Return a callback that shows the state of the configuration in metrics."""
 
-    def show(standing: Standing) -> None:
+    def show(standing: ConfigState) -> None:
         metrics.config_version.set(standing.version)
         metrics.config_refused.set(standing.refused is not None)
 

@@ -21,7 +21,7 @@ from drumline.core.target import Target, target_of
 from drumline.core.task import NotifyTarget
 from drumline.notifier.job_summary import describe_job_ends
 from drumline.notifier.secrets import SigningSecrets
-from drumline.ports.notifications import CursorMove, Interest, Listening, Span
+from drumline.ports.notifications import CursorMove, Interest, Listening, PickRange
 from drumline.ports.outbox import START
 from drumline.ports.sealing import Box
 from drumline.ports.store import Store
@@ -117,7 +117,7 @@ class Reader:
             if position >= until:
                 break
             async with asyncio.timeout(STEP_SECONDS):
-                page = await self._read_page(Span(after=position, until=until, limit=ROWS_AT_ONCE), listening)
+                page = await self._read_page(PickRange(after=position, until=until, limit=ROWS_AT_ONCE), listening)
             if page is None:
                 log.info("cursor.lost", consumer=CONSUMER)
                 return made
@@ -128,7 +128,7 @@ class Reader:
             log.info("deliveries.queued", deliveries=made)
         return made
 
-    async def _read_page(self, span: Span, listening: Listening) -> PageResult | None:
+    async def _read_page(self, span: PickRange, listening: Listening) -> PageResult | None:
         """Turn a page of the log into deliveries; None if another notifier has taken the cursor."""
         interests = [_interest(subscription) for subscription in listening.subscriptions]
         picked = await self._store.events.pick_events(span, interests, has_targets=listening.has_targets)

@@ -19,7 +19,7 @@ from drumline.notifier.retry_policy import RetryPolicy
 from drumline.outbound.webhook import WebhookFailed, WebhookMessage, WebhookSender
 from drumline.ports.notifications import Deliveries, WebhookClaim
 from drumline.ports.sealing import Box, NoBox
-from drumline.ports.tracing import NO_TRACER, Kind, Tracer
+from drumline.ports.tracing import NO_TRACER, TraceKind, Tracer
 
 EACH: Final = 4
 """Concurrent tries to one target: a receiver that hangs delays only its own deliveries."""
@@ -107,7 +107,7 @@ class WebhookDispatcher:
             "drumline.delivery.id": delivery.id,
             "drumline.event.type": delivery.event_type,
         }
-        with self._settings.tracer.span("POST webhook", Kind.CLIENT, parent=trace, facts=facts) as span:
+        with self._settings.tracer.span("POST webhook", TraceKind.CLIENT, parent=trace, facts=facts) as span:
             report = await self._tried(delivery, span.traceparent)
             if report.status is not None:
                 span.note("http.response.status_code", report.status)

@@ -16,13 +16,17 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from drumline._version import __version__
 from drumline.core.trace import CURRENT_TRACE
-from drumline.ports.tracing import Facts, Kind
+from drumline.ports.tracing import Facts, TraceKind
 
 CLOSE_SECONDS: Final = 2.0
 """How long the last spans may take to be sent."""
 SEND_SECONDS: Final = 5.0
 
-_KINDS = {Kind.PRODUCER: SpanKind.PRODUCER, Kind.CONSUMER: SpanKind.CONSUMER, Kind.CLIENT: SpanKind.CLIENT}
+_KINDS = {
+    TraceKind.PRODUCER: SpanKind.PRODUCER,
+    TraceKind.CONSUMER: SpanKind.CONSUMER,
+    TraceKind.CLIENT: SpanKind.CLIENT,
+}
 _FORM = TraceContextTextMapPropagator()
 
 
@@ -58,7 +62,7 @@ class OpenTracer:
 
     @contextmanager
     def span(
-        self, name: str, kind: Kind, *, parent: str | None, facts: Facts, links: Sequence[str] = ()
+        self, name: str, kind: TraceKind, *, parent: str | None, facts: Facts, links: Sequence[str] = ()
     ) -> Iterator[OpenSpan]:
         """Give a span that ends with the block; what is done inside belongs to it."""
         context = _FORM.extract({"traceparent": parent}) if parent else None

@@ -22,7 +22,7 @@ class Channel(StrEnum):
     DEAD_LETTERS = "dead_letters"
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class BusMessage(Struct, frozen=True, kw_only=True):
     """One thing to send."""
 
     channel: Channel
@@ -35,7 +35,7 @@ class Message(Struct, frozen=True, kw_only=True):
 class Bus(Protocol):
     """Takes messages. At most one batch is under way, so that nothing piles up in memory."""
 
-    async def send(self, messages: Sequence[Message]) -> None:
+    async def send(self, messages: Sequence[BusMessage]) -> None:
         """Hand a batch over. It is on its way until `sent` says otherwise; raises `Unavailable`."""
         ...
 

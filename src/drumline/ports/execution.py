@@ -49,7 +49,7 @@ class Claim(Struct, frozen=True):
     """What was leased besides and would have made the answer too large: whoever claimed has to release it."""
 
 
-class Standing(Struct, frozen=True):
+class LeaseState(Struct, frozen=True):
     """What the engine needs to decide about a failed attempt."""
 
     failures: int
@@ -98,7 +98,7 @@ class Executing(Protocol):
         """
         ...
 
-    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return where each leased task stands; None for a lease that is not current."""
         ...
 

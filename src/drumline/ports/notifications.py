@@ -37,7 +37,7 @@ class Listening(Struct, frozen=True):
     """Whether there is any task that names targets itself."""
 
 
-class Span(Struct, frozen=True, kw_only=True):
+class PickRange(Struct, frozen=True, kw_only=True):
     """A stretch of the log: behind one position, up to another, and at most so many rows."""
 
     after: int

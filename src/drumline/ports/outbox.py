@@ -18,7 +18,7 @@ from drumline.core.clock import Instant
 from drumline.core.event import Event
 from drumline.core.ids import JobId
 from drumline.core.state import State
-from drumline.ports.notifications import EndedTask, Interest, Picked, Span
+from drumline.ports.notifications import EndedTask, Interest, Picked, PickRange
 
 START: Final = 0
 """Before the first position."""
@@ -122,7 +122,7 @@ class EventLog(Protocol):
         """
         ...
 
-    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
+    async def pick_events(self, span: PickRange, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log.
 
         Picked are at least the ends of tasks that somebody is interested in, with `has_targets` the ends of those that

@@ -8,7 +8,7 @@ from msgspec import Struct
 from drumline.core.clock import Instant
 
 
-class Mark(Struct, frozen=True):
+class SignInMark(Struct, frozen=True):
     """Something to be remembered for a while: after `lasts_ms` it could change nothing any more."""
 
     name: str
@@ -18,7 +18,7 @@ class Mark(Struct, frozen=True):
 class SignIns(Protocol):
     """Marks. There are few: one for each time that somebody signs in with a provider, or signs out."""
 
-    async def leave_marks(self, marks: Sequence[Mark]) -> list[bool]:
+    async def leave_marks(self, marks: Sequence[SignInMark]) -> list[bool]:
         """Leave marks at the store's time, and tell which were not there; one that was is of now from here on.
 
         Of those who leave the same mark at the same time, one is told that it is new. Marks that have lasted go.

@@ -6,7 +6,7 @@ Only how many tasks wait is looked at now and then: see `sample_depth`.
 from typing import Protocol
 
 from drumline.core.clock import Instant
-from drumline.core.stats import CountedEvents, Figure, Level, Stat, StatsQuery
+from drumline.core.stats import CountedEvents, Figure, Level, Stat, StatsRange
 
 
 class Stats(Protocol):
@@ -20,7 +20,7 @@ class Stats(Protocol):
         """
         ...
 
-    async def read_stats(self, stretch: StatsQuery) -> list[Stat]:
+    async def read_stats(self, stretch: StatsRange) -> list[Stat]:
         """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
         ...
 
@@ -37,7 +37,7 @@ class Stats(Protocol):
         """
         ...
 
-    async def read_depth(self, stretch: StatsQuery) -> list[Level]:
+    async def read_depth(self, stretch: StatsRange) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
         ...
 

@@ -21,7 +21,7 @@ from drumline.ports.bulk import Bulks
 from drumline.ports.changed import Changed
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
-from drumline.ports.execution import Claim, ClaimRequest, Executing, Settled, Settlement, Standing
+from drumline.ports.execution import Claim, ClaimRequest, Executing, LeaseState, Settled, Settlement
 from drumline.ports.flow import FlowLimitStore
 from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
@@ -48,6 +48,7 @@ __all__ = (
     "Executing",
     "Hint",
     "Housekeeping",
+    "LeaseState",
     "LogChunk",
     "LogPage",
     "Querying",
@@ -56,7 +57,6 @@ __all__ = (
     "Sessions",
     "Settled",
     "Settlement",
-    "Standing",
     "Store",
     "StoredLeased",
     "Submitting",

@@ -9,7 +9,7 @@ Facts = Mapping[str, str | int]
 """Attributes, under the names of OpenTelemetry's conventions for messaging."""
 
 
-class Kind(StrEnum):
+class TraceKind(StrEnum):
     """Which side of an exchange a span is."""
 
     PRODUCER = "producer"
@@ -38,7 +38,7 @@ class Tracer(Protocol):
     is_on: bool
 
     def span(
-        self, name: str, kind: Kind, *, parent: str | None, facts: Facts, links: Sequence[str] = ()
+        self, name: str, kind: TraceKind, *, parent: str | None, facts: Facts, links: Sequence[str] = ()
     ) -> AbstractContextManager[Span]:
         """Give a span that ends with the block; what is done inside belongs to it."""
         ...
@@ -62,7 +62,7 @@ class _NoTracer:
     is_on = False
 
     def span(
-        self, _name: str, _kind: Kind, *, parent: str | None, facts: Facts, links: Sequence[str] = ()
+        self, _name: str, _kind: TraceKind, *, parent: str | None, facts: Facts, links: Sequence[str] = ()
     ) -> AbstractContextManager[Span]:
         """Give nothing."""
         del parent, facts, links

@@ -9,7 +9,7 @@ from drumline.core.metrics import Metrics
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
 from drumline.redis.address import Address
-from drumline.redis.client import Call, Meter, RedisClient
+from drumline.redis.client import Meter, RedisCall, RedisClient
 from drumline.redis.keys import DEFAULT_PREFIX, QueueKeys, lane_text
 
 MOST_PER_LANE: Final = 50_000
@@ -31,7 +31,7 @@ class Access:
     ) -> None:
         self._address = Address(url)
         self._keys = QueueKeys(prefix)
-        probe = Call("probe", (self._keys.probe,), (self._keys.probe,))
+        probe = RedisCall("probe", (self._keys.probe,), (self._keys.probe,))
         self._client = RedisClient(
             self._address, probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "queue")
         )
@@ -47,7 +47,7 @@ class Access:
         """Run a script over lanes at the time that a test gave, or else at the server's own; None if it is away."""
         keys = self._keys
         names = (keys.due, keys.waiting, keys.more, keys.skew, keys.lanes, keys.wake)
-        return await self._client.run(Call(script, names, (self._now(), *args)))
+        return await self._client.run(RedisCall(script, names, (self._now(), *args)))
 
     def _now(self) -> Instant | str:
         return "" if self._given_clock is None else self._given_clock.now()

@@ -38,7 +38,7 @@ FAILURES: Final = (RedisError, OSError, TimeoutError)
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Call(Struct, frozen=True):
+class RedisCall(Struct, frozen=True):
     """A script to run, or with `plain` a command of Redis itself."""
 
     name: str
@@ -85,7 +85,7 @@ class RedisClient:
         self,
         address: Address,
         *,
-        probe: Call,
+        probe: RedisCall,
         recovered: Callable[[], Awaitable[None]] | None = None,
         meter: Meter | None = None,
     ) -> None:
@@ -102,7 +102,7 @@ class RedisClient:
         self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
         self._alone = asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
-        self._joined: Batcher[Call, Any] = Batcher(
+        self._joined: Batcher[RedisCall, Any] = Batcher(
             self._send, name="redis", largest=MOST_JOINED, parallel=2, most_waiting=MOST_WAITING
         )
 
@@ -111,16 +111,16 @@ class RedisClient:
         """Whether the last that was heard of Redis is a failure."""
         return self._is_down
 
-    async def run(self, call: Call) -> Any | None:
+    async def run(self, call: RedisCall) -> Any | None:
         """Return the answer to a call, or None if Redis is away. Calls made at the same time go together."""
         answers = await self.run_all((call,))
         return None if answers is None else answers[0]
 
-    async def run_all(self, calls: Sequence[Call]) -> Sequence[Any] | None:
+    async def run_all(self, calls: Sequence[RedisCall]) -> Sequence[Any] | None:
         """Return the answers to calls that belong together, or None if Redis is away or one of them failed."""
         return None if self._is_down or not calls else await self._try(calls)
 
-    async def run_once(self, call: Call) -> Any | None:
+    async def run_once(self, call: RedisCall) -> Any | None:
         """Return the answer to a call that must not be made twice, or None if Redis is away or its answer was lost."""
         if self._is_down:
             return None
@@ -160,7 +160,7 @@ class RedisClient:
             await self._let_go(self._client.connection_pool)
         await self._client.aclose()
 
-    async def _try(self, calls: Sequence[Call]) -> Sequence[Any] | None:
+    async def _try(self, calls: Sequence[RedisCall]) -> Sequence[Any] | None:
         try:
             answers = await self._send_now(calls) if self._is_quiet else await self._joined.join_many(calls)
         except Overloaded:
@@ -179,11 +179,11 @@ class RedisClient:
         """Whether a connection is free and nobody else asks: then there is nothing to join, and no turn to wait for."""
         return bool(self._idle) and not self._alone.locked() and self._joined.is_idle
 
-    async def _send_now(self, calls: Sequence[Call]) -> Sequence[Any]:
+    async def _send_now(self, calls: Sequence[RedisCall]) -> Sequence[Any]:
         async with self._alone:
             return await self._send(calls)
 
-    async def _send(self, calls: Sequence[Call]) -> Sequence[Any]:
+    async def _send(self, calls: Sequence[RedisCall]) -> Sequence[Any]:
         began = monotonic()
         async with asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS):
             answers = await self._send_all([call.words() for call in calls])

@@ -9,7 +9,7 @@ from drumline.core.codec import encode
 from drumline.core.ids import JobId
 from drumline.core.job import ENDED, JobStatus
 from drumline.ports.read_model import JobFacts, JobNote
-from drumline.redis.client import Call
+from drumline.redis.client import RedisCall
 from drumline.redis.keys import ReadModelKeys
 from drumline.redis.task_calls import time_text
 
@@ -20,7 +20,7 @@ MOST_FIELDS: Final = 500
 """Tasks written in one call."""
 
 
-def calls_of_job(keys: ReadModelKeys, note: JobNote) -> list[Call]:
+def calls_of_job(keys: ReadModelKeys, note: JobNote) -> list[RedisCall]:
     """Return what writes a job. Notes of several processes arrive in any order, so each part has its own rule."""
     lifetime = ENDED_MS if note.status in ENDED else LIVE_MS
     calls = list(_calls_of_facts(keys, note.job, note.facts)) if note.facts is not None else []
@@ -29,17 +29,19 @@ def calls_of_job(keys: ReadModelKeys, note: JobNote) -> list[Call]:
         rule = "unless_ended"
     key = keys.job(note.job)
     order = (note.version, int(note.version > 0))
-    calls.append(Call("note_task", (key, keys.order(key)), (rule, lifetime, *order, "status", note.status)))
-    calls += [Call("PEXPIRE", (key,), (lifetime,), plain=True) for key in (keys.dag(note.job), keys.ids(note.job))]
+    calls.append(RedisCall("note_task", (key, keys.order(key)), (rule, lifetime, *order, "status", note.status)))
+    calls += [RedisCall("PEXPIRE", (key,), (lifetime,), plain=True) for key in (keys.dag(note.job), keys.ids(note.job))]
     return calls
 
 
-def calls_of_kept_job(keys: ReadModelKeys, job: JobId) -> list[Call]:
+def calls_of_kept_job(keys: ReadModelKeys, job: JobId) -> list[RedisCall]:
     """Return what keeps the notes of a job that has not ended."""
-    return [Call("PEXPIRE", (key,), (LIVE_MS,), plain=True) for key in (keys.job(job), keys.dag(job), keys.ids(job))]
+    return [
+        RedisCall("PEXPIRE", (key,), (LIVE_MS,), plain=True) for key in (keys.job(job), keys.dag(job), keys.ids(job))
+    ]
 
 
-def _calls_of_facts(keys: ReadModelKeys, job: JobId, facts: JobFacts) -> Iterator[Call]:
+def _calls_of_facts(keys: ReadModelKeys, job: JobId, facts: JobFacts) -> Iterator[RedisCall]:
     fields: dict[str, str | bytes] = {
         "jobId": job,
         "jobName": facts.name,
@@ -48,13 +50,13 @@ def _calls_of_facts(keys: ReadModelKeys, job: JobId, facts: JobFacts) -> Iterato
         "retryPolicy": encode({"retries": facts.options.retries, "backoff": asdict(facts.options.backoff)}),
         "schedule": encode(_schedule(facts)),
     }
-    yield Call("HSET", (keys.job(job),), _flat(fields.items()), plain=True)
+    yield RedisCall("HSET", (keys.job(job),), _flat(fields.items()), plain=True)
     needs = list(facts.needs.items())
     for start in range(0, len(needs), MOST_FIELDS):
         part = [(key, encode(parents)) for key, parents in needs[start : start + MOST_FIELDS]]
-        yield Call("HSET", (keys.dag(job),), _flat(part), plain=True)
+        yield RedisCall("HSET", (keys.dag(job),), _flat(part), plain=True)
         ids = [(key, facts.tasks[key]) for key, _ in part]
-        yield Call("HSET", (keys.ids(job),), _flat(ids), plain=True)
+        yield RedisCall("HSET", (keys.ids(job),), _flat(ids), plain=True)
 
 
 def _schedule(facts: JobFacts) -> dict[str, str] | None:

@@ -6,7 +6,7 @@ from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask, Lane
 from drumline.ports.queue import Reservation
 from drumline.redis.access import Access
-from drumline.redis.client import Call
+from drumline.redis.client import RedisCall
 from drumline.redis.keys import lane_text
 
 
@@ -17,7 +17,7 @@ class Leasing(Access):
         """Take the session off the list that has waited longest, of those that can run a lone task of a lane."""
         keys = self._keys
         names = (keys.skew, keys.more, keys.lanes, keys.paused, keys.idle, keys.claims, keys.leases)
-        found = await self._client.run(Call("reserve", names, (self._now(), lane_text(lane))))
+        found = await self._client.run(RedisCall("reserve", names, (self._now(), lane_text(lane))))
         if not found:
             return None
         process, session, nonce, listed, since = found
@@ -28,7 +28,7 @@ class Leasing(Access):
     async def unreserve(self, reservation: Reservation) -> None:
         """Put a session back where it stood, unless it waits anew by now."""
         words = ("NX", reservation.since, reservation.listed)
-        await self._client.run(Call("ZADD", (self._keys.idle,), words, plain=True))
+        await self._client.run(RedisCall("ZADD", (self._keys.idle,), words, plain=True))
 
     async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:
         """Tell a session of a task that is leased to it; None if Redis is away, and nobody knows.
@@ -38,7 +38,7 @@ class Leasing(Access):
         """
         channel = self._keys.leases + reservation.process
         words = b"%d %b" % (reservation.session, encode(task))
-        heard = await self._client.run_once(Call("PUBLISH", (channel,), (words,), plain=True))
+        heard = await self._client.run_once(RedisCall("PUBLISH", (channel,), (words,), plain=True))
         return None if heard is None else heard > 0
 
 

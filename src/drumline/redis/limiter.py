@@ -15,13 +15,13 @@ from drumline.core.rate import Rate
 from drumline.engine.limits import Granted, KeyTurns, KeyTurnsCache
 from drumline.ports.limiter import Taken
 from drumline.redis.address import Address
-from drumline.redis.client import Call, Meter, RedisClient
+from drumline.redis.client import Meter, RedisCall, RedisClient
 from drumline.redis.keys import DEFAULT_PREFIX, LimiterKeys
 
 MOST_JOINED: Final = 1000
 
 
-class Ask(NamedTuple):
+class LimiterRequest(NamedTuple):
     """Somebody's request for a turn."""
 
     key: str
@@ -40,12 +40,12 @@ class RedisLimiter:
         metrics: Metrics | None = None,
     ) -> None:
         self._keys = LimiterKeys(prefix)
-        probe = Call("probe", (self._keys.rate("probe"),), ("",))
+        probe = RedisCall("probe", (self._keys.rate("probe"),), ("",))
         self._client = RedisClient(Address(url), probe=probe, meter=Meter(metrics or Metrics(), "limiter"))
         self._clock = clock or SystemClock()
         self._turns_of_keys = KeyTurnsCache()
         # One flight at a time: what is asked for meanwhile goes together, and no turns of a key are added twice.
-        self._asks: Batcher[Ask, Taken] = Batcher(self._take, name="turns", largest=MOST_JOINED)
+        self._asks: Batcher[LimiterRequest, Taken] = Batcher(self._take, name="turns", largest=MOST_JOINED)
 
     @classmethod
     async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
@@ -62,7 +62,7 @@ class RedisLimiter:
 
     async def take(self, key: str, rate: Rate) -> Taken:
         """Answer."""
-        (taken,) = await self._asks.send_many((Ask(key, rate),))
+        (taken,) = await self._asks.send_many((LimiterRequest(key, rate),))
         return taken
 
     async def close(self) -> None:
@@ -70,7 +70,7 @@ class RedisLimiter:
         await self._asks.drained()
         await self._client.close()
 
-    async def _take(self, asks: list[Ask]) -> Sequence[Taken]:
+    async def _take(self, asks: list[LimiterRequest]) -> Sequence[Taken]:
         wanted = {ask: self._turns_of_keys.of(ask.key, ask.rate).wanted(turns) for ask, turns in Counter(asks).items()}
         answers = await self._client.run_all([self._call(ask, lots) for ask, lots in wanted.items()])
         now = self._clock.monotonic()
@@ -85,6 +85,6 @@ class RedisLimiter:
             turns.fill(granted, lots, now)
         return [self._turns_of_keys.of(ask.key, ask.rate).settle(now) for ask in asks]
 
-    def _call(self, ask: Ask, lots: int) -> Call:
+    def _call(self, ask: LimiterRequest, lots: int) -> RedisCall:
         window = self._turns_of_keys.of(ask.key, ask.rate).window
-        return Call("take", (self._keys.rate(ask.key),), (round(ask.rate.seconds * 1000), window.most, lots))
+        return RedisCall("take", (self._keys.rate(ask.key),), (round(ask.rate.seconds * 1000), window.most, lots))

@@ -14,7 +14,7 @@ from drumline.ports.queue import Handed, Leased, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 from drumline.redis.abilities import Abilities
 from drumline.redis.access import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
-from drumline.redis.client import Call
+from drumline.redis.client import RedisCall
 from drumline.redis.keys import DEFAULT_PREFIX, lane_text, paused_text, word
 from drumline.redis.leasing import Leasing, parse_leased
 from drumline.redis.swept import Swept
@@ -62,7 +62,7 @@ class RedisQueue(Leasing, Swept):
 
     async def prepare(self) -> None:
         """Open the connection that pushes go over; if Redis is away, that is done when it is back."""
-        await self._client.run(Call("EXISTS", (self._keys.generation,), plain=True))
+        await self._client.run(RedisCall("EXISTS", (self._keys.generation,), plain=True))
 
     async def push(self, hints: Sequence[Hint]) -> bool:
         """Offer tasks, and wake those who wait for them in other processes; or hand a lone one to one of them."""
@@ -81,7 +81,7 @@ class RedisQueue(Leasing, Swept):
         limit = self._clock.now() + SOON_MS
         message = message_of(self._origin, Counter(hint.lane.queue for hint in hints if hint.due_at <= limit))
         if message:
-            await self._client.run(Call("PUBLISH", (self._keys.wake,), (message,), plain=True))
+            await self._client.run(RedisCall("PUBLISH", (self._keys.wake,), (message,), plain=True))
 
     @property
     def carries_signals(self) -> bool:
@@ -91,7 +91,7 @@ class RedisQueue(Leasing, Swept):
     async def signal(self, word: str) -> None:
         """Publish to those who listen in other processes."""
         message = message_of(self._origin, Counter({word: 1}))
-        await self._client.run(Call("PUBLISH", (self._keys.wake,), (message,), plain=True))
+        await self._client.run(RedisCall("PUBLISH", (self._keys.wake,), (message,), plain=True))
 
     async def pop(self, request: ClaimRequest) -> Popped | None:
         """Take up to `request.limit` due hints that the session can run; they are then nobody else's."""
@@ -113,15 +113,15 @@ class RedisQueue(Leasing, Swept):
 
     async def doubt(self) -> None:
         """Take the generation away: the store chooses until the sweep has refilled all."""
-        self._has_lost = await self._client.run(Call("DEL", (self._keys.generation,), plain=True)) is None
+        self._has_lost = await self._client.run(RedisCall("DEL", (self._keys.generation,), plain=True)) is None
 
     async def pause_queue(self, queue: str, *, tenant: str) -> None:
         """Offer no more tasks of a queue. The sweep does the same, should this be lost."""
-        await self._client.run(Call("SADD", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
+        await self._client.run(RedisCall("SADD", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Offer a paused queue's tasks again."""
-        await self._client.run(Call("SREM", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
+        await self._client.run(RedisCall("SREM", (self._keys.paused,), (paused_text(tenant, queue),), plain=True))
 
     async def listen(self, woken: Woken, handed: Handed | None = None, leased: Leased | None = None) -> None:
         """Call `woken` for pushes by other processes, and the others for what is given to a session, until cancelled.
@@ -153,7 +153,7 @@ class RedisQueue(Leasing, Swept):
     async def check(self) -> dict[str, object] | None:
         """Return details for the health page, or raise `Unavailable`."""
         await self._client.check()
-        filled = await self._client.run(Call("EXISTS", (self._keys.generation,), plain=True))
+        filled = await self._client.run(RedisCall("EXISTS", (self._keys.generation,), plain=True))
         return {"queue": "Redis", "is_filled": bool(filled)}
 
     async def close(self) -> None:
@@ -185,7 +185,7 @@ class RedisQueue(Leasing, Swept):
     async def _send(self, hints: Sequence[Hint], message: str, lanes: Sequence[str | int]) -> bool:
         is_due = int(len(hints) == 1 and hints[0].is_due)
         args = (self._now(), self._most_per_lane, message, is_due, *lanes)
-        answer = await self._client.run(Call("push", self._pushed_keys, args))
+        answer = await self._client.run(RedisCall("push", self._pushed_keys, args))
         if answer is None:
             self._keep(hints)
         return answer == 1
@@ -201,7 +201,7 @@ class RedisQueue(Leasing, Swept):
     async def _recovered(self) -> None:
         unsent, self._unsent = self._unsent, []
         if self._has_lost:
-            self._has_lost = await self._client.run(Call("DEL", (self._keys.generation,), plain=True)) is None
+            self._has_lost = await self._client.run(RedisCall("DEL", (self._keys.generation,), plain=True)) is None
         await self.push(unsent)
 
     async def _pop(self, ability: str, request: ClaimRequest, *definition: str) -> list[Any] | None:
@@ -216,5 +216,5 @@ class RedisQueue(Leasing, Swept):
             shares += (word(share.tenant), share.level, share.step)
         waits = (tenant, idle, request.nonce if self._is_leased_to else "")
         args = (self._now(), request.limit, ABILITY_MS, *waits, len(request.shares), *shares, *definition)
-        answer: list[Any] | None = await self._client.run(Call("pop", names, args))
+        answer: list[Any] | None = await self._client.run(RedisCall("pop", names, args))
         return answer

@@ -22,7 +22,7 @@ from drumline.core.state import Status, is_ended
 from drumline.ports.read_model import JobNote, LetterNote, Note
 from drumline.ports.store import LogChunk
 from drumline.redis.address import Address
-from drumline.redis.client import Call, Meter, RedisClient
+from drumline.redis.client import Meter, RedisCall, RedisClient
 from drumline.redis.job_calls import calls_of_job, calls_of_kept_job
 from drumline.redis.keys import DEFAULT_PREFIX, ReadModelKeys
 from drumline.redis.task_calls import (
@@ -72,7 +72,7 @@ class RedisReadModel:
         metrics: Metrics | None = None,
     ) -> None:
         self._keys = ReadModelKeys(prefix)
-        probe = Call("probe", (self._keys.probe,), ("",))
+        probe = RedisCall("probe", (self._keys.probe,), ("",))
         self._client = RedisClient(
             Address(url), probe=probe, recovered=self._recovered, meter=Meter(metrics or Metrics(), "board")
         )
@@ -149,7 +149,7 @@ class RedisReadModel:
     async def may_keep(self, seconds: float) -> bool:
         """Tell whether no other process has renewed the notes of what waits in the last so many seconds."""
         args = (1, "NX", "PX", round(seconds * 1000))
-        return await self._client.run(Call("SET", (self._keys.keeper,), args, plain=True)) is not None
+        return await self._client.run(RedisCall("SET", (self._keys.keeper,), args, plain=True)) is not None
 
     async def check(self) -> None:
         """Raise `Unavailable` if Redis does not take what is written."""
@@ -162,7 +162,7 @@ class RedisReadModel:
     async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
         """Return where tasks stand, as far as that is known here and likely still true."""
         keys = [self._keys.doubt, *[self._keys.task(task) + ":status" for task in tasks]]
-        answers = await self._client.run_all([Call("GET", (key,), plain=True) for key in keys])
+        answers = await self._client.run_all([RedisCall("GET", (key,), plain=True) for key in keys])
         if answers is None:
             return [None] * len(tasks)
         doubt, *found = answers
@@ -238,7 +238,7 @@ class RedisReadModel:
         self._read()
         renewals = list(islice(self._renewals, MOST_AT_ONCE))
         entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
-        calls = [Call("SET", (self._keys.doubt,), (1, "PX", DOUBT_MS), plain=True)] if self._is_in_doubt else []
+        calls = [RedisCall("SET", (self._keys.doubt,), (1, "PX", DOUBT_MS), plain=True)] if self._is_in_doubt else []
         self._is_in_doubt = False
         calls += [call for entry in (*entries, *renewals) for call in self._calls(entry)]
         if await self._client.run_all(calls) is None:
@@ -249,7 +249,7 @@ class RedisReadModel:
             self._renewals.popleft()
         return max(len(calls) // 2, 1)
 
-    def _calls(self, entry: Entry) -> Sequence[Call]:
+    def _calls(self, entry: Entry) -> Sequence[RedisCall]:
         if isinstance(entry, JobNote):
             return calls_of_job(self._keys, entry)
         if isinstance(entry, Note):

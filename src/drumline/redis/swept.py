@@ -11,7 +11,7 @@ from drumline.core.task import Lane
 from drumline.ports.queue import QueueState
 from drumline.ports.store import Hint
 from drumline.redis.access import MOST_PER_CALL, Access, by_lane, written
-from drumline.redis.client import Call
+from drumline.redis.client import RedisCall
 from drumline.redis.keys import lane_text, parse_lane, paused_text
 
 SKEW_MS: Final = 60_000
@@ -27,7 +27,7 @@ class Swept(Access):
         args: list[str | int] = [now, SKEW_MS]
         if paused is not None:
             args += ("paused", *[paused_text(tenant, queue) for tenant, queue in paused])
-        answer = await self._client.run(Call("sync", (keys.generation, keys.skew, keys.more, keys.paused), args))
+        answer = await self._client.run(RedisCall("sync", (keys.generation, keys.skew, keys.more, keys.paused), args))
         if answer is None:
             return None
         generation, *crowded = answer
@@ -70,8 +70,8 @@ class Swept(Access):
         Of several refills at the same time the first gives the name; the others have done the same work.
         """
         key = (self._keys.generation,)
-        await self._client.run(Call("SET", key, (token_hex(8), "NX"), plain=True))
-        generation: str | None = await self._client.run(Call("GET", key, plain=True))
+        await self._client.run(RedisCall("SET", key, (token_hex(8), "NX"), plain=True))
+        generation: str | None = await self._client.run(RedisCall("GET", key, plain=True))
         return generation
 
 

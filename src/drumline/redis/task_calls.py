@@ -8,7 +8,7 @@ from drumline.core.ids import TaskId
 from drumline.core.state import Status, is_ended
 from drumline.ports.read_model import LetterNote, Moment, Note
 from drumline.ports.store import LogChunk
-from drumline.redis.client import Call
+from drumline.redis.client import RedisCall
 from drumline.redis.keys import ReadModelKeys
 
 LIVE_MS: Final = 60_000
@@ -33,7 +33,7 @@ _FIRST_CLAIM: Final = 2
 """The order of the first claim. Before it there is nothing that could come too late."""
 
 
-def calls_of_note(keys: ReadModelKeys, note: Note) -> tuple[Call, Call]:
+def calls_of_note(keys: ReadModelKeys, note: Note) -> tuple[RedisCall, RedisCall]:
     """Return what writes a note. Each call has one key, so that it can be sent to any node of a cluster."""
     key = keys.task(note.task)
     has_ended = is_ended(note.status)
@@ -45,8 +45,8 @@ def calls_of_note(keys: ReadModelKeys, note: Note) -> tuple[Call, Call]:
     fields = [part for field in _fields(note).items() for part in field]
     status = key + ":status"
     return (
-        Call("note_task", (key, keys.order(key)), (rules[0], lifetime, order, is_remembered, *fields)),
-        Call("note_status", (status, keys.order(status)), (rules[1], lifetime, order, is_remembered, note.status)),
+        RedisCall("note_task", (key, keys.order(key)), (rules[0], lifetime, order, is_remembered, *fields)),
+        RedisCall("note_status", (status, keys.order(status)), (rules[1], lifetime, order, is_remembered, note.status)),
     )
 
 
@@ -55,45 +55,45 @@ def order_of(note: Note) -> int:
     return 2 * note.epoch + (note.moment is Moment.SETTLED) if note.epoch else 0
 
 
-def calls_of_keeping(keys: ReadModelKeys, task: Any) -> tuple[Call, Call]:
+def calls_of_keeping(keys: ReadModelKeys, task: Any) -> tuple[RedisCall, RedisCall]:
     """Return what keeps a running task's note a while longer."""
     key = keys.task(task)
     return (
-        Call("PEXPIRE", (key,), (LIVE_MS,), plain=True),
-        Call("PEXPIRE", (key + ":status",), (LIVE_MS,), plain=True),
+        RedisCall("PEXPIRE", (key,), (LIVE_MS,), plain=True),
+        RedisCall("PEXPIRE", (key + ":status",), (LIVE_MS,), plain=True),
     )
 
 
-def calls_of_waiting(keys: ReadModelKeys, task: TaskId, status: Status) -> tuple[Call, Call]:
+def calls_of_waiting(keys: ReadModelKeys, task: TaskId, status: Status) -> tuple[RedisCall, RedisCall]:
     """Return what keeps the note of a task that waits, if it says so too; the first answer tells if there is none."""
     key = keys.task(task)
     return (
-        Call("keep_task", (key,), (status, LIVE_MS)),
-        Call("keep_status", (key + ":status",), (status, LIVE_MS)),
+        RedisCall("keep_task", (key,), (status, LIVE_MS)),
+        RedisCall("keep_status", (key + ":status",), (status, LIVE_MS)),
     )
 
 
-def calls_of_chunk(keys: ReadModelKeys, chunk: LogChunk) -> tuple[Call, Call, Call]:
+def calls_of_chunk(keys: ReadModelKeys, chunk: LogChunk) -> tuple[RedisCall, RedisCall, RedisCall]:
     """Return what copies a piece of a log; only the last pieces are kept."""
     key = (keys.task(chunk.task) + ":log",)
     return (
-        Call("RPUSH", key, (chunk.text[-LONGEST_CHUNK:],), plain=True),
-        Call("LTRIM", key, (-MOST_CHUNKS, -1), plain=True),
-        Call("PEXPIRE", key, (ENDED_MS,), plain=True),
+        RedisCall("RPUSH", key, (chunk.text[-LONGEST_CHUNK:],), plain=True),
+        RedisCall("LTRIM", key, (-MOST_CHUNKS, -1), plain=True),
+        RedisCall("PEXPIRE", key, (ENDED_MS,), plain=True),
     )
 
 
-def calls_of_letter(keys: ReadModelKeys, note: LetterNote) -> tuple[Call, ...]:
+def calls_of_letter(keys: ReadModelKeys, note: LetterNote) -> tuple[RedisCall, ...]:
     """Return what puts a task on the list of dead letters, at its end and only once, or takes it off."""
     key = (keys.letters(note.job or note.task),)
-    remove = Call("LREM", key, (0, note.task), plain=True)
+    remove = RedisCall("LREM", key, (0, note.task), plain=True)
     if not note.is_there:
         return (remove,)
     return (
         remove,
-        Call("RPUSH", key, (note.task,), plain=True),
-        Call("LTRIM", key, (-MOST_LETTERS, -1), plain=True),
-        Call("PEXPIRE", key, (LETTERS_MS,), plain=True),
+        RedisCall("RPUSH", key, (note.task,), plain=True),
+        RedisCall("LTRIM", key, (-MOST_LETTERS, -1), plain=True),
+        RedisCall("PEXPIRE", key, (LETTERS_MS,), plain=True),
     )
 
 

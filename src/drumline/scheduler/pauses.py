@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from drumline.core.task import DEFAULT_TENANT
-from drumline.engine.control import Control
+from drumline.engine.control import TaskControl
 from drumline.ports.store import Store
 
 REASON: Final = "paused by the configuration (pauses.queues)"
@@ -27,7 +27,7 @@ class PauseKeeper:
     name = "pauses"
 
     def __init__(
-        self, store: Store, control: Control, *, queues: Callable[[], frozenset[str]], every: float = 1.0
+        self, store: Store, control: TaskControl, *, queues: Callable[[], frozenset[str]], every: float = 1.0
     ) -> None:
         self.every = every
         self._store = store

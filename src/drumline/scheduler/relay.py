@@ -23,7 +23,7 @@ from drumline.core.errors import Unavailable
 from drumline.core.event import TASK_FAILED, CloudEvent, Event, TaskChange, cloud_event
 from drumline.core.metrics import Metrics
 from drumline.core.redaction import DEFAULT_REDACTION, Redaction
-from drumline.ports.bus import CONSUMER, Bus, Channel, Message
+from drumline.ports.bus import CONSUMER, Bus, BusMessage, Channel
 from drumline.ports.store import Store
 
 PAGE: Final = 2000
@@ -45,14 +45,14 @@ LARGEST: Final = 1_000_000
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Page(NamedTuple):
+class RelayPage(NamedTuple):
     """What stands between two positions of the log, written out."""
 
     old: int
     new: int
     is_full: bool
     events: int
-    messages: Sequence[Message]
+    messages: Sequence[BusMessage]
 
 
 class RelayOptions(Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Relay:
         self._holder = randbits(62) + 1
         self._position: int | None = None
         self._taken_at = 0.0
-        self._pages: deque[Page] = deque()
+        self._pages: deque[RelayPage] = deque()
         """The page that is next, and the one behind it if it was read meanwhile."""
         self._is_under_way = False
         """Whether the first of them was handed to the bus."""
@@ -132,7 +132,7 @@ class Relay:
             self._pages.append(following)
         return is_moved
 
-    async def _page_at(self, position: int) -> Page | None:
+    async def _page_at(self, position: int) -> RelayPage | None:
         """Return the page behind a position: the one under way, the one read ahead, or one that is read now."""
         if self._pages and self._pages[0].old != position:
             self._pages.clear()
@@ -140,7 +140,7 @@ class Relay:
             self._pages.append(page)
         return self._pages[0] if self._pages else None
 
-    async def _deliver(self, page: Page) -> bool:
+    async def _deliver(self, page: RelayPage) -> bool:
         """Hand a page to the bus, unless that was done, and wait; tell whether there may be more at once."""
         if not self._is_under_way:
             try:
@@ -151,7 +151,7 @@ class Relay:
             self._is_under_way = True
         return await self._is_kept() and await self._move(page)
 
-    async def _read(self, position: int) -> Page | None:
+    async def _read(self, position: int) -> RelayPage | None:
         """Return the page behind a position, written out; None if nothing is there."""
         await self._store.events.sequence()
         page = await self._store.events.read_events(after=position, limit=PAGE)
@@ -161,7 +161,7 @@ class Relay:
             self._message(Channel.EVENTS, cloud_event(event, source=self._options.source)) for event in page.events
         ]
         messages += await self._dead_letters([event for event in page.events if event.type == TASK_FAILED])
-        return Page(position, page.position, page.is_full, len(page.events), messages)
+        return RelayPage(position, page.position, page.is_full, len(page.events), messages)
 
     async def _is_kept(self) -> bool:
         """Tell whether the bus has kept what is under way; if it was refused, it is not under way any more."""
@@ -204,7 +204,7 @@ class Relay:
         self._position, self._taken_at = position, now
         return position
 
-    async def _move(self, page: Page) -> bool:
+    async def _move(self, page: RelayPage) -> bool:
         """Move the cursor behind what was kept; tell whether there may be more at once."""
         self._pages.popleft()
         self._is_under_way = False
@@ -216,7 +216,7 @@ class Relay:
             self._options.metrics.relayed.add(page.events)
         return moved and page.is_full
 
-    async def _dead_letters(self, failed: Sequence[Event]) -> list[Message]:
+    async def _dead_letters(self, failed: Sequence[Event]) -> list[BusMessage]:
         """Return the messages about tasks that failed for good."""
         changes = [event.data for event in failed if isinstance(event.data, TaskChange)]
         if not changes:
@@ -245,11 +245,11 @@ class Relay:
             messages.append(self._message(Channel.DEAD_LETTERS, told))
         return messages
 
-    def _message(self, channel: Channel, event: CloudEvent) -> Message:
+    def _message(self, channel: Channel, event: CloudEvent) -> BusMessage:
         value = encode(event)
         if len(value) > self._options.largest:
             value = encode(_smaller(event))
-        return Message(channel=channel, key=event.subject, type=event.type, value=value)
+        return BusMessage(channel=channel, key=event.subject, type=event.type, value=value)
 
     async def _note_away(self, reason: str) -> None:
         if not self._is_away:

@@ -55,7 +55,7 @@ class PauseSettings(Struct, frozen=True, kw_only=True):
     """Task names whose tasks wait."""
 
 
-class TaskSettings(Struct, frozen=True, kw_only=True):
+class TaskDefaultSettings(Struct, frozen=True, kw_only=True):
     """What holds for tasks that say nothing else, from when it is set."""
 
     retries: Annotated[int, Meta(ge=0, le=MOST_RETRIES)] = DEFAULT_RETRIES
@@ -384,7 +384,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How many workers a task may take down with it before it is failed for good."""
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     pauses: PauseSettings = field(default_factory=PauseSettings)
-    tasks: TaskSettings = field(default_factory=TaskSettings)
+    tasks: TaskDefaultSettings = field(default_factory=TaskDefaultSettings)
     tune: TuneSettings = field(default_factory=TuneSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     shell: ShellSettings = field(default_factory=ShellSettings)

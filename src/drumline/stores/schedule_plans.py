@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from drumline.core.clock import Instant
 from drumline.core.errors import Invalid
 from drumline.core.event import Fact
-from drumline.core.firing import Firing, Run, fire
+from drumline.core.firing import FiringDecision, Run, fire
 from drumline.core.firing_policy import Overlap
 from drumline.core.ids import ScheduleId, TaskId
 from drumline.core.job import JobStatus, NewJob
@@ -60,7 +60,7 @@ class Due(NamedTuple):
     """A schedule that is due, and what was decided."""
 
     row: DueRow
-    firing: Firing
+    firing: FiringDecision
     planned: tuple[Planned, ...]
 
     @property
@@ -95,7 +95,7 @@ class Made(NamedTuple):
         )
 
 
-class Stopped(NamedTuple):
+class StoppedSchedule(NamedTuple):
     """What cancelling a previous run led to: tasks that ended at once, and what followed in jobs."""
 
     tasks: tuple[TaskId, ...] = ()
@@ -119,13 +119,13 @@ def plan_firings(
     return plans
 
 
-def _decided(row: DueRow, order: FireOrder, now: Instant) -> Firing:
+def _decided(row: DueRow, order: FireOrder, now: Instant) -> FiringDecision:
     """Decide about a schedule. One that this process cannot read must not keep the others from firing."""
     try:
         return fire(row.due, now=now, absence=order.absence, limits=order.limits)
     except Invalid as error:  # its time zone is not known here: another machine has other files
         log.warning("schedule.put_off", schedule=row.id, error=str(error))
-        return Firing(runs=(), missed=0, turn=Turn(Instant(row.fire_at), Instant(now + PUT_OFF_MS)))
+        return FiringDecision(runs=(), missed=0, turn=Turn(Instant(row.fire_at), Instant(now + PUT_OFF_MS)))
 
 
 def plan_starts(

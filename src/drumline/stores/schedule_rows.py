@@ -14,7 +14,7 @@ from drumline.core.clock import Instant, moment_of
 from drumline.core.codec import decode, encode
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Fact
-from drumline.core.firing import DueSchedule, Firing
+from drumline.core.firing import DueSchedule, FiringDecision
 from drumline.core.firing_policy import FiringPolicy
 from drumline.core.ids import JobId, ScheduleId, TaskId
 from drumline.core.job import JobRequest, JobTaskRequest, NewJob
@@ -299,7 +299,7 @@ def schedule_fact(word: str, view: ScheduleView) -> Fact:
     return Fact(f"drumline.schedule.{word}", view.id, view.tenant, data)
 
 
-def run_facts(row: DueRow | WaitingRow, runs: Iterable[RunView], firing: Firing | None = None) -> list[Fact]:
+def run_facts(row: DueRow | WaitingRow, runs: Iterable[RunView], firing: FiringDecision | None = None) -> list[Fact]:
     """Return the facts about runs of a schedule, and that it has finished if it has."""
     facts = [Fact(_TYPE_OF[run.state], run.schedule, row.tenant, _run_data(row.name, run)) for run in runs]
     if firing is not None and firing.turn is None:

@@ -16,7 +16,7 @@ from drumline.core.outcome import Failed, Outcome, Released, Succeeded
 from drumline.core.secret_references import any_has_secrets, has_secrets
 from drumline.core.task import ClaimedTask
 from drumline.core.task_log import COMPLETED, TASK_LOG
-from drumline.ports.tracing import Kind, Tracer, messaging
+from drumline.ports.tracing import TraceKind, Tracer, messaging
 from drumline.sdk.arguments import encode_result
 from drumline.worker.attempt_lines import facts_of, log_processing
 from drumline.worker.executors.executor import ExecutorCall
@@ -47,7 +47,7 @@ def start(services: AttemptServices, executors: Executors, tasks: Sequence[Claim
 def _received(task: ClaimedTask, tracer: Tracer) -> str | None:
     """Record a `receive` span in the task's trace, and return its traceparent."""
     facts = messaging("receive", task.queue, messaging__message__id=task.lease.task)
-    with tracer.span(f"receive {task.queue}", Kind.CONSUMER, parent=task.options.trace, facts=facts) as span:
+    with tracer.span(f"receive {task.queue}", TraceKind.CONSUMER, parent=task.options.trace, facts=facts) as span:
         return span.traceparent
 
 
@@ -157,7 +157,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         )  # fmt: skip
         links = (task.options.trace,) if task.options.trace else ()
         with self._services.tracer.span(
-            f"process {task.name}", Kind.CONSUMER, parent=self._received, facts=facts, links=links
+            f"process {task.name}", TraceKind.CONSUMER, parent=self._received, facts=facts, links=links
         ) as span:
             outcome = await self._executed()
             if isinstance(outcome, Failed):

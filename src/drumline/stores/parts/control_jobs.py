@@ -9,7 +9,7 @@ from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobStatus
-from drumline.core.job_steps import Member, revive
+from drumline.core.job_steps import JobMember, revive
 from drumline.core.state import Act, State, step
 from drumline.ports.hint import Effects, Hint
 from drumline.ports.jobs import ChangedJob
@@ -250,5 +250,5 @@ def _job_task(row: Iterable[Any]) -> JobTask:
     )  # fmt: skip
 
 
-def _member(each: JobTask) -> Member:
-    return Member(each.state, RUN_IFS[each.run_if], each.parents, each.cause)
+def _member(each: JobTask) -> JobMember:
+    return JobMember(each.state, RUN_IFS[each.run_if], each.parents, each.cause)

@@ -9,7 +9,7 @@ from drumline.core.event import Event, EventPosition
 from drumline.core.ids import JobId, TaskId
 from drumline.core.state import TERMINAL, Act, State
 from drumline.core.task import Lane
-from drumline.ports.notifications import EndedTask, Interest, Picked, Span
+from drumline.ports.notifications import EndedTask, Interest, Picked, PickRange
 from drumline.ports.outbox import CursorView, EventPage, LogSpan
 from drumline.stores.driver import Database, Lanes, Line, Part, Rows
 from drumline.stores.events import (
@@ -77,7 +77,7 @@ class EventLog(Part):
             await self._database.fetch(Line.BROAD, "prune_events", before=written_before, most=most, limit=limit)
         )
 
-    async def pick_events(self, span: Span, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
+    async def pick_events(self, span: PickRange, interests: Sequence[Interest], *, has_targets: bool) -> Picked:
         """Look through a stretch of the log."""
         log = await self._log()
         broad, narrow = broad_and_narrow(interests)

@@ -30,7 +30,7 @@ from drumline.stores.schedule_plans import (
     Due,
     Made,
     Planned,
-    Stopped,
+    StoppedSchedule,
     advance_of,
     facts_of,
     plan_firings,
@@ -199,7 +199,7 @@ class Firing(Part):
             columns = [list(column) for column in zip(*advances, strict=True)]
             await transaction.fetch("advance_schedules", **dict(zip(names, columns, strict=True)))
 
-    async def _stop_previous(self, transaction: Transaction, plans: Sequence[Due]) -> Stopped:
+    async def _stop_previous(self, transaction: Transaction, plans: Sequence[Due]) -> StoppedSchedule:
         """Cancel what previous runs made: jobs before tasks, and each in the order of their ids."""
         effects = NO_EFFECTS
         jobs = await lock_jobs(transaction, sorted(due.row.last_job for due in plans if due.row.last_job))
@@ -210,4 +210,4 @@ class Firing(Part):
         answers = await self._control.cancel_in(transaction, tasks) if tasks else {}
         changed = [answer for answer in answers.values() if isinstance(answer, Changed)]
         effects = sum((answer.effects for answer in changed), effects)
-        return Stopped(tuple(answer.task for answer in changed if answer.state is not State.RUNNING), effects)
+        return StoppedSchedule(tuple(answer.task for answer in changed if answer.state is not State.RUNNING), effects)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from drumline.core.clock import Instant
-from drumline.ports.sign_ins import Mark
+from drumline.ports.sign_ins import SignInMark
 from drumline.stores.driver import Line, Part, Transaction
 
 
 class SignIns(Part):
     """`ports.sign_ins.SignIns`."""
 
-    async def leave_marks(self, marks: Sequence[Mark]) -> list[bool]:
+    async def leave_marks(self, marks: Sequence[SignInMark]) -> list[bool]:
         """Leave marks at the store's time, and tell which were not there."""
         lasts = {mark.name: mark.lasts_ms for mark in sorted(marks, key=lambda mark: mark.name)}
 

@@ -6,14 +6,14 @@ from typing import Any
 from msgspec import structs
 
 from drumline.core.clock import Instant
-from drumline.core.stats import STEPS, Figure, Level, Measure, Stat, StatsQuery
+from drumline.core.stats import STEPS, Figure, Level, Measure, Stat, StatsRange
 from drumline.stores.driver import Line, Part, Transaction
 
 
 class StatsTables(Part):
     """`ports.stats.Stats`, but for `gather_stats`."""
 
-    async def read_stats(self, stretch: StatsQuery) -> list[Stat]:
+    async def read_stats(self, stretch: StatsRange) -> list[Stat]:
         """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
         rows = await self._database.fetch(
             Line.DESK, "read_stats", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
@@ -49,7 +49,7 @@ class StatsTables(Part):
         )
         return True
 
-    async def read_depth(self, stretch: StatsQuery) -> list[Level]:
+    async def read_depth(self, stretch: StatsRange) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken."""
         rows = await self._database.fetch(
             Line.DESK, "read_depth", repeat=True, within=stretch.tenant, **structs.asdict(stretch)

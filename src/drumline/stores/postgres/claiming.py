@@ -20,7 +20,7 @@ from drumline.stores.driver import Line
 from drumline.stores.parts.limits import write_slots
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
-from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.cursors import LanePosition
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.limiting import Limiting
 
@@ -174,7 +174,7 @@ class Claiming(Limiting):
             await self._look(able, group, taken, {})
 
     async def _look(
-        self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]], places: dict[int, Place]
+        self, able: Able, group: list[Numbered], taken: defaultdict[int, list[Ranked]], places: dict[int, LanePosition]
     ) -> int:
         """Claim what is still wanted, beginning at `places`; return how much that found too little."""
         limits = [max(0, min(request.limit, MOST_AT_ONCE) - len(taken[place])) for place, request in group]
@@ -279,13 +279,13 @@ def _next_hints(hinted: list[Numbered], taken: dict[int, list[Ranked]], rounds: 
     return hints
 
 
-def _firsts(rows: Rows) -> dict[int, Place]:
+def _firsts(rows: Rows) -> dict[int, LanePosition]:
     """Return a place in each lane before which this claim left nothing: whatever row comes first will do."""
-    firsts: dict[int, Place] = {}
+    firsts: dict[int, LanePosition] = {}
     for row in rows:
         lane = row[2]
         if lane not in firsts:
-            firsts[lane] = Place(row[3], str(row[1]))
+            firsts[lane] = LanePosition(row[3], str(row[1]))
     return firsts
 
 

@@ -20,7 +20,7 @@ SHARE: Final = 20
 """A slower one only after this many times its own length."""
 
 
-class Place(NamedTuple):
+class LanePosition(NamedTuple):
     """A place in a lane."""
 
     due_at: int
@@ -32,12 +32,12 @@ class Cursors:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, LanePosition] = {}
         self._looked_at = 0.0
         self._last_took = 0.0
         self._look_took = 0.0
 
-    def places(self) -> dict[int, Place]:
+    def places(self) -> dict[int, LanePosition]:
         """Return where to begin, by lane; nothing at all when a look at everything is due."""
         if not self._places or self._since_look() > max(LOOK_EVERY, SHARE * self._look_took):
             return {}
@@ -55,7 +55,7 @@ class Cursors:
         self._look_took = min(took, self._last_took)
         self._last_took = took
 
-    def found(self, firsts: dict[int, Place]) -> None:
+    def found(self, firsts: dict[int, LanePosition]) -> None:
         """Note the first place in each lane where something was found."""
         for lane, place in firsts.items():
             self._places.pop(lane, None)
@@ -63,7 +63,7 @@ class Cursors:
         while len(self._places) > MOST_LANES:
             del self._places[next(iter(self._places))]
 
-    def queued(self, lane: int, place: Place) -> None:
+    def queued(self, lane: int, place: LanePosition) -> None:
         """Note that this process has let a task wait at a place, which may lie before where claims begin."""
         known = self._places.get(lane)
         if known is not None and place < known:

@@ -15,7 +15,7 @@ from drumline.stores.endings import Ending
 from drumline.stores.job_rows import JobRow, Tally, job_row
 from drumline.stores.parts.following import JobFollowing, Members, tally_columns
 from drumline.stores.postgres.acts import NUMBER_OF
-from drumline.stores.postgres.cursors import Cursors, Place
+from drumline.stores.postgres.cursors import Cursors, LanePosition
 from drumline.stores.postgres.dead_letters import drop_dead_letters
 from drumline.stores.postgres.endings import bury, record
 
@@ -74,7 +74,7 @@ class PostgresFollowing(JobFollowing):
         """Let claims begin to search where acts have queued tasks."""
         hints = [answer.hint for answer in answers if isinstance(answer, Changed) and answer.hint is not None]
         for hint, lane in zip(hints, await self._lanes.numbers_in_order([hint.lane for hint in hints]), strict=True):
-            self._cursors.queued(lane, Place(hint.due_at, hint.task))
+            self._cursors.queued(lane, LanePosition(hint.due_at, hint.task))
 
     async def _hints(
         self, tasks: Sequence[Any] | None, lanes: Sequence[int] | None, due_at: Sequence[int] | None
@@ -89,7 +89,7 @@ class PostgresFollowing(JobFollowing):
                 firsts[lane] = due
         # Before the commit, which may fail: then a claim begins to look too early, which does no harm.
         for lane, due in firsts.items():
-            self._cursors.queued(lane, Place(due, BELOW_ALL))
+            self._cursors.queued(lane, LanePosition(due, BELOW_ALL))
         return [
             Hint(TaskId(str(task)), known[lane], Instant(due))
             for task, lane, due in zip(tasks, lanes, due_at, strict=True)

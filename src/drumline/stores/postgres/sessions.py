@@ -19,7 +19,7 @@ from drumline.stores.driver import Line, tell_facts
 from drumline.stores.endings import Ending, is_queued
 from drumline.stores.parts.task_types import publish_types
 from drumline.stores.postgres.access import Access
-from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.cursors import LanePosition
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Held, bury, end, record
 
@@ -228,7 +228,7 @@ class Sessions(Access):
             if is_queued(each) and each.due_at is not None and each.id not in elsewhere
         ]
         for ending, due_at in queued:
-            self._cursors.queued(ending.lane, Place(due_at, ending.id))
+            self._cursors.queued(ending.lane, LanePosition(due_at, ending.id))
         return Reaped(
             sessions=tuple(closed),
             requeued=tuple(Hint(ending.id, lanes[ending.lane], Instant(due_at)) for ending, due_at in queued),

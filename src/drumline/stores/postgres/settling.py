@@ -13,7 +13,7 @@ from drumline.core.ids import TaskId
 from drumline.core.lease import Lease
 from drumline.core.state import Act
 from drumline.core.task import decode_options
-from drumline.ports.store import Settled, Settlement, Standing
+from drumline.ports.store import LeaseState, Settled, Settlement
 from drumline.stores.driver import Line
 from drumline.stores.endings import Ending
 from drumline.stores.postgres.database import Transaction
@@ -36,11 +36,11 @@ QUIET: Final = PLAIN.keys() - {Act.FAIL}
 class Settling(SettlingJobs):
     """The settling part of `ports.store.Executing` on PostgreSQL."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return where each leased task stands; None for a lease that is not current."""
         rows = await self._database.fetch(Line.SETTLE, "standing", repeat=True, **lease_columns(leases))
         found = {
-            Lease(TaskId(str(task)), epoch, nonce): Standing(failures, decode_options(options), cancelled)
+            Lease(TaskId(str(task)), epoch, nonce): LeaseState(failures, decode_options(options), cancelled)
             for task, epoch, nonce, failures, cancelled, options in rows
         }
         return [found.get(lease) for lease in leases]

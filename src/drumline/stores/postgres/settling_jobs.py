@@ -17,7 +17,7 @@ from drumline.stores.parts.following import Members, lock_jobs
 from drumline.stores.postgres.access import Access, column
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
-from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.cursors import LanePosition
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Held, end
 
@@ -115,7 +115,7 @@ class SettlingJobs(Access):
         for ending in endings:
             hint = None
             if is_queued(ending) and ending.due_at is not None and ending.id not in held_back:
-                self._cursors.queued(ending.lane, Place(ending.due_at, ending.id))
+                self._cursors.queued(ending.lane, LanePosition(ending.due_at, ending.id))
                 hint = Hint(ending.id, lanes[ending.lane], Instant(ending.due_at))
             answers[Lease(ending.id, ending.epoch, ending.nonce or 0)] = Settled(ending.state, hint)
         return answers

@@ -12,7 +12,7 @@ from drumline.core.task import NewTask, Submitted
 from drumline.stores.driver import Line, RowVanished, Transaction
 from drumline.stores.postgres.access import Access, column
 from drumline.stores.postgres.acts import SUBMIT
-from drumline.stores.postgres.cursors import Place
+from drumline.stores.postgres.cursors import LanePosition
 
 Key = tuple[str, str]
 """Tenant and idempotency key."""
@@ -87,7 +87,7 @@ class Submitting(Access):
                 continue
             answers.append(Submitted(task.id, run_at))
             if run_at < now:
-                self._cursors.queued(lane, Place(run_at, task.id))
+                self._cursors.queued(lane, LanePosition(run_at, task.id))
         return answers
 
     async def _known(self, transaction: Transaction, tasks: Sequence[NewTask]) -> Answers:

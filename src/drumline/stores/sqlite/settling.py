@@ -15,7 +15,7 @@ from drumline.core.lease import Lease
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import CANCELLABLE_BY_FLAG, TERMINAL, TRANSITIONS, Act, State
 from drumline.core.task import decode_options
-from drumline.ports.store import Hint, Settled, Settlement, Standing
+from drumline.ports.store import Hint, LeaseState, Settled, Settlement
 from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.batches import Event, batch_of, event, rows_of, tell
 from drumline.stores.sqlite.dead_letters import Death, write_dead_letters
@@ -114,7 +114,7 @@ class Ends:
 class Settling(Access):
     """The settling part of `ports.store.Executing` on SQLite."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[Standing | None]:
+    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return where each leased task stands; None for a lease that is not current."""
         return await self._database.read(lambda connection: _standing(connection, leases))
 
@@ -172,9 +172,9 @@ def held_by(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[Hel
     return [Held(*row) for row in rows]
 
 
-def _standing(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[Standing | None]:
-    standings: list[Standing | None] = [None] * len(leases)
+def _standing(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[LeaseState | None]:
+    standings: list[LeaseState | None] = [None] * len(leases)
     for held in held_by(connection, leases):
         (options,) = connection.execute(SQL["options"], {"id": leases[held.place].task}).fetchone()
-        standings[held.place] = Standing(held.failures, decode_options(options), bool(held.cancel_requested))
+        standings[held.place] = LeaseState(held.failures, decode_options(options), bool(held.cancel_requested))
     return standings
