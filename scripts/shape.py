@@ -9,7 +9,7 @@ They are signs of how easy the code is to change, not limits to enforce.
 import ast
 import re
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +83,20 @@ def passing_on() -> list[str]:
     ]
 
 
+def two_meanings() -> dict[str, list[str]]:
+    """Return class names that several rooms define, with their files.
+
+    A port and the classes of `stores` that implement it are one concept, with one name.
+    """
+    places: dict[str, list[str]] = defaultdict(list)
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path.relative_to(SOURCE)))
+    rooms = {name: [re.sub(r"^(ports|stores)/.*", "store", place) for place in found] for name, found in places.items()}
+    return {name: places[name] for name in sorted(places) if len(set(rooms[name])) > 1}
+
+
 def print_words(package: str) -> None:
     """Print what to reconsider in the names and first docstring lines of a package."""
     for path, tree in trees():
@@ -124,7 +138,10 @@ def main() -> None:
     )
     print(f"setters before use       {len(setters())} {', '.join(setters())}")
     print(f"engine only passes on    {len(passing_on())}: {', '.join(passing_on())}")
-    print(f"class names used twice   {sum(count > 1 for count in Counter(classes).values())}")
+    shared = two_meanings()
+    print(f"names of two meanings    {len(shared)}")
+    for name, places in shared.items():
+        print(f"                         {name}: {', '.join(places)}")
     print(f"metaphors in class names {len(metaphors)}: {', '.join(metaphors)}")
     print(f"vague first docstrings   {sum(bool(VAGUE.search(line)) for line in first_lines)} of {len(first_lines)}")
 
