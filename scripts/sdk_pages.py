@@ -14,7 +14,7 @@ from drumline.core.errors import DrumlineError
 from drumline.sdk.cron import CronOptions
 from drumline.sdk.dag import DagOptions
 from drumline.sdk.node import NodeOptions
-from drumline.sdk.options import Options, TaskSettings
+from drumline.sdk.options import DecoratorOptions, Options
 
 INTRODUCTION = """\
 # Python SDK
@@ -35,7 +35,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 """The names in the order of the page; what is not here goes under "Errors" or "Also"."""
 KEYWORDS: dict[str, tuple[tuple[str, Any], ...]] = {
     "Drumline": (
-        ("`@app.task(…)`", TaskSettings),
+        ("`@app.task(…)`", DecoratorOptions),
         ("`@app.cron(…)` and `@app.every(…)`", CronOptions),
         ("`app.dag(…)`", DagOptions),
     ),
@@ -51,7 +51,7 @@ HIDDEN = {
     "Backoff": {"check"},
     "TaskHandle": {"result_in_steps"},
     "Dag": {"encoder", "free_base", "keys_of", "put", "request"},
-    "Node": {"shelf"},
+    "Node": {"result_plan"},
     "JobHandle": {"narrowed"},
     "NodeInfo": {"vertex"},
 }

@@ -18,7 +18,7 @@ from drumline.engine.options import EngineOptions, SignInOptions
 from drumline.ports.bus import Bus, Channel
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.sweep import Sweeper
-from drumline.sdk.locate import Place
+from drumline.sdk.locate import ServerLocation
 from drumline.settings.fields import Secret, Settings
 from drumline.settings.policy import policy_of
 from drumline.settings.secret_key import box_of
@@ -71,7 +71,7 @@ async def open_engine(settings: Settings) -> Engine:
     return (await wire(settings)).engine
 
 
-async def embedded_engine(place: Place) -> Engine:
+async def embedded_engine(place: ServerLocation) -> Engine:
     """Return an engine for a program of its own: on the backends that it names, or on its data folder."""
     if place.direct is None:
         return await open_engine(Settings(data=place.data))

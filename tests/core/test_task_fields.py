@@ -24,7 +24,7 @@ from drumline.core.state import State
 from drumline.core.task import ClaimedTask, NewTask, TaskOptions, TaskRequest, TaskView, accept, decode_options
 from drumline.core.task_type import TypeDefaults
 from drumline.sdk.jobs import JobInfo
-from drumline.sdk.options import Options, TaskSettings, apply
+from drumline.sdk.options import DecoratorOptions, Options, apply
 from drumline.sdk.transport import TaskInfo, task_info
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,6 +191,6 @@ def test_a_type_declares_what_its_decorator_takes() -> None:
     spoken_otherwise = {"max_attempts", "max_concurrent", "rate_limit", "limit_by", "mode", "process", "name"}
     of_the_worker = {"retry_on", "give_up_on"}
 
-    declared = set(TaskSettings.__annotations__) - spoken_otherwise - of_the_worker
+    declared = set(DecoratorOptions.__annotations__) - spoken_otherwise - of_the_worker
 
     assert declared == set(TypeDefaults.__struct_fields__)

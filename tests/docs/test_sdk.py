@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import drumline
-from drumline.sdk.options import Options, TaskSettings
+from drumline.sdk.options import DecoratorOptions, Options
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "sdk.md").read_text(encoding="utf-8")
 
@@ -18,6 +18,6 @@ def test_the_reference_has_every_public_name() -> None:
 def test_the_reference_has_every_argument_of_a_task_with_its_meaning() -> None:
     rows = dict(re.findall(r"^\| `(\w+): [^`]+` \| (.+) \|$", PAGE, re.MULTILINE))
 
-    arguments = TaskSettings.__annotations__.keys() | Options.__annotations__.keys()
+    arguments = DecoratorOptions.__annotations__.keys() | Options.__annotations__.keys()
     assert {"rate_limit", "max_concurrent", "limit_by", "limit_key"} <= arguments
     assert [name for name in arguments if not rows.get(name)] == []

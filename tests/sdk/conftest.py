@@ -14,7 +14,7 @@ from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.engine.engine import Engine
 from drumline.sdk.embedded import EmbeddedTransport, open_embedded
-from drumline.sdk.locate import Place
+from drumline.sdk.locate import ServerLocation
 
 KEY = "sk_test_key"
 
@@ -29,7 +29,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[EmbeddedTransport]:
     """An engine on a background loop."""
-    house = open_embedded(Place(data=tmp_path))
+    house = open_embedded(ServerLocation(data=tmp_path))
     yield house
     house.close()
 

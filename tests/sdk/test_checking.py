@@ -13,7 +13,7 @@ from drumline.sdk.checking import KINDS
 from drumline.sdk.cron import CronOptions
 from drumline.sdk.dag import DagOptions
 from drumline.sdk.node import NodeOptions
-from drumline.sdk.options import Options, TaskSettings
+from drumline.sdk.options import DecoratorOptions, Options
 
 WRONG: dict[str, list[Any]] = {
     "name": [5, None, b"x"],
@@ -89,7 +89,7 @@ def node(**options: Any) -> Any:
 
 
 PLACES: list[tuple[Callable[..., Any], Any]] = [
-    (task, TaskSettings),
+    (task, DecoratorOptions),
     (options, Options),
     (submit_task, Options),
     (cron, CronOptions),

@@ -33,7 +33,7 @@ from drumline.core.task import TaskRequest
 from drumline.sdk import http as http_module
 from drumline.sdk.embedded import EmbeddedTransport
 from drumline.sdk.http import HttpTransport
-from drumline.sdk.locate import Place
+from drumline.sdk.locate import ServerLocation
 from drumline.sdk.transport import Get, SubmitMany
 from drumline.wiring import embedded_engine
 from tests.sdk.conftest import KEY, served
@@ -254,7 +254,7 @@ def test_a_server_that_runs_on_the_data_folder_is_found_with_its_key(house: Embe
 
 async def test_the_first_async_submission_finds_a_server_on_its_own_loop(tmp_path: Path) -> None:
     # As in `drumline dev`, where an async task submits to the server of its own process.
-    engine = await embedded_engine(Place(data=tmp_path))
+    engine = await embedded_engine(ServerLocation(data=tmp_path))
     stop = asyncio.Event()
     server = Server(create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="0"), stop=stop), port=0)
     serving = asyncio.create_task(server.run(stop))

@@ -105,7 +105,7 @@ async def me(call: ApiCall[None, NoQuery]) -> Reply:
 
 
 async def create_key(call: ApiCall[KeyRequest, NoQuery]) -> Reply:
-    """Make a key; it is shown this once. Nobody can give more than they have themselves."""
+    """Create a key; it is shown only once. A key cannot grant more than the caller's own."""
     return _made(call, await call.engine.access.keys.create(call.body, by=call.by))
 
 

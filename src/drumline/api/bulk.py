@@ -18,7 +18,7 @@ from drumline.engine.bulk import Prospect
 
 
 class BulkBody(Struct, frozen=True, kw_only=True):
-    """A bulk operation as it stands. Of a dry run there is no id, no state and no time: nothing was begun."""
+    """The state of a bulk operation. Of a dry run there is no id, no state and no time: nothing was begun."""
 
     id: TaskIdText | None
     act: BulkAct
@@ -104,7 +104,7 @@ async def list_bulks(call: ApiCall[None, BulkQuery]) -> Reply:
 
 
 async def get_bulk(call: ApiCall[None, NoQuery]) -> Reply:
-    """Return an operation as it stands."""
+    """Return the state of an operation."""
     return Reply(encode(bulk_body(await call.engine.store.bulks.get_bulk(_bulk_of(call), tenant=call.tenant))))
 
 

@@ -87,7 +87,7 @@ def compress(body: bytes) -> bytes:
 
 
 def _is_worth_it(head: Message) -> bool:
-    """Tell whether an answer is a whole text that nobody has packed yet, and gives nobody a cookie."""
+    """Tell whether an answer is a whole text that is not compressed yet, and sets no cookie."""
     headers = dict(head["headers"])
     if head["status"] != 200 or b"content-encoding" in headers or b"set-cookie" in headers:
         return False

@@ -20,7 +20,7 @@ from drumline.ports.notifications import DeliveryFilter
 
 
 class DeliveryWord(StrEnum):
-    """Where a delivery stands."""
+    """The state of a delivery."""
 
     PENDING = "pending"
     DELIVERED = "delivered"

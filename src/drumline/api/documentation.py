@@ -113,7 +113,7 @@ def _text(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return a text as HTML, with what stands between backticks as code."""
+    """Return a text as HTML, with the parts between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
 
 

@@ -63,7 +63,7 @@ class FailureList(Struct, frozen=True):
 
 
 class EditBody(Struct, frozen=True, kw_only=True):
-    """What a task was given before somebody changed it: attempts up to `epoch` ran with it."""
+    """The payload of a task before it was changed: attempts up to `epoch` ran with it."""
 
     epoch: int
     at: Moment

@@ -130,7 +130,7 @@ async def _kafka(store: Store) -> dict[str, Any] | None:
 
 
 async def _workers(store: Store) -> dict[str, Any] | None:
-    """Return who can run tasks; None if the store cannot tell. Nobody is a reason to worry when something is due."""
+    """Return the live workers; None if the store cannot tell. Having none is a problem when tasks are due."""
     try:
         sessions = await store.sessions()
         is_lonely = not sessions and bool(await store.upcoming(due_before=await store.now(), per_lane=1))
@@ -145,7 +145,7 @@ async def _workers(store: Store) -> dict[str, Any] | None:
 
 
 async def _config(standing: ConfigState | None) -> dict[str, Any] | None:
-    """Return how this process stands to its configuration; a refused one leaves it at the one before."""
+    """Return which configuration this process runs with; one that was refused leaves the previous one in effect."""
     if standing is None:
         return None
     details = {"version": standing.version, "needs_restart": list(standing.restart)}

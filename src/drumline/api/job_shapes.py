@@ -13,13 +13,13 @@ from drumline.core.views import BackoffBody, Moment, NotifyBody, TaskIdText, bac
 
 
 class CountsBody(JobCounts, frozen=True, kw_only=True):
-    """How many tasks of a job stand where. `running` is null in lists, where it is not counted."""
+    """How many tasks of a job have each status. `running` is null in lists, where it is not counted."""
 
     IS_WRITTEN_WHOLE: ClassVar[bool] = True
 
 
 class JobBody(PublicJob[Moment], frozen=True, kw_only=True):
-    """A job as it stands. `waits_for` is the number of jobs that have to complete before it begins."""
+    """The state of a job. `waits_for` is the number of jobs that have to complete before it begins."""
 
     counts: CountsBody
     created_at: Moment

@@ -222,7 +222,7 @@ def job_of(call: ApiCall[Any, Any]) -> JobId:
 
 
 async def job_reply(call: ApiCall[Any, Any], job: JobId, view: JobView | None = None) -> Reply:
-    """Answer with a job as it stands."""
+    """Answer with the state of a job."""
     if view is None:
         view = await call.engine.jobs.get(job, tenant=call.tenant)
     call.note(after=_standing(view))
@@ -230,7 +230,7 @@ async def job_reply(call: ApiCall[Any, Any], job: JobId, view: JobView | None = 
 
 
 async def _note_before(call: ApiCall[Any, Any], job: JobId) -> None:
-    """Note how a job stands before an act; raises `NotFound`, and `Forbidden` if not all its tasks are for the key."""
+    """Record a job's state before an act; raises `NotFound`, and `Forbidden` if the key excludes one of its tasks."""
     call.note(before=_standing(await call.engine.jobs.get(job, tenant=call.tenant)))
     await check_job_tasks(call, job)
 

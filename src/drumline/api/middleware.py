@@ -106,7 +106,7 @@ def _error_reply(error: Exception, scope: Scope) -> Reply:
 
 
 async def _break_off(error: Exception, scope: Scope) -> None:
-    """End an answer that has begun: cut the connection, so that nobody takes a part for the whole."""
+    """End an answer that has begun: close the connection, so that the client does not take a part for the whole."""
     if isinstance(error, OSError) or (isinstance(error, RuntimeError) and "handler is closed" in str(error)):
         # The client has closed the connection; the server hears of it one turn of the loop later.
         await asyncio.sleep(0)

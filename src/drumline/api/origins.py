@@ -25,7 +25,7 @@ class Origins:
         self._public = None if public_url is None else server_url(public_url)
 
     def base(self, scope: Scope) -> str:
-        """Return what stands before `/ui/` and `/api/…` in the browser."""
+        """Return the URL before `/ui/` and `/api/…` as the browser sees it."""
         if self._public is not None:
             return self._public
         prefix = self._passed(scope, b"x-forwarded-prefix").rstrip("/")
@@ -58,7 +58,7 @@ class Origins:
         return host if _HOST.fullmatch(host) else "localhost"
 
     def _passed(self, scope: Scope, name: bytes) -> str:
-        """Return the word of the nearest proxy, if it is trusted."""
+        """Return the header of the nearest proxy, if that is trusted."""
         if not self._addresses.is_passed_on(scope):
             return ""
         return _header(scope, name).rpartition(",")[2].strip()

@@ -71,7 +71,7 @@ async def list_artifacts(call: ApiCall[None, NoQuery]) -> Reply:
 
 
 async def get_artifact(call: ApiCall[None, NoQuery]) -> Reply:
-    """Return one file, always as a download: it came from a task, and nobody vouches for what is in it."""
+    """Return one file, always as a download: it came from a task, so its content is not trusted."""
     name = check_file_name(call.params["name"])
     artifact = await call.engine.queries.artifact(task_of(call), name, tenant=call.tenant)
     return Reply(

@@ -38,7 +38,7 @@ _LONGEST_LENGTH = 18
 
 
 class ClientGone(Exception):
-    """The client hung up before its request was read; nobody is left to answer."""
+    """The client closed the connection before its request was read."""
 
 
 class AnyQuery(Struct, frozen=True):

@@ -41,7 +41,7 @@ class LastRunBody(Struct, frozen=True):
 
 
 class ScheduleBody(Struct, frozen=True, kw_only=True):
-    """A schedule as it stands. Times are UTC, durations seconds."""
+    """The state of a schedule. Times are UTC, durations seconds."""
 
     id: TaskIdText
     name: str

@@ -138,7 +138,7 @@ async def list_schedules(call: ApiCall[None, SchedulesQuery]) -> Reply:
 
 
 async def get_schedule(call: ApiCall[None, ScheduleQuery]) -> Reply:
-    """Return a schedule as it stands, with its next fire times."""
+    """Return the state of a schedule, with its next fire times."""
     view = await call.engine.schedules.get(_schedule_of(call), tenant=call.tenant)
     return await _reply(call, view, count=call.query.next)
 

@@ -36,7 +36,7 @@ class Listener(NamedTuple):
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to whoever runs the process, and accepts connections within limits."""
+    """Installs no signal handlers (the process does), and accepts connections within limits."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)

@@ -34,14 +34,14 @@ from drumline.ports.store import ArtifactView, QueueView
 
 
 class StatusBody(Struct, frozen=True):
-    """Where a task stands. It may be out of date for a moment."""
+    """The status of a task. It may be out of date for a moment."""
 
     id: TaskIdText
     status: Status
 
 
 class TaskBody(PublicTask[Moment], frozen=True, kw_only=True):
-    """A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one."""
+    """The state of a task. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one."""
 
     created_at: Moment
     backoff: BackoffBody
@@ -87,7 +87,7 @@ class ArtifactList(Struct, frozen=True):
 
 
 class QueueBody(Struct, frozen=True, kw_only=True):
-    """A queue as it stands."""
+    """The state of a queue."""
 
     name: str
     tenant: str
@@ -111,7 +111,7 @@ class QueueList(Struct, frozen=True):
 
 
 class WorkerBody(Struct, frozen=True, kw_only=True):
-    """A worker as it stands. `types` are the names of the tasks that it can run."""
+    """The state of a worker. `types` are the names of the tasks that it can run."""
 
     id: WorkerIdText
     host: str

@@ -107,7 +107,7 @@ async def schedule_task(call: ApiCall[ScheduleTaskRequest, NoQuery]) -> Reply:
 
 
 async def task_status(call: ApiCall[None, NoQuery]) -> Reply:
-    """Tell where a task stands."""
+    """Return the status of a task."""
     task = parse_task_id(call.params["task_id"], field="task_id")
     view = await call.engine.queries.get(task, tenant=call.tenant)
     time = next(time for time in (view.due_at, view.started_at, view.created_at) if time is not None)

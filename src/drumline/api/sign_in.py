@@ -26,7 +26,7 @@ LARGEST_SIGN_IN = 8 * 1024
 
 
 class ProviderBody(Struct, frozen=True):
-    """Somebody to sign in with."""
+    """A provider to sign in with."""
 
     name: str
     label: str
@@ -122,7 +122,7 @@ async def sign_out(call: ApiCall[SignOutRequest, NoQuery]) -> Reply:
 
 
 async def revoke(call: ApiCall[RevokeRequest, NoQuery]) -> Reply:
-    """Sign somebody out at every browser, or everybody; every server goes by it within two seconds."""
+    """Sign a user out at every browser, or all users; it takes effect on every server within two seconds."""
     if re.fullmatch(USER_PATTERN, call.body.user) is None:
         raise Invalid("must be key:<id>, <provider>:<subject>, or * for everybody", field="user")
     await call.engine.access.sign_ins.end_all(call.body.user)
@@ -131,7 +131,7 @@ async def revoke(call: ApiCall[RevokeRequest, NoQuery]) -> Reply:
 
 
 def told_of(call: ApiCall[Any, Any], made: SignIn, caller: Caller) -> SignedInBody:
-    """Return what a page is told of whoever is signed in."""
+    """Return what a page shows of the user that is signed in."""
     return SignedInBody(
         user=made.user,
         name=made.name,
@@ -144,7 +144,7 @@ def told_of(call: ApiCall[Any, Any], made: SignIn, caller: Caller) -> SignedInBo
 
 
 async def noted(call: ApiCall[Any, Any], caller: Caller, made: SignIn) -> None:
-    """Write into the audit log that somebody signed in; if that cannot be done, they are not."""
+    """Write a sign-in into the audit log; if that fails, so does the sign-in."""
     audit = call.engine.access.audit
     asked = await audit.ask(
         AuditEntry(

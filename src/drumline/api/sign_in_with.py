@@ -55,7 +55,7 @@ async def come_back(call: Going) -> Reply:
 
 
 async def _shown(call: Going, step: Callable[[Going], Awaitable[Reply]], *, up: str) -> Reply:
-    """Do a step, and show a page to whoever cannot be let in: people, not programs, come here."""
+    """Run a step, and answer a refusal with a page: people, not programs, see it."""
     arrived = () if step is _sent else (call.context.authentication.browser_sessions.drop_pending(call.scope),)
     try:
         reply = await step(call)
@@ -114,7 +114,7 @@ async def _taken_in(call: Going) -> Reply:
 
 
 async def _vouched(call: Going, issuer: Any, way: PendingSignIn) -> Any:
-    """Return the provider's word, for the first who comes this way; whoever comes with many wrong ones has to wait."""
+    """Exchange the code for the provider's claims, once; an address that sends many wrong codes is locked out."""
     from drumline.outbound.issuer import IssuerResponse  # noqa: PLC0415 - as in app.py
 
     answer = IssuerResponse(call.query.given["code"], _verifier(call, way), _nonce(call, way), _redirect_uri(call))
@@ -170,7 +170,7 @@ def _is_same(given: str, ours: str) -> bool:
 
 
 def _word(text: str) -> str:
-    """Return a code that somebody else chose, if it looks like one: a page of ours says nothing that others dictate."""
+    """Return an error code of the provider, if it looks like one: our page shows no text that others choose."""
     return text if re.fullmatch(r"[a-z0-9_-]{1,60}", text) else "it gave no reason"
 
 

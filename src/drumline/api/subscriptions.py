@@ -147,7 +147,7 @@ def _after(patch: SubscriptionPatch, before: Subscription) -> tuple[str | None, 
 
 
 async def _own(call: ApiCall[Any, Any]) -> Subscription:
-    """Return the subscription that the path names; `Forbidden` if it is told of more than the caller is meant for."""
+    """Return the subscription that the path names; `Forbidden` if it covers more than the caller's key."""
     found = await call.engine.subscriptions.get(_id_of(call), tenant=call.tenant)
     check_filter(call, found.filter.task, found.filter.queue)
     return found

@@ -27,7 +27,7 @@ from drumline.api.shapes import (
     without_traceback,
 )
 from drumline.api.stopping import unless_stopped
-from drumline.api.task_filters import TaskQuery, filter_of
+from drumline.api.task_queries import TaskQuery, filter_of
 from drumline.core.access import Caller, Permission
 from drumline.core.clock import moment_of
 from drumline.core.codec import encode
@@ -313,7 +313,7 @@ async def retry(call: ApiCall[None, NoQuery]) -> Reply:
 
 
 async def status(call: ApiCall[None, NoQuery]) -> Reply:
-    """Return where a task stands, and nothing else: from the read model where there is one, else from the store."""
+    """Return the status of a task and nothing else: from the read model where there is one, else from the store."""
     task = task_of(call)
     return Reply(encode(StatusBody(task, await call.engine.queries.status(task, tenant=call.tenant))))
 
@@ -330,7 +330,7 @@ def task_of(call: ApiCall[Any, Any]) -> TaskId:
 
 
 async def task_reply(call: ApiCall[Any, Any], task: TaskId, view: TaskView | None = None) -> Reply:
-    """Answer with a task as it stands."""
+    """Answer with the state of a task."""
     if view is None:
         view = await call.engine.queries.get(task, tenant=call.tenant)
     if call.audit_detail is not None:

@@ -64,7 +64,7 @@ class PublicTask(View, Generic[Time], frozen=True, kw_only=True):
     worker: WorkerIdText | None = None
     cancel_requested: bool = False
     progress: Progress | UnsetType | None = UNSET
-    """How far the running attempt is, by its own word. Left out of lists."""
+    """The progress that the running attempt reported. Left out of lists."""
     job_id: Annotated[JobId, UUID_FORMAT] | None = None
     """The job that it belongs to, if it belongs to one, and its key there."""
     key: str | None = None
@@ -109,7 +109,7 @@ class NotifyBody(NotifyTarget, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ProgressBody(Progress, frozen=True):
-    """How far the running attempt is, by its own word; without a `total` nobody knows how much there is."""
+    """The progress that the running attempt reported; without a `total` it is not known how much there is."""
 
     IS_WRITTEN_WHOLE: ClassVar[bool] = True
 

@@ -26,13 +26,13 @@ from drumline.sdk.forks import Forks
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, check_asked, locate
-from drumline.sdk.options import Options, TaskSettings, apply, defaults_of, mode_of
+from drumline.sdk.options import DecoratorOptions, Options, apply, defaults_of, mode_of
 from drumline.sdk.registry import Registry
 from drumline.sdk.task import AsyncTask, Call, Task
 from drumline.sdk.transport import SubmitMany, Transport
 
 if TYPE_CHECKING:
-    from drumline.sdk.cron import CronDecorator, CronOptions, ScheduleBook
+    from drumline.sdk.cron import CronDecorator, CronOptions, ScheduleRegistry
     from drumline.sdk.dag import Dag, DagOptions
     from drumline.sdk.job_handle import JobHandle
 
@@ -53,7 +53,7 @@ Lifespan = Callable[[], AbstractAsyncContextManager[StateT]]
 class Decorator:
     """`@app.task(…)` with settings: takes the function, async or not."""
 
-    def __init__(self, app: "Drumline[Any]", settings: TaskSettings) -> None:
+    def __init__(self, app: "Drumline[Any]", settings: DecoratorOptions) -> None:
         self._app = app
         self._settings = settings
 
@@ -138,8 +138,8 @@ class Drumline(Generic[StateT]):
     @overload
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
-    def task(self, /, **settings: Unpack[TaskSettings]) -> Decorator: ...
-    def task(self, function: Callable[..., Any] | None = None, /, **settings: Unpack[TaskSettings]) -> Any:
+    def task(self, /, **settings: Unpack[DecoratorOptions]) -> Decorator: ...
+    def task(self, function: Callable[..., Any] | None = None, /, **settings: Unpack[DecoratorOptions]) -> Any:
         """Define a function as a task: `@app.task`, or `@app.task(queue=…, retries=…)`."""
         decorator = Decorator(self, settings)
         return decorator if function is None else decorator(function)
@@ -157,11 +157,11 @@ class Drumline(Generic[StateT]):
         return CronDecorator(self, rule_for(options, interval=interval), options)
 
     @cached_property
-    def schedules(self) -> "ScheduleBook":
+    def schedules(self) -> "ScheduleRegistry":
         """The schedules that stand in this app's code."""
-        from drumline.sdk.cron import ScheduleBook  # noqa: PLC0415 - only for those who use schedules
+        from drumline.sdk.cron import ScheduleRegistry  # noqa: PLC0415 - only for those who use schedules
 
-        return ScheduleBook()
+        return ScheduleRegistry()
 
     # -- submit
 

@@ -18,8 +18,7 @@ from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.context import current_or_none
 from drumline.sdk.loop_thread import running_loop
-from drumline.sdk.propagation import is_traced, trace_headers
-from drumline.sdk.traced import TracedSubmissions
+from drumline.sdk.traced import TracedSubmissions, is_traced, trace_headers
 from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
 
 T = TypeVar("T")

@@ -50,7 +50,7 @@ class CronOptions(TypedDict, total=False):
     """What the function is called with."""
 
 
-class ScheduleBook:
+class ScheduleRegistry:
     """The schedules that stand in an app's code, by name."""
 
     def __init__(self) -> None:

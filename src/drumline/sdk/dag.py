@@ -163,8 +163,8 @@ class Dag:
         return self._handle(await client.transport.asend(SubmitJob(request)), client)
 
     def _handle(self, answer: SubmittedInfo, client: Client) -> JobHandle[dict[str, Any]]:
-        shelf = whole_of({key: (task.needs, task.run_if) for key, task in self._tasks.items()}, self._decoders)
-        return JobHandle(answer.id, client, shelf, owner=self, tasks=answer.tasks)
+        result_plan = whole_of({key: (task.needs, task.run_if) for key, task in self._tasks.items()}, self._decoders)
+        return JobHandle(answer.id, client, result_plan, owner=self, tasks=answer.tasks)
 
     # -- for `Adder`
 
@@ -198,7 +198,7 @@ class Dag:
         for node in nodes:
             if not isinstance(node, Node):
                 raise TypeError(f"after= takes nodes, as dag.add gives them, not {node!r}")
-            keys += node.shelf(self).keys
+            keys += node.result_plan(self).keys
         return keys
 
 

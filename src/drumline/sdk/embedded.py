@@ -20,7 +20,7 @@ from drumline.core.ids import JobId, TaskId
 from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
-from drumline.sdk.locate import Place
+from drumline.sdk.locate import ServerLocation
 from drumline.sdk.loop_thread import LoopThread, start_on, wait_on
 from drumline.sdk.transport import (
     Ask,
@@ -143,7 +143,7 @@ class EngineTransport:
         return f"{self._home}#{job}"
 
     def close(self) -> None:
-        """Leave the engine to whoever opened it."""
+        """Do nothing: the engine is closed by the code that opened it."""
 
     async def _answer(self, ask: Ask[Any]) -> Any:
         match ask:
@@ -224,7 +224,7 @@ class EmbeddedTransport(EngineTransport):
             self.thread.stop()
 
 
-def open_embedded(place: Place) -> EmbeddedTransport:
+def open_embedded(place: ServerLocation) -> EmbeddedTransport:
     """Open the engine on the backends or the data folder of a place, and return the way to ask it."""
     wiring = _wiring()
     thread = LoopThread("drumline-embedded")
@@ -237,7 +237,7 @@ def open_embedded(place: Place) -> EmbeddedTransport:
 
 
 @asynccontextmanager
-async def opened_here(place: Place) -> AsyncIterator[EngineTransport]:
+async def opened_here(place: ServerLocation) -> AsyncIterator[EngineTransport]:
     """Open the engine on the running event loop, with no thread between; close it at the end of the block.
 
     When the block begins, all is ready for the first task.

@@ -27,7 +27,7 @@ _CLOCK: Final = SystemClock()
 
 
 def decode_any(result: Raw) -> Any:
-    """Return a result whose type nobody here knows."""
+    """Return a result whose type is unknown."""
     return msgspec.json.decode(result)
 
 
@@ -50,11 +50,11 @@ class TaskHandle(Generic[R]):
         return self._client.transport.url_of(self.id)
 
     def info(self) -> TaskInfo:
-        """Return the task as it stands."""
+        """Return the current state of the task."""
         return self._run(self._info(), "ainfo")
 
     async def ainfo(self) -> TaskInfo:
-        """Return the task as it stands."""
+        """Return the current state of the task."""
         return await self._client.arun(self._info())
 
     def status(self) -> Status:

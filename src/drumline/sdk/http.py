@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import quote
 
@@ -12,13 +13,13 @@ from msgspec import Struct
 
 from drumline._version import __version__
 from drumline.core.codec import encode
-from drumline.core.errors import DrumlineError, Overloaded, Unavailable
+from drumline.core.content_encoding import BodyDecoder
+from drumline.core.errors import DrumlineError, Invalid, Overloaded, Unavailable
 from drumline.core.ids import JobId, TaskId
 from drumline.core.problem import Problem, error_of
 from drumline.core.task import TaskRequest
-from drumline.sdk.http_body import read_body
-from drumline.sdk.propagation import trace_headers
 from drumline.sdk.threads import DaemonThreads
+from drumline.sdk.traced import trace_headers
 from drumline.sdk.transport import (
     Ask,
     Cancel,
@@ -165,11 +166,11 @@ class HttpTransport:
 
             message = message_of(ask)
         elif isinstance(ask, LimitAsk):
-            from drumline.sdk.http_limits import message_of_limit  # noqa: PLC0415
+            from drumline.sdk.limits import message_of_limit  # noqa: PLC0415
 
             message = message_of_limit(ask)
         else:
-            from drumline.sdk.http_schedules import message_of_schedule  # noqa: PLC0415
+            from drumline.sdk.schedules import message_of_schedule  # noqa: PLC0415
 
             message = message_of_schedule(ask)
         if message.wait > 0:
@@ -183,7 +184,7 @@ class HttpTransport:
         return _read(self._wait(_path(task), wait), TaskInfo)
 
     def _wait(self, path: str, wait: float) -> bytes:
-        """Return what is at a path once it has ended, or after a while as it stands."""
+        """Return what is at a path once it has ended, or its current state when the time is over."""
         if self._waits.has_backlog:
             wait = min(wait, CROWDED_SECONDS)
         query = f"?wait={wait:.3f}" if wait > 0 else ""
@@ -280,3 +281,29 @@ def _chunks(requests: Sequence[TaskRequest]) -> Iterator[tuple[list[bytes], bool
         keyed = keyed and request.idempotency_key is not None
     if parts:
         yield parts, keyed
+
+
+if TYPE_CHECKING:
+    import urllib3
+
+LARGEST: Final = 128 * 1024 * 1024
+"""Bytes of an answer that are read at most, and that it may decompress to."""
+_PIECE: Final = 64 * 1024
+
+
+def read_body(reply: "urllib3.BaseHTTPResponse", *, seconds: float) -> bytes:
+    """Return the body of an answer that has begun, or raise `Unavailable` if it is too large or takes too long."""
+    deadline = monotonic() + seconds
+    try:
+        decoder = BodyDecoder(reply.headers.get("content-encoding"), most=LARGEST)
+        for part in reply.stream(_PIECE, decode_content=False):
+            decoder.feed(part)
+            if decoder.is_cut or monotonic() > deadline:
+                break
+        else:
+            return decoder.body
+    except Invalid as error:
+        reply.close()
+        raise Unavailable(f"the answer cannot be read: {error}") from error
+    reply.close()
+    raise Unavailable(f"the answer has more than {LARGEST:,} bytes, or takes longer than {seconds:g} s")

@@ -1,6 +1,5 @@
 """Asks about jobs as requests of the public API."""
 
-from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -22,7 +21,7 @@ from drumline.sdk.jobs import (
     SubmittedInfo,
     TaskPage,
 )
-from drumline.sdk.transport import JobAsk
+from drumline.sdk.transport import HttpMessage, JobAsk
 
 PAGE: Final = 200
 """Results fetched at once: each may be a megabyte."""
@@ -36,50 +35,37 @@ class _Attempts(Struct):
     items: tuple[AttemptInfo, ...]
 
 
-class Message(Struct, frozen=True, kw_only=True):
-    """A request, and how its answer is read."""
-
-    path: str
-    method: str = "GET"
-    body: bytes | None = None
-    is_repeatable: bool = True
-    """Whether sending it twice does no more than sending it once."""
-    wait: float = 0.0
-    answer: Any = None
-    read: Callable[[Any], Any] = lambda answer: answer
-
-
-def message_of(ask: JobAsk[Any]) -> Message:
+def message_of(ask: JobAsk[Any]) -> HttpMessage:
     """Return the request that an ask becomes."""
     match ask:
         case SubmitJob(request):
             is_keyed = request.idempotency_key is not None
-            return Message(
+            return HttpMessage(
                 method="POST", path="/api/v1/jobs", body=encode(request), is_repeatable=is_keyed, answer=SubmittedInfo
             )
         case CancelJob(job, force, reason):
             body = encode({"force": force, "reason": reason})
-            return Message(method="POST", path=f"{_path(job)}/cancel", body=body)
+            return HttpMessage(method="POST", path=f"{_path(job)}/cancel", body=body)
         case ResumeJob(job):
-            return Message(method="POST", path=f"{_path(job)}/resume", is_repeatable=False)
+            return HttpMessage(method="POST", path=f"{_path(job)}/resume", is_repeatable=False)
         case _:
             return _look(ask)
 
 
-def _look(ask: JobAsk[Any]) -> Message:
+def _look(ask: JobAsk[Any]) -> HttpMessage:
     """Return the request that an ask becomes that changes nothing."""
     match ask:
         case GetJob(job, wait):
-            return Message(path=_path(job), wait=wait, answer=JobInfo)
+            return HttpMessage(path=_path(job), wait=wait, answer=JobInfo)
         case GetNodes(job):
-            return Message(path=f"{_path(job)}/graph", answer=_Graph, read=lambda graph: graph.nodes)
+            return HttpMessage(path=f"{_path(job)}/graph", answer=_Graph, read=lambda graph: graph.nodes)
         case GetAttempts(job, limit):
             path = f"{_path(job)}/attempts?limit={limit}"
-            return Message(path=path, answer=_Attempts, read=lambda attempts: attempts.items)
+            return HttpMessage(path=path, answer=_Attempts, read=lambda attempts: attempts.items)
         case GetResults(job, cursor):
             query = f"?job={job}&status=COMPLETED&payload=true&limit={PAGE}"
             more = "" if cursor is None else f"&cursor={cursor}"
-            return Message(path=f"/api/v1/tasks{query}{more}", answer=TaskPage)
+            return HttpMessage(path=f"/api/v1/tasks{query}{more}", answer=TaskPage)
         case _:
             raise TypeError(f"cannot send {ask!r}")
 

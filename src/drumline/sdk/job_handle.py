@@ -13,7 +13,7 @@ from drumline.core.job import JobStatus
 from drumline.core.mermaid import mermaid
 from drumline.sdk.client import Client, Steps, only, warn_if_blocking
 from drumline.sdk.handle import TaskHandle
-from drumline.sdk.job_steps import HasShelf, JobSteps, Shelf
+from drumline.sdk.job_steps import HasResultPlan, JobSteps, ResultPlan
 from drumline.sdk.jobs import AttemptInfo, CancelJob, GetAttempts, GetJob, GetNodes, JobInfo, NodeInfo, ResumeJob
 
 R = TypeVar("R")
@@ -24,13 +24,13 @@ T = TypeVar("T")
 class JobHandle(Generic[R]):
     """A submitted job; `R` is its result."""
 
-    __slots__ = ("_client", "_shelf", "_steps", "id")
+    __slots__ = ("_client", "_result_plan", "_steps", "id")
 
     def __init__(
         self,
         id: JobId,
         client: Client,
-        shelf: Shelf[R] | None = None,
+        result_plan: ResultPlan[R] | None = None,
         *,
         owner: object = None,
         tasks: dict[str, TaskId] | None = None,
@@ -38,7 +38,7 @@ class JobHandle(Generic[R]):
     ) -> None:
         self.id = id
         self._client = client
-        self._shelf = shelf
+        self._result_plan = result_plan
         self._steps = JobSteps(id, owner=owner, tasks=tasks, clock=clock or SystemClock())
 
     @property
@@ -46,20 +46,20 @@ class JobHandle(Generic[R]):
         """Where the job can be looked at."""
         return self._client.transport.url_of_job(self.id)
 
-    def narrowed(self, node: HasShelf[S]) -> "JobHandle[S]":
+    def narrowed(self, node: HasResultPlan[S]) -> "JobHandle[S]":
         """Return a handle of the same job, whose result is that of one node."""
         steps = self._steps
-        shelf = node.shelf(steps.owner)
-        return JobHandle(self.id, self._client, shelf, owner=steps.owner, tasks=steps.tasks, clock=steps.clock)
+        result_plan = node.result_plan(steps.owner)
+        return JobHandle(self.id, self._client, result_plan, owner=steps.owner, tasks=steps.tasks, clock=steps.clock)
 
     # -- look
 
     def info(self) -> JobInfo:
-        """Return the job as it stands."""
+        """Return the current state of the job."""
         return self._run(only(GetJob(self.id)), "ainfo")
 
     async def ainfo(self) -> JobInfo:
-        """Return the job as it stands."""
+        """Return the current state of the job."""
         return await self._client.arun(only(GetJob(self.id)))
 
     def status(self) -> JobStatus:
@@ -71,11 +71,11 @@ class JobHandle(Generic[R]):
         return (await self._client.arun(only(GetJob(self.id)))).status
 
     def nodes(self) -> tuple[NodeInfo, ...]:
-        """Return the tasks of the job as they stand, in the order in which they were added."""
+        """Return the current state of the job's tasks, in the order in which they were added."""
         return self._run(only(GetNodes(self.id)), "anodes")
 
     async def anodes(self) -> tuple[NodeInfo, ...]:
-        """Return the tasks of the job as they stand, in the order in which they were added."""
+        """Return the current state of the job's tasks, in the order in which they were added."""
         return await self._client.arun(only(GetNodes(self.id)))
 
     def attempts(self, limit: int = 100) -> tuple[AttemptInfo, ...]:
@@ -90,33 +90,33 @@ class JobHandle(Generic[R]):
         return await self._client.arun(only(GetAttempts(self.id, limit)))
 
     def mermaid(self, *, folded: bool = True) -> str:
-        """Return the graph as a Mermaid flowchart, with where each task stands."""
+        """Return the graph as a Mermaid flowchart, with the status of each task."""
         return mermaid([node.vertex() for node in self._run(only(GetNodes(self.id)), "amermaid")], folded=folded)
 
     async def amermaid(self, *, folded: bool = True) -> str:
-        """Return the graph as a Mermaid flowchart, with where each task stands."""
+        """Return the graph as a Mermaid flowchart, with the status of each task."""
         return mermaid([node.vertex() for node in await self.anodes()], folded=folded)
 
     @overload
-    def task(self, node: HasShelf[S]) -> TaskHandle[S]: ...
+    def task(self, node: HasResultPlan[S]) -> TaskHandle[S]: ...
     @overload
     def task(self, node: str) -> TaskHandle[Any]: ...
-    def task(self, node: HasShelf[Any] | str) -> TaskHandle[Any]:
+    def task(self, node: HasResultPlan[Any] | str) -> TaskHandle[Any]:
         """Return the handle of one task of the job, by its node or its key."""
         return self._run(self._task(node), "atask")
 
     @overload
-    async def atask(self, node: HasShelf[S]) -> TaskHandle[S]: ...
+    async def atask(self, node: HasResultPlan[S]) -> TaskHandle[S]: ...
     @overload
     async def atask(self, node: str) -> TaskHandle[Any]: ...
-    async def atask(self, node: HasShelf[Any] | str) -> TaskHandle[Any]:
+    async def atask(self, node: HasResultPlan[Any] | str) -> TaskHandle[Any]:
         """Return the handle of one task of the job, by its node or its key."""
         return await self._client.arun(self._task(node))
 
     # -- wait
 
     def wait(self, timeout: Duration | None = None) -> JobInfo:
-        """Wait for the job to end, however it ends, and return how it stands; raises `WaitTimeout`."""
+        """Wait for the job to end, however it ends, and return its final state; raises `WaitTimeout`."""
         return self._run(self._steps.ended(timeout), "await_end")
 
     async def await_end(self, timeout: Duration | None = None) -> JobInfo:  # noqa: ASYNC109 - its end is told apart
@@ -139,14 +139,14 @@ class JobHandle(Generic[R]):
     def __await__(self) -> Generator[Any, None, R]:
         return self.aresult().__await__()
 
-    def result_of(self, node: HasShelf[S], timeout: Duration | None = None) -> S:
+    def result_of(self, node: HasResultPlan[S], timeout: Duration | None = None) -> S:
         """Wait for one node's tasks to end, whatever the others do, and return its result.
 
         Raises `TaskFailed` or `TaskCancelled` when there is none, and `WaitTimeout` if it has not ended by then.
         """
         return self._run(self._steps.result_of(node, timeout), "aresult_of")
 
-    async def aresult_of(self, node: HasShelf[S], timeout: Duration | None = None) -> S:  # noqa: ASYNC109 - likewise
+    async def aresult_of(self, node: HasResultPlan[S], timeout: Duration | None = None) -> S:  # noqa: ASYNC109 - likewise
         """Wait for one node's tasks to end and return its result, as `result_of` does."""
         return await self._client.arun(self._steps.result_of(node, timeout))
 
@@ -184,9 +184,9 @@ class JobHandle(Generic[R]):
         return self._client.run(steps)
 
     def _result(self, timeout: Duration | None) -> Steps[R]:
-        # The shelf says what is built; without one nobody has said anything about R.
-        return cast("Steps[R]", self._steps.result(self._shelf, timeout))
+        # The result plan says what is built; without one R is unknown.
+        return cast("Steps[R]", self._steps.result(self._result_plan, timeout))
 
-    def _task(self, node: HasShelf[Any] | str) -> Steps[TaskHandle[Any]]:
+    def _task(self, node: HasResultPlan[Any] | str) -> Steps[TaskHandle[Any]]:
         task, decode = yield from self._steps.task(node)
         return TaskHandle(task, self._client, decode, clock=self._steps.clock)

@@ -31,17 +31,17 @@ LOOK_SECONDS: Final = 1.0
 NO_REASON: Final = "the worker gave no reason"
 
 
-class Shelf(Struct, Generic[R_co], frozen=True):
-    """Where a job keeps a result: under these keys, put together by `build`. What has no result is None."""
+class ResultPlan(Struct, Generic[R_co], frozen=True):
+    """Which tasks of a job make up a result, by key, and how it is built from theirs; None is no result."""
 
     keys: tuple[str, ...]
     build: Callable[[Sequence[Raw | None]], R_co]
 
 
-class HasShelf(Protocol[R_co]):
+class HasResultPlan(Protocol[R_co]):
     """A node of a dag: it knows where a job that was made from the dag keeps its result."""
 
-    def shelf(self, owner: object, /) -> Shelf[R_co]:
+    def result_plan(self, owner: object, /) -> ResultPlan[R_co]:
         """Return where a job made by `owner` keeps the result."""
         ...
 
@@ -71,39 +71,39 @@ class JobSteps:
             raise WaitTimeout(message, None, info.status, job=self.job)
         return info
 
-    def result(self, shelf: Shelf[Any] | None, timeout: Duration | None) -> Steps[Any]:
+    def result(self, result_plan: ResultPlan[Any] | None, timeout: Duration | None) -> Steps[Any]:
         """Return the result of the whole job once it has ended, or raise why there is none."""
         info = yield from self.ended(timeout)
         if info.status is JobStatus.FAILED:
             raise (yield from self._failure(info))
         if info.status is JobStatus.CANCELLED:
             raise JobCancelled(self.job, info.reason or "")
-        if shelf is None:
-            shelf = whole_of({node.key: (node.needs, node.run_if) for node in (yield GetNodes(self.job))})
-        return (yield from self._taken(shelf))
+        if result_plan is None:
+            result_plan = whole_of({node.key: (node.needs, node.run_if) for node in (yield GetNodes(self.job))})
+        return (yield from self._taken(result_plan))
 
-    def result_of(self, node: HasShelf[S], timeout: Duration | None) -> Steps[S]:
+    def result_of(self, node: HasResultPlan[S], timeout: Duration | None) -> Steps[S]:
         """Return the result of one node once its tasks have ended, or raise why there is none."""
-        shelf = node.shelf(self.owner)
+        result_plan = node.result_plan(self.owner)
         seconds = float("inf") if timeout is None else parse_duration(timeout, field="timeout").total_seconds()
         deadline = self.clock.monotonic() + seconds
-        if len(shelf.keys) <= FEW:
-            yield from self._each_ended(shelf.keys, deadline)
+        if len(result_plan.keys) <= FEW:
+            yield from self._each_ended(result_plan.keys, deadline)
         else:
-            yield from self._all_ended(frozenset(shelf.keys), deadline)
-        return (yield from self._taken(shelf))
+            yield from self._all_ended(frozenset(result_plan.keys), deadline)
+        return (yield from self._taken(result_plan))
 
-    def task(self, node: HasShelf[Any] | str) -> Steps[tuple[TaskId, Callable[[Raw], Any]]]:
+    def task(self, node: HasResultPlan[Any] | str) -> Steps[tuple[TaskId, Callable[[Raw], Any]]]:
         """Return the id of one task, and what reads its result."""
         ids = yield from self._ids()
         if isinstance(node, str):
             if node not in ids:
                 raise Invalid(f"this job has no task {node!r}{suggestion(node, ids)}", field="key")
             return ids[node], decode_any
-        shelf = node.shelf(self.owner)
-        if len(shelf.keys) != 1:
-            raise TypeError(f"{node!r} is {len(shelf.keys):,} tasks: ask for one of them by its key")
-        return ids[shelf.keys[0]], lambda raw: shelf.build([raw])
+        result_plan = node.result_plan(self.owner)
+        if len(result_plan.keys) != 1:
+            raise TypeError(f"{node!r} is {len(result_plan.keys):,} tasks: ask for one of them by its key")
+        return ids[result_plan.keys[0]], lambda raw: result_plan.build([raw])
 
     def _ids(self) -> Steps[dict[str, TaskId]]:
         if self.tasks is None:
@@ -169,17 +169,17 @@ class JobSteps:
         info: TaskInfo = yield Get(node.task_id)
         return info.error or ErrorInfo("Unknown", node.reason or NO_REASON)
 
-    def _taken(self, shelf: Shelf[S]) -> Steps[S]:
-        """Return what is on a shelf, of tasks that have ended."""
+    def _taken(self, result_plan: ResultPlan[S]) -> Steps[S]:
+        """Return what is on a result_plan, of tasks that have ended."""
         ids = yield from self._ids()
-        wanted = {ids[key]: key for key in shelf.keys}
+        wanted = {ids[key]: key for key in result_plan.keys}
         found: dict[str, Raw] = {}
         if len(wanted) <= FEW:
             for task, key in wanted.items():
                 info: TaskInfo = yield Get(task)
                 if info.status is Status.COMPLETED:
                     found[key] = info.result
-            return shelf.build([found.get(key) for key in shelf.keys])
+            return result_plan.build([found.get(key) for key in result_plan.keys])
         page: TaskPage = yield GetResults(self.job)
         while True:
             found |= {
@@ -188,14 +188,17 @@ class JobSteps:
                 if info.id in wanted and info.status is Status.COMPLETED
             }
             if page.next_cursor is None:
-                return shelf.build([found.get(key) for key in shelf.keys])
+                return result_plan.build([found.get(key) for key in result_plan.keys])
             page = yield GetResults(self.job, page.next_cursor)
 
 
 def whole_of(
     tasks: Mapping[str, tuple[Sequence[str], RunIf]], decoders: Mapping[str, Callable[[Raw], Any]] | None = None
-) -> Shelf[dict[str, Any]]:
-    """Return the shelf of a whole job: the results of its last tasks by key. `tasks` has what each needs, and when."""
+) -> ResultPlan[dict[str, Any]]:
+    """Return the plan for the result of a whole job: those of its last tasks by key.
+
+    `tasks` has what each needs, and when it runs.
+    """
     aside = {key for key, (_, run_if) in tasks.items() if run_if is not RunIf.ALL_SUCCEEDED}
     keys = last_keys({key: needs for key, (needs, _) in tasks.items()}, aside)
     known = decoders or {}
@@ -204,4 +207,4 @@ def whole_of(
         pairs = zip(keys, raws, strict=True)
         return {key: known.get(key, decode_any)(raw) for key, raw in pairs if raw is not None}
 
-    return Shelf(keys, build)
+    return ResultPlan(keys, build)

@@ -13,7 +13,7 @@ from drumline.sdk.transport import JobAsk, TaskInfo
 
 
 class JobInfo(PublicJob[datetime], frozen=True, kw_only=True):
-    """A job as it stands, as the HTTP API shows it."""
+    """The state of a job, as the HTTP API shows it."""
 
 
 class NodeInfo(PublicNode[datetime], frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class SubmitJob(JobAsk[SubmittedInfo]):
 
 @dataclass(frozen=True, slots=True)
 class GetJob(JobAsk[JobInfo]):
-    """Return a job as it stands, waiting up to `wait` seconds for it to end."""
+    """Return the state of a job, waiting up to `wait` seconds for it to end."""
 
     job: JobId
     wait: float = 0.0

@@ -1,13 +1,15 @@
-"""Limits that stand in the code of an app, as clients ask for them."""
+"""Limits that the code of an app declares, and the requests that set them."""
 
 import re
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
+from urllib.parse import quote
 
+from drumline.core.codec import encode
 from drumline.core.flow import FlowLimit, LimitRequest
 from drumline.core.names import LONGEST_QUEUE
 from drumline.core.task import DEFAULT_TENANT
-from drumline.sdk.transport import LimitAsk
+from drumline.sdk.transport import HttpMessage, LimitAsk
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:@-]+")
 
@@ -41,5 +43,12 @@ async def answer_limit(engine: HasFlow, ask: LimitAsk[Any]) -> None:
 
 
 def limit_name(task: str) -> str:
-    """Return the name of the limit that stands in a task's code."""
+    """Return the name of the limit that a task's code declares."""
     return f"task:{_NOT_IN_NAMES.sub('-', task)}"[:LONGEST_QUEUE]
+
+
+def message_of_limit(ask: LimitAsk[Any]) -> HttpMessage:
+    """Return the request that an ask becomes."""
+    if isinstance(ask, SetLimit):
+        return HttpMessage(method="PUT", path=f"/api/v1/limits/{quote(ask.name, safe='')}", body=encode(ask.request))
+    raise TypeError(f"cannot send {ask!r}")

@@ -26,17 +26,17 @@ class Direct(Struct, frozen=True, kw_only=True):
     """`redis://…`, if the workers use one."""
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ServerLocation(Struct, frozen=True, kw_only=True):
     """Where to reach Drumline. Without a `url` it is opened in this process: on `direct`, or on the data folder."""
 
     data: Path
     url: str | None = None
     is_sure: bool = False
-    """Whether somebody named the URL; one that was found in the data folder may be stale."""
+    """Whether the caller or the environment names the URL; one found in the data folder may be stale."""
     api_key: str | None = None
     direct: Direct | None = None
     is_asked: bool = False
-    """Whether somebody named the data folder; `./.drumline` may be anywhere."""
+    """Whether the caller or the environment names the data folder; `./.drumline` may be anywhere."""
 
 
 class _Server(Struct):
@@ -50,7 +50,7 @@ def locate(
     api_key: str | None = None,
     data: Path | str | None = None,
     direct: Direct | None = None,
-) -> Place:
+) -> ServerLocation:
     """Return where Drumline is, from what was given and what can be found."""
     folder = Path(data or os.environ.get("DRUMLINE_DATA") or ".drumline").absolute()
     if url and direct:
@@ -59,7 +59,7 @@ def locate(
     direct = direct or (None if named else _named_backends())
     if named is not None and not named.startswith(("http://", "https://")):
         raise Invalid(f"must start with http:// or https://, not {named!r}", field="url")
-    return Place(
+    return ServerLocation(
         is_asked=data is not None or bool(os.environ.get("DRUMLINE_DATA")),
         data=folder,
         url=named or (None if direct else _running_server(folder)),
@@ -99,8 +99,8 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def check_asked(place: Place) -> None:
-    """Raise `NoServer` rather than make a data folder that nobody asked for; warn of one that no server works on.
+def check_asked(place: ServerLocation) -> None:
+    """Raise `NoServer` rather than create a data folder that was not asked for; warn of one without a server.
 
     A program that has lost its DRUMLINE_URL would leave its tasks in a folder that no worker reads.
     """

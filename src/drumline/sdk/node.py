@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from drumline.core.errors import Invalid
 from drumline.core.job import RunIf
-from drumline.sdk.job_steps import Shelf
+from drumline.sdk.job_steps import ResultPlan
 from drumline.sdk.placeholder import place
 from drumline.sdk.transport import NULL
 
@@ -40,11 +40,11 @@ class Node(Generic[R]):
         """The result, to be handed to other tasks of the job; of a map, the list of the results."""
         return self._one_or_all([place(self._owner, key) for key in self.keys])
 
-    def shelf(self, owner: object) -> Shelf[R]:
+    def result_plan(self, owner: object) -> ResultPlan[R]:
         """Return where the job keeps the result, or raise `Invalid` for a node of another job."""
         if owner is not self._owner:
             raise Invalid(f"{self!r} belongs to another job")
-        return Shelf(self.keys, self._build)
+        return ResultPlan(self.keys, self._build)
 
     def _build(self, raws: Sequence[Raw | None]) -> R:
         return self._one_or_all([self._decode(raw or NULL) for raw in raws])

@@ -20,7 +20,7 @@ DECORATOR: Final = "@app.task"
 _NO_ID: Final = TaskId("00000000-0000-7000-8000-000000000000")
 
 
-class TaskSettings(TypedDict, total=False):
+class DecoratorOptions(TypedDict, total=False):
     """What `@app.task(…)` takes."""
 
     name: str
@@ -82,9 +82,9 @@ class Options(TypedDict, total=False):
     """Whose limit it counts to, where a limit has keys: a customer's id, say."""
 
 
-def defaults_of(settings: TaskSettings) -> Defaults:
+def defaults_of(settings: DecoratorOptions) -> Defaults:
     """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
-    check_options(settings, TaskSettings.__annotations__, of=DECORATOR, noun="setting")
+    check_options(settings, DecoratorOptions.__annotations__, of=DECORATOR, noun="setting")
     retries = _retries_of(settings)
     timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
     defaults = Defaults(
@@ -102,7 +102,7 @@ def defaults_of(settings: TaskSettings) -> Defaults:
     return defaults
 
 
-def _limit_of(settings: TaskSettings) -> LimitRequest | None:
+def _limit_of(settings: DecoratorOptions) -> LimitRequest | None:
     """Return the limit that settings ask for, still without the task's name."""
     if not {"max_concurrent", "rate_limit", "limit_by"} & settings.keys():
         return None
@@ -113,7 +113,7 @@ def _limit_of(settings: TaskSettings) -> LimitRequest | None:
     return limit
 
 
-def mode_of(settings: TaskSettings) -> Mode | None:
+def mode_of(settings: DecoratorOptions) -> Mode | None:
     """Return where the task runs, or None to go by its function."""
     mode = settings.get("mode")
     if settings.get("process"):
@@ -170,7 +170,7 @@ _WRITTEN: Final[dict[str, Callable[[Any], Any]]] = {
 """How options are written in a request."""
 
 
-def _retries_of(settings: TaskSettings) -> int | None:
+def _retries_of(settings: DecoratorOptions) -> int | None:
     if "max_attempts" not in settings:
         return settings.get("retries")
     if "retries" in settings:

@@ -1,4 +1,4 @@
-"""The result of a task that has not run yet: it stands for the value wherever arguments are written.
+"""The result of a task that has not run yet: it is written in arguments in place of the value.
 
 A type checker sees the value itself, so that the wiring of a job is checked like any call. Fields and items of the
 value can be named (`out.rows[0]`); whatever would need the value here and now says so.

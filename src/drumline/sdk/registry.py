@@ -8,13 +8,13 @@ from drumline.sdk.definition import TaskDefinition
 
 
 class Registry:
-    """Which function stands behind which task name."""
+    """The functions of an app by task name."""
 
     def __init__(self) -> None:
         self._definitions: dict[str, TaskDefinition] = {}
 
     def add(self, definition: TaskDefinition) -> None:
-        """Register a definition; a name stands for one function, which a reload of its module may replace."""
+        """Register a definition; a name has one function, which a reload of its module may replace."""
         known = self._definitions.get(definition.name)
         if known is not None and _place(known) != _place(definition):
             owner = ".".join(_place(known))

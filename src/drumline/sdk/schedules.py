@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from drumline.core.app_schedules import Registered, RegisterRequest
+from drumline.core.codec import encode
 from drumline.core.task import DEFAULT_TENANT
-from drumline.sdk.transport import ScheduleAsk
+from drumline.sdk.transport import HttpMessage, ScheduleAsk
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +34,12 @@ async def answer_schedule(engine: HasRegistrar, ask: ScheduleAsk[Any]) -> Any:
     if isinstance(ask, RegisterSchedules):
         return await engine.registrar.register(ask.request, tenant=DEFAULT_TENANT)
     raise TypeError(f"cannot answer {ask!r}")
+
+
+def message_of_schedule(ask: ScheduleAsk[Any]) -> HttpMessage:
+    """Return the request that an ask becomes."""
+    if isinstance(ask, RegisterSchedules):
+        return HttpMessage(
+            method="POST", path="/api/v1/schedules/register", body=encode(ask.request), answer=Registered
+        )
+    raise TypeError(f"cannot send {ask!r}")

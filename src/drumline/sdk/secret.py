@@ -35,13 +35,13 @@ class SecretName:
         return f"<secret {self.name}>"
 
     def written(self) -> dict[str, str]:
-        """Return it as it stands in arguments until they are `settled`."""
+        """Return it as it is written in arguments until they are `settled`."""
         named = {TOKEN: self.name}
         return named if self.format == SLOT else {**named, FORMAT: self.format}
 
 
 def secret(name: str, *, format: str = SLOT) -> Any:
-    """Return what stands for one of the tenant's secrets among a task's arguments; `format` is put around its value.
+    """Return a reference to one of the tenant's secrets, for a task's arguments; `format` is put around its value.
 
     `secret("api", format="Bearer {}")` gives the task the text "Bearer …".
     """

@@ -1,11 +1,9 @@
-"""Submissions of traced callers: those of one trace travel together, each trace in a request of its own.
-
-A request has one `traceparent`, and its tasks become part of that trace. So callers in different spans must not share
-a request, and a batch must not be sent in the context of the caller who happened to come first.
-"""
+"""Traces of submissions: the headers that carry a trace to the server, and the spans of what is submitted."""
 
 import asyncio
+import sys
 from contextvars import Context, copy_context
+from importlib import import_module
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,6 +11,7 @@ from drumline.aio.batcher import Batcher, BatchWeights
 from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
+from drumline.core.trace import CURRENT_TRACE
 from drumline.sdk.transport import SubmitMany, Transport
 
 Answer = TaskId | DrumlineError
@@ -64,3 +63,19 @@ class TracedSubmissions:
             *(loop.create_task(submit(places), context=requests[places[0]].context) for places in traces.values())
         )
         return [answers[place] for place in range(len(requests))]
+
+
+def is_traced() -> bool:
+    """Tell whether the program may be traced: cheap, since it is asked for every submission."""
+    return "opentelemetry.trace" in sys.modules or CURRENT_TRACE.get() is not None
+
+
+def trace_headers() -> dict[str, str]:
+    """Return the headers that carry the current trace: of OpenTelemetry, where the program uses it, or of our own."""
+    headers: dict[str, str] = {}
+    # A program may make spans without loading what writes them as headers.
+    if "opentelemetry.trace" in sys.modules:
+        import_module("opentelemetry.propagate").inject(headers)
+    if not headers and (current := CURRENT_TRACE.get()) is not None:
+        headers["traceparent"] = current
+    return headers

@@ -1,15 +1,15 @@
-"""What a client asks of Drumline, as values, and the door through which it asks.
+"""What a client asks of Drumline, as values, and the transports that answer.
 
 An `Ask` says what is wanted and, by its type, what the answer looks like. A transport answers it over HTTP or from an
-engine in this process, for blocking and for async callers; nobody above it knows which.
+engine in this process, for blocking and for async callers; the code above it does not know which.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from drumline.core.attempt import Progress
 from drumline.core.clock import Instant, to_datetime
@@ -25,11 +25,11 @@ NULL: Final = Raw(b"null")
 
 
 class TaskInfo(PublicTask[datetime], frozen=True, kw_only=True):
-    """A task as it stands, as the HTTP API shows it."""
+    """The state of a task, as the HTTP API shows it."""
 
     payload: Raw = NULL
     progress: Progress | None = None
-    """How far the running attempt is, by its own word."""
+    """The progress that the running attempt reported."""
     result: Raw = NULL
     """JSON; null until the task is completed."""
 
@@ -89,7 +89,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Get(Ask[TaskInfo]):
-    """Return a task as it stands, waiting up to `wait` seconds for it to end."""
+    """Return the state of a task, waiting up to `wait` seconds for it to end."""
 
     task: TaskId
     wait: float = 0.0
@@ -142,6 +142,19 @@ class Pause(Ask[None]):
     """Let some seconds pass; clients do this themselves."""
 
     seconds: float
+
+
+class HttpMessage(Struct, frozen=True, kw_only=True):
+    """An HTTP request, and how its answer is read."""
+
+    path: str
+    method: str = "GET"
+    body: bytes | None = None
+    is_repeatable: bool = True
+    """Whether sending it twice does no more than sending it once."""
+    wait: float = 0.0
+    answer: Any = None
+    read: Callable[[Any], Any] = lambda answer: answer
 
 
 class Transport(Protocol):

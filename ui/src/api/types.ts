@@ -143,7 +143,7 @@ export type BeatRequest = {
 /** What can be done to many tasks. */
 export type BulkAct = "retry" | "discard" | "cancel" | "reschedule";
 
-/** A bulk operation as it stands. Of a dry run there is no id, no state and no time: nothing was begun. */
+/** The state of a bulk operation. Of a dry run there is no id, no state and no time: nothing was begun. */
 export type BulkBody = {
   id: string | null;
   act: BulkAct;
@@ -342,7 +342,7 @@ export type CountList = {
   items: CountBody[];
 };
 
-/** How many tasks of a job stand where. `running` is null in lists, where it is not counted. */
+/** How many tasks of a job have each status. `running` is null in lists, where it is not counted. */
 export type CountsBody = {
   total: number;
   completed: number;
@@ -385,7 +385,7 @@ export type DeliveryList = {
   next_cursor: string | null;
 };
 
-/** Where a delivery stands. */
+/** The state of a delivery. */
 export type DeliveryWord = "pending" | "delivered" | "failed";
 
 /** How many runs that had not started were given up. */
@@ -399,7 +399,7 @@ export type EdgeBody = {
   to: string;
 };
 
-/** What a task was given before somebody changed it: attempts up to `epoch` ran with it. */
+/** The payload of a task before it was changed: attempts up to `epoch` ran with it. */
 export type EditBody = {
   epoch: number;
   at: string;
@@ -582,7 +582,7 @@ export type JobAttemptList = {
   is_more: boolean;
 };
 
-/** A job as it stands. `waits_for` is the number of jobs that have to complete before it begins. */
+/** The state of a job. `waits_for` is the number of jobs that have to complete before it begins. */
 export type JobBody = {
   id: string;
   name: string;
@@ -994,7 +994,7 @@ export type Problem = {
   request_id?: string | undefined;
 };
 
-/** How far the running attempt is, by its own word; without a `total` nobody knows how much there is. */
+/** The progress that the running attempt reported; without a `total` it is not known how much there is. */
 export type ProgressBody = {
   done: number;
   total: number | null;
@@ -1014,7 +1014,7 @@ export type ProgressRequest = {
   notes: ProgressReport[];
 };
 
-/** Somebody to sign in with. */
+/** A provider to sign in with. */
 export type ProviderBody = {
   name: string;
   label: string;
@@ -1030,7 +1030,7 @@ export type PurgeRequest = {
   dry_run?: boolean | undefined;
 };
 
-/** A queue as it stands. */
+/** The state of a queue. */
 export type QueueBody = {
   name: string;
   tenant: string;
@@ -1178,7 +1178,7 @@ export type RunList = {
   next_cursor: string | null;
 };
 
-/** A schedule as it stands. Times are UTC, durations seconds. */
+/** The state of a schedule. Times are UTC, durations seconds. */
 export type ScheduleBody = {
   id: string;
   name: string;
@@ -1397,7 +1397,7 @@ export type StatsBody = {
 /** The status that the API shows. Delayed and due tasks are one stored state with two names. */
 export type Status = "PENDING" | "QUEUED" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED" | "SKIPPED";
 
-/** Where a task stands. It may be out of date for a moment. */
+/** The status of a task. It may be out of date for a moment. */
 export type StatusBody = {
   id: string;
   status: Status;
@@ -1525,7 +1525,7 @@ export type TagBody = {
   values: string[];
 };
 
-/** A task as it stands. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one. */
+/** The state of a task. Times are UTC, durations seconds. `key` is its name in its job, if it belongs to one. */
 export type TaskBody = {
   id: string;
   name: string;
@@ -1682,7 +1682,7 @@ export type WhyBody = {
   reasons: ReasonBody[];
 };
 
-/** A worker as it stands. `types` are the names of the tasks that it can run. */
+/** The state of a worker. `types` are the names of the tasks that it can run. */
 export type WorkerBody = {
   id: string;
   host: string;
