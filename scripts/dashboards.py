@@ -1,4 +1,4 @@
-"""What the dashboards show. Gauges that every scheduler tells are taken once: the largest."""
+"""The panels of the dashboards. Gauges that every scheduler exports are taken once: the largest."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Writes the reference pages that are made from code, or with --check tells which are out of date."""
+"""Writes the reference pages that are generated from code, or with --check lists those that are out of date."""
 
 import inspect
 import sys

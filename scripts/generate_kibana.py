@@ -164,7 +164,7 @@ def objects() -> list[Object]:
 
 
 def main() -> int:
-    """Write the file, or with --check tell whether it is up to date."""
+    """Write the file, or with --check report whether it is up to date."""
     text = "".join(json.dumps(each, sort_keys=True) + "\n" for each in objects())
     if "--check" in sys.argv:
         return int(not FILE.exists() or FILE.read_text(encoding="utf-8") != text)

@@ -57,7 +57,7 @@ def _dump_all(documents: list[Any]) -> str:
 
 
 def main() -> int:
-    """Write the files, or tell which are not as they should be."""
+    """Write the files, or list those that are out of date."""
     helm = find_program("helm")
     if helm is None:
         print(missing("helm"), file=sys.stderr)

@@ -26,7 +26,7 @@ POLICY = Path("/usr/sbin/policy-rc.d")
 
 
 def main() -> int:
-    """Install what is missing; the exit code tells only of misuse."""
+    """Install what is missing; the exit code is not 0 only for wrong arguments."""
     parser = argparse.ArgumentParser(description="Install the outside programs that the tests start.")
     parser.add_argument("--packages", action="store_true", help="leave out what is fetched into the user's cache")
     parser.add_argument("names", nargs="*", metavar="COMPONENT", help="one of: " + ", ".join(components()))
@@ -87,7 +87,7 @@ def fetch(wanted: Sequence[Component]) -> None:
 
 
 def say(text: str) -> None:
-    """Tell the person who waits."""
+    """Print a message."""
     print(f"[drumline] {text}", file=sys.stderr)
 
 

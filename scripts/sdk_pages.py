@@ -160,7 +160,7 @@ def _in_lines(given: ast.arguments) -> str:
 
 
 def _unquoted(annotation: ast.expr) -> str:
-    """Return an annotation as it is meant: a name in quotes stands for a class that is not imported."""
+    """Return an annotation without quotes around names of classes that are not imported."""
     return ast.unparse(annotation).replace('"', "").replace("'", "")
 
 

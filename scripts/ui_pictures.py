@@ -26,7 +26,7 @@ SETTLE_SECONDS = 960.0
 
 
 class Elsewhere(Server):
-    """A server that somebody else has started."""
+    """A server that is running already."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(Path(tempfile.gettempdir()) / "nowhere")
@@ -74,7 +74,7 @@ async def _picture(someone: Visitor, place: str, file: Path) -> None:
 
 
 def main() -> None:
-    """Take the pictures that were asked for."""
+    """Take the pictures that the arguments name."""
     parser = argparse.ArgumentParser(description="Take pictures of the web interface.")
     parser.add_argument("--all", type=Path, metavar="FOLDER")
     parser.add_argument("--only", default="", metavar="TEXT", help="with --all: only places with this text")

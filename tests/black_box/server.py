@@ -165,7 +165,7 @@ class Server:
 
 
 def eventually(look: Callable[[], bool], seconds: float, explain: Callable[[], object] = lambda: "") -> None:
-    """Look again and again until it is so, or fail after a time."""
+    """Poll a condition until it is true, or fail after a time."""
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, explain()

@@ -1,4 +1,4 @@
-"""Subscribing on the command line, and seeing what was told to whom."""
+"""Subscriptions and deliveries on the command line."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Commands that stand in a sentence exist, with the options and arguments that they are given there."""
+"""Commands in sentences of the documentation exist, with their options and arguments."""
 
 import re
 import shlex

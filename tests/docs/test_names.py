@@ -34,7 +34,7 @@ def has(kind: Any, name: str) -> bool:
 
 
 def inline(text: str) -> list[str]:
-    """Return what stands between backticks in the sentences of a page."""
+    """Return the texts between backticks in the sentences of a page."""
     bare = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.findall(r"`([^`\n]+)`", bare)
 

@@ -61,7 +61,7 @@ async def chromium() -> AsyncIterator[Browser]:
 
 
 class Visitor:
-    """Somebody who looks at the interface, and remembers everything that went wrong on the way."""
+    """A browser window that records every error of its pages."""
 
     def __init__(self, page: Page, url: str, key: str) -> None:
         self.page = page
@@ -95,7 +95,7 @@ class Visitor:
             await self.page.evaluate(CALM)
 
     async def hears(self) -> None:
-        """Wait until the page is told of changes."""
+        """Wait until the page receives events."""
         await self.page.wait_for_selector("[data-kind=live], [data-kind=polling]", state="attached")
 
     async def press(self, *keys: str) -> None:
@@ -157,7 +157,7 @@ class Visitor:
 
 
 async def visit(browser: Browser, url: str, key: str, **options: Any) -> tuple[BrowserContext, Visitor]:
-    """Open a window of its own for somebody."""
+    """Open a browser window in a context of its own."""
     context = await browser.new_context(
         **{"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce", **options}
     )

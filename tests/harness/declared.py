@@ -27,7 +27,7 @@ class Undeclared(FileNotFoundError):
 
 
 def pytest_configure() -> None:
-    """Look at every program that tests and their fixtures start in this process."""
+    """Check every program that tests and their fixtures start in this process."""
     sys.addaudithook(_look)
 
 
@@ -60,7 +60,7 @@ def _watched(phase: str) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn a skip for want of a program into a failure, where that was asked for."""
+    """Turn a skip for a missing program into a failure, if the environment says so."""
     report = yield
     if os.environ.get(MISSING_FAILS) and report.skipped and " is missing: " in str(report.longrepr):
         report.outcome = "failed"

@@ -25,7 +25,7 @@ class Exposed:
 
     @classmethod
     def by(cls, ports: Iterable[int]) -> "Exposed":
-        """Look at processes on this machine."""
+        """Read the metrics of processes on this machine."""
         exposed = cls()
         http = urllib3.PoolManager(retries=False, timeout=10)
         for port in ports:
@@ -34,7 +34,7 @@ class Exposed:
         return exposed
 
     def read(self, text: str) -> None:
-        """Add what a process tells."""
+        """Add the metrics of a process."""
         for line in text.splitlines():
             if match := _SAMPLE.match(line):
                 known = self.labels[match[1]]
@@ -42,7 +42,7 @@ class Exposed:
                     known.setdefault(label, set()).add(value)
 
     def faults(self, asked: "Asked") -> Iterator[str]:
-        """Yield what an expression asks for that nobody exposes."""
+        """Yield the metrics of an expression that no process exposes."""
         grouped = set(GIVEN_BY_PROMETHEUS)
         for name, matchers in asked.selectors:
             if name not in self.labels:

@@ -174,7 +174,7 @@ async def redis_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
 
 @pytest.fixture(scope="session")
 def kafka_server() -> Iterator[KafkaServer]:
-    """A Kafka that the tests of this run share, each with topics of its own. Whoever kills it starts it again."""
+    """A Kafka that the tests of this run share, each with topics of its own; a test that kills it starts it again."""
     if reason := kafka_harness.missing():
         pytest.skip(reason)
     server = KafkaServer()

@@ -53,7 +53,7 @@ class Key:
 
 
 class Issuer:
-    """The issuer. What it says of whoever signs in next stands in `person`."""
+    """The issuer. `person` has the claims of the next sign-in."""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.person: Claims = {"sub": "ada-1", "name": "Ada", "groups": ["ops"]}

@@ -31,7 +31,7 @@ def path_of(program: str) -> str:
 
 
 def free_port(wanted: int = 0) -> int:
-    """Return a port, any or a certain one, and keep it for a program of this process: nobody else is given it.
+    """Return a port, any or a certain one, and reserve it for a program of this process.
 
     A socket that never listens stays bound to it until this process ends. So neither another process nor an outgoing
     connection gets the port, also while its program is down; the program does, because servers set SO_REUSEADDR.

@@ -79,7 +79,7 @@ class Prometheus:
 
 
 def metric_names(expression: str) -> set[str]:
-    """Return the figures that an expression is made of."""
+    """Return the metrics of an expression."""
     return set(re.findall(r"\b(?:drumline|process)_\w+", re.sub(r'"[^"]*"', "", expression)))
 
 

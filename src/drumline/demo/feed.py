@@ -76,7 +76,7 @@ class Feed:
         return not str(tried.get("error") or "").startswith("refused")
 
     async def go_on(self, rate: float, stop: asyncio.Event) -> None:
-        """Request for more every second, until told to stop."""
+        """Send more requests every second, until stopped."""
         loop = asyncio.get_running_loop()
         next_at = loop.time()
         for asks in going_on(self._seed, rate):

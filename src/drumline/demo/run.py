@@ -141,7 +141,7 @@ async def _set(event: asyncio.Event) -> None:
 
 
 async def _unless(stop: asyncio.Event, doing: "asyncio.Task[None]") -> bool:
-    """Wait for something, and tell whether it was done; if told to stop first, it is left."""
+    """Wait for a task, and return whether it was done before the stop."""
     stopping = asyncio.create_task(_set(stop), name="wait to be stopped")
     try:
         await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -63,7 +63,7 @@ def closing(seed: int) -> list[Request]:
 
 
 def going_on(seed: int, rate: float) -> Iterator[list[Request]]:
-    """Yield what is asked for in each second, for ever."""
+    """Yield the requests of each second, for ever."""
     luck = Random(f"going on {seed}")  # noqa: S311
     owed = 0.0
     for second in itertools.count(1):

@@ -160,7 +160,7 @@ async def load(target: str, rows: list[int], *, ctx: Context[None] = inject()) -
 
 @app.task(name="etl.notify", queue="mail", retries=0)
 async def notify(whom: str, subject: str) -> str:
-    """Tell somebody about it."""
+    """Send a notification."""
     await asyncio.sleep(0.1)
     return f"told {whom}: {subject}"
 
