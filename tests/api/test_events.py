@@ -134,7 +134,7 @@ async def test_a_stream_resumes_on_another_server(engine: Engine, address: str) 
         await submit(engine)
         await stream.event()
     missed = [await submit(engine) for _ in range(1200)]
-    engine.feed = feed_module.Feed(engine.store.events)  # as another process would have it: it remembers nothing
+    engine.feed = feed_module.EventFeed(engine.store.events)  # as another process would have it: it remembers nothing
 
     async with following(address, stream.last_id) as stream:
         events = await stream.events(1200)

@@ -4,7 +4,7 @@ from typing import Any
 
 from drumline.core.clock import ManualClock
 from drumline.core.state import Act, Status
-from drumline.engine.counts import MOST_LISTED, Counts
+from drumline.engine.counts import MOST_LISTED, TaskCounts
 from drumline.ports.query import Count
 from drumline.ports.store import Store, TaskFilter
 from tests.factories import claim_one, new_id, open_session, settle, submit
@@ -110,7 +110,7 @@ async def test_a_task_that_was_given_back_is_not_counted_as_running(store: Store
 async def test_filters_without_an_index_are_counted_among_what_they_list(store: Store, clock: ManualClock) -> None:
     await submit(store, tags=("vip",))
     await store.control.cancel([await submit(store, tags=("vip",)), await submit(store)])
-    counts = Counts(store, clock)
+    counts = TaskCounts(store, clock)
 
     vip = await counts.count(TaskFilter(tag="vip", statuses=frozenset({Status.FAILED})))
     nothing = await counts.count(TaskFilter(job=new_id()))  # type: ignore[arg-type]

@@ -8,14 +8,14 @@ from drumline.core.clock import Instant, ManualClock
 from drumline.core.state import Act
 from drumline.core.stats import MINUTE, STEPS, Level, StatsRange
 from drumline.core.task import accept
-from drumline.engine.stats import Figures
+from drumline.engine.stats import StatsService
 from drumline.ports.store import Change, Settlement, Store
 from tests.factories import claim, new_id, open_session, request, submit
 
 
 async def depths(store: Store, **which: str) -> list[float | None]:
     """Return what a chart of the last minutes shows, from the first sample on."""
-    chart = await Figures(store).chart(last=timedelta(minutes=15), **which)
+    chart = await StatsService(store).chart(last=timedelta(minutes=15), **which)
     shown = [point.depth for point in chart.points]
     first = next((place for place, depth in enumerate(shown) if depth is not None), len(shown))
     return shown[first:]

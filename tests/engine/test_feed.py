@@ -10,7 +10,7 @@ from drumline.core.event_interest import EventInterest
 from drumline.core.task import TaskRequest
 from drumline.engine import feed as feed_module
 from drumline.engine.engine import Engine
-from drumline.engine.feed import EventsDropped, Feed
+from drumline.engine.feed import EventFeed, EventsDropped
 from drumline.ports.outbox import EventPage
 
 SECONDS = 20.0
@@ -52,7 +52,7 @@ async def test_who_comes_back_is_told_of_events_that_are_dropped_while_they_catc
     monkeypatch.setattr(feed_module, "PAGE", 2)
     await submit(engine, 10)
     await engine.store.events.sequence()
-    feed = Feed(Pruned(engine.store.events), poll=3600)
+    feed = EventFeed(Pruned(engine.store.events), poll=3600)
     told: list[bytes] = []
 
     async with feed.following(EventInterest(tenant=None)) as follower:
@@ -70,7 +70,7 @@ async def test_those_who_follow_are_told_on_after_a_fault_of_the_reader(
                 raise ValueError("an event that nobody thought of")
 
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
-    feed = Feed(Faulty(engine.store.events), poll=0.01)
+    feed = EventFeed(Faulty(engine.store.events), poll=0.01)
 
     async with feed.following(EventInterest(tenant=None)) as follower:
         await submit(engine, 1)
@@ -93,7 +93,7 @@ async def test_who_follows_is_cut_off_when_events_were_dropped_that_nobody_could
                 raise TimeoutError
 
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
-    feed = Feed(Away(engine.store.events), poll=0.01)
+    feed = EventFeed(Away(engine.store.events), poll=0.01)
 
     async with feed.following(EventInterest(tenant=None)) as follower:
         async with asyncio.timeout(SECONDS):

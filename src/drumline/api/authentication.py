@@ -28,7 +28,7 @@ from drumline.core.rate import Rate
 from drumline.core.sign_in import SignIn
 from drumline.core.tenant import check_tenant
 from drumline.engine.access import Access
-from drumline.engine.identities import Identity, Pass
+from drumline.engine.identities import CheckedKey, Identity
 from drumline.engine.limits import ALWAYS_TOLD
 from drumline.ports.limiter import Taken
 
@@ -156,11 +156,11 @@ class Authentication:
             raise Unauthorized(reason or NOT_VALID)
         return identity
 
-    async def _recognise(self, key: bytes, scope: Scope, now: float) -> Pass:
+    async def _recognise(self, key: bytes, scope: Scope, now: float) -> CheckedKey:
         """Return the caller of a key, kept as a pass for its next requests, or raise why the key is refused."""
         digest = digest_of(key)
         if self._ring.has(digest):
-            known = Pass(self._first, self._until(digest, scope))
+            known = CheckedKey(self._first, self._until(digest, scope))
         else:
             known = await self._holder(key, digest, scope)
         rate = known.caller.rate
@@ -185,7 +185,7 @@ class Authentication:
             self._lockout.note_good(address)
         return 0.0
 
-    async def _holder(self, key: bytes, digest: bytes, scope: Scope) -> Pass:
+    async def _holder(self, key: bytes, digest: bytes, scope: Scope) -> CheckedKey:
         """Return the caller of a key of the store, with how long the answer may be kept."""
         identities = self._access.identities
         memory = identities.recall(digest)
@@ -197,7 +197,7 @@ class Authentication:
         # One that expires is looked at each time: no pass may outlive it.
         is_lasting = memory is not None and identity.is_good
         until = memory.asked_at + FRESH_SECONDS if memory is not None and is_lasting else 0.0
-        return Pass(identity.caller, until, digest, identities.uses_of(identity.key.id))
+        return CheckedKey(identity.caller, until, digest, identities.uses_of(identity.key.id))
 
     async def _found(self, key: bytes, digest: bytes, scope: Scope) -> Identity:
         """Look up a key that is not cached as valid; an address that sends many wrong ones is locked out."""

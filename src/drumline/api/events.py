@@ -18,7 +18,7 @@ from drumline.core.field_schema import Schema, about, line_schema
 from drumline.core.names import LONGEST_NAME, LONGEST_QUEUE, LONGEST_TAG, check_name
 from drumline.core.state import Status
 from drumline.core.views import Moment
-from drumline.engine.feed import EventsDropped, Feed, Follower
+from drumline.engine.feed import EventFeed, EventsDropped, Follower
 
 BEAT_SECONDS: Final = 15.0
 """Silence after which a comment is sent, so that everybody in between knows that the stream lives."""
@@ -169,7 +169,7 @@ async def _followed(
             await asyncio.gather(*watching, return_exceptions=True)
 
 
-async def _live(feed: Feed, follower: Follower, longest: float) -> AsyncIterator[bytes]:
+async def _live(feed: EventFeed, follower: Follower, longest: float) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + longest
     while not follower.is_over:

@@ -1,4 +1,4 @@
-"""Who may come in, and who did what: the services about it, side by side."""
+"""The services for authentication, quotas and the audit log, put together."""
 
 from random import Random, SystemRandom
 

@@ -1,4 +1,4 @@
-"""Writing down who did what, reading it, and finding out whether anybody has touched it."""
+"""The audit log: recording acts, and verifying its hash chain."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final
@@ -26,7 +26,7 @@ class Verdict(Struct, frozen=True):
 
 
 class AuditService:
-    """The audit log. Appends that come at the same time share a transaction, so nobody queues for the chain's end."""
+    """The audit log. Appends that come at the same time share a transaction."""
 
     def __init__(self, store: AuditLog, *, new_id: Callable[[], str]) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""The runtime configuration, as the engine keeps it: looked at, changed, and how this process stands to it."""
+"""The runtime configuration: reading and changing it, and which version of it this process uses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -15,7 +15,7 @@ MOST_KEYS: Final = 500
 
 
 class ConfigState(Struct, frozen=True):
-    """How a process stands to its configuration."""
+    """Which version of the runtime configuration a process uses, and what it could not apply."""
 
     version: int = 0
     """The version of the runtime configuration that it goes by."""
@@ -32,7 +32,7 @@ class ConfigService:
         self._store = store
         self._check = check
         self.standing: ConfigState | None = None
-        """How this process stands to it; nothing where nobody watches."""
+        """The state of this process; None where the configuration is not watched."""
 
     async def version(self) -> int:
         """Return the number of the newest version."""

@@ -18,7 +18,7 @@ from drumline.ports.store import Change, Changed, Controlling
 
 
 class TaskControl:
-    """Operators' acts. Each raises `NotFound` or `Conflict` when it cannot be done."""
+    """Acts of operators on tasks and queues. Each raises `NotFound` or `Conflict` when it cannot be done."""
 
     def __init__(
         self, store: Controlling, queue: Queue, effects: EffectFollower, waiters: Waiters, stops: StopSignals

@@ -16,7 +16,7 @@ MOST_LISTED: Final = 1_000
 """How many are counted by listing them, for filters that no index counts by."""
 
 
-class Counts:
+class TaskCounts:
     """Counting tasks, for people who want to know whether it is worth looking."""
 
     def __init__(self, store: Querying, clock: Clock) -> None:

@@ -19,7 +19,7 @@ from drumline.core.task import TaskView
 from drumline.engine.checks import RequestChecks
 from drumline.engine.control import TaskControl
 from drumline.engine.read_model_notes import ReadModelNotes
-from drumline.engine.secrets import Wanted
+from drumline.engine.secrets import PayloadToCheck
 from drumline.ports.changed import Changed
 from drumline.ports.dead_letters import (
     DeadLetter,
@@ -142,7 +142,7 @@ class DeadLetterService:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
 
     async def _checked(self, task: TaskId, payload: Raw, tenant: str | None, *, may_restore: bool) -> Raw:
-        """Return a payload that somebody has edited, with what they were not shown; raises `Invalid`."""
+        """Return an edited payload with the values that the caller was not shown; raises `Invalid`."""
         limits, weight = self._limits, len(payload)
         await off_loop(
             weight,
@@ -170,7 +170,7 @@ class DeadLetterService:
             raw, takes = bytes(payload), view.options.takes
             await off_loop(len(raw), lambda: find_references(decode(raw, object), takes))
         if has_secrets(bytes(payload)):
-            await self._secrets.check([Wanted(bytes(payload))], tenant=view.lane.tenant)
+            await self._secrets.check([PayloadToCheck(bytes(payload))], tenant=view.lane.tenant)
         rules = await self._types.rules(view.lane.name, tenant=view.lane.tenant)
         if rules.check is not None:
             rules.check.check(bytes(payload))

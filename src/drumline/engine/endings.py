@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 
 class Endings:
-    """Who waits here, and for which task or job."""
+    """Callers of this process that wait for the end of a task or job."""
 
     def __init__(self) -> None:
         self._watched: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     def ended(self, ids: Iterable[str]) -> None:
-        """Tell those who wait that these may have ended: a cue to look, not a fact."""
+        """Wake callers that wait for these: they may have ended, and the callers look."""
         if not self._watched:
             return
         for each in ids:

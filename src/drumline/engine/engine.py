@@ -12,12 +12,12 @@ from drumline.engine.checks import RequestChecks
 from drumline.engine.claim import Claims, Dispatch
 from drumline.engine.configuration import ConfigService
 from drumline.engine.control import TaskControl
-from drumline.engine.counts import Counts
+from drumline.engine.counts import TaskCounts
 from drumline.engine.dead_letters import DeadLetterService
 from drumline.engine.deliveries import DeliveryService
 from drumline.engine.effects import EffectFollower
 from drumline.engine.endings import Endings
-from drumline.engine.feed import Feed
+from drumline.engine.feed import EventFeed
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowLimits
 from drumline.engine.inputs import JobInputs
@@ -35,7 +35,7 @@ from drumline.engine.secrets import SecretService
 from drumline.engine.sessions import SessionService
 from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
-from drumline.engine.stats import Figures
+from drumline.engine.stats import StatsService
 from drumline.engine.stops import StopSignals
 from drumline.engine.submit import Submissions
 from drumline.engine.submit_jobs import JobSubmissions
@@ -104,8 +104,8 @@ class Engine:
         self.registrar = Registrar(store, self.schedules)
         self.subscriptions = SubscriptionService(store, options.box, new_id=ids.next)
         self.deliveries = DeliveryService(store.deliveries, limits=limits)
-        self.figures, self.configuration = Figures(store), ConfigService(store.config, options.check_setting)
-        self.wait_reasons, self.feed = WaitReasons(store), Feed(store.events, source=options.source)
+        self.figures, self.configuration = StatsService(store), ConfigService(store.config, options.check_setting)
+        self.wait_reasons, self.feed = WaitReasons(store), EventFeed(store.events, source=options.source)
 
     @cached_property
     def installation(self) -> InstallationMetrics:
@@ -113,9 +113,9 @@ class Engine:
         return InstallationMetrics(self.store, self.clock)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> TaskCounts:
         """Counting tasks."""
-        return Counts(self.store, self.clock)
+        return TaskCounts(self.store, self.clock)
 
     def tune(self, tuning: Tuning) -> None:
         """Apply other values from now on; what is under way goes on with those that it began with."""

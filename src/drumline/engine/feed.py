@@ -34,7 +34,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class EventsDropped(Exception):
-    """Events that somebody has not heard were dropped from the log."""
+    """Events that the client has not received were dropped from the log."""
 
 
 class Entry:
@@ -56,7 +56,7 @@ class Entry:
 
 
 class Follower:
-    """Somebody who follows: what waits for them, and whether they have been cut off."""
+    """A client of the stream: the messages that wait for it, and whether it was cut off."""
 
     def __init__(self, interest: EventInterest) -> None:
         self.interest = interest
@@ -110,7 +110,7 @@ class Follower:
         return text
 
 
-class Feed:
+class EventFeed:
     """Reads the log for everybody."""
 
     def __init__(self, store: EventLog, *, source: str = DEFAULT_SOURCE, poll: float = POLL) -> None:
@@ -151,7 +151,7 @@ class Feed:
         return place if is_kept else None
 
     def mark(self) -> bytes:
-        """Return the id that stands for everything that was read so far, so that one can go on from there."""
+        """Return the id from which a client can continue after everything that was read so far."""
         return f"{self._name}-{self._position or 0}-{END}".encode()
 
     async def missed(self, place: EventPosition, follower: Follower) -> AsyncIterator[bytes]:

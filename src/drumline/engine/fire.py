@@ -53,7 +53,7 @@ class Firings:
         return self._told(await self._store.firing.start_runs(self._order(limit)))
 
     async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun]) -> Fired:
-        """Make runs that somebody asks for."""
+        """Make runs that were requested."""
         return self._told(await self._store.firing.add_runs(schedule, runs, self._order(len(runs))))
 
     def _order(self, limit: int, absence: Absence | None = None) -> FireOrder:

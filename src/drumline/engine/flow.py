@@ -28,7 +28,7 @@ MOST_LANES: Final = 10_000
 
 
 class FlowLimits:
-    """The limits there are, as this process knows them."""
+    """Sets flow limits, and caches them for a second."""
 
     def __init__(self, store: FlowLimitStore, queue: Queue, waiters: Waiters, *, clock: Clock) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class FlowLimits:
         raise NotFound(f"there is no limit {name}", field="name")
 
     async def may_meet_limits(self, request: ClaimRequest) -> bool:
-        """Tell whether somebody who claims may meet tasks under limits. Nearly always not, and at once."""
+        """Tell whether a claim may meet tasks under limits. Nearly always not, and at once."""
         await self.refresh()
         return bool(self._limits) and any(
             limit.may_concern(request.queues, request.names, request.tenant) for limit in self._limits
@@ -128,11 +128,11 @@ class FlowLimits:
             self._quiet[_kind(request)] = self._clock.monotonic() + QUIET
 
     def invalidate(self) -> None:
-        """Note that something changed under limits: it is worth while to ask."""
+        """Forget which claims found no task under limits: something has changed."""
         self._quiet.clear()
 
     def freed(self, queues: Sequence[str]) -> None:
-        """Note that tasks under limits have ended, in these queues: their slots are somebody's."""
+        """Wake claimers of these queues: tasks under limits have ended, so there are free slots."""
         self.invalidate()
         for queue in queues:
             self._waiters.wake(queue, 1)

@@ -35,7 +35,7 @@ class Identity(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Pass:
+class CheckedKey:
     """What lets the requests of one key through without a question, for under a second.
 
     It is found by the key itself, so that nothing has to be hashed and compared for each request. How long that took
@@ -61,12 +61,12 @@ class Identities:
         self._store = store
         self._clock = clock
         self._known: CachedLookup[bytes, Identity] = CachedLookup(self._find, name="API keys", clock=clock)
-        self.passes: dict[bytes, Pass] = {}
+        self.passes: dict[bytes, CheckedKey] = {}
         self._uses: dict[KeyId, list[int]] = {}
         self._flushing: asyncio.Task[None] | None = None
 
     def recall(self, digest: bytes) -> Memory[Identity] | None:
-        """Return whose key has this digest, if that is known; None if somebody has to look."""
+        """Return whose key has this digest, if that is known; None if the store has to be asked."""
         return self._known.recall(digest)
 
     async def find(self, digest: bytes) -> Identity | None:

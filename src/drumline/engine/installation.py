@@ -20,7 +20,7 @@ READ_SECONDS: Final = 30.0
 
 
 class InstallationMetrics:
-    """Reads figures of the installation when somebody asks, at most so often."""
+    """Reads metrics of the installation on request, and caches them."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store

@@ -58,14 +58,14 @@ class JobService:
         return await self.submissions.submit(request, tenant=tenant, allow=allow)
 
     async def get(self, job: JobId, *, tenant: str | None = None) -> JobView:
-        """Return a job as it stands, or raise `NotFound`."""
+        """Return a job, or raise `NotFound`."""
         (view,) = await self._store.jobs.get_jobs([job], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no job {job}", field="id")
         return view
 
     async def wait(self, job: JobId, *, seconds: float, tenant: str | None = None) -> JobView:
-        """Return a job once it has ended, or as it stands after `seconds`."""
+        """Return a job once it has ended, or in its current state after `seconds`."""
         deadline = self._clock.monotonic() + seconds
         while True:
             view = await self.get(job, tenant=tenant)

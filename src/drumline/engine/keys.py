@@ -23,7 +23,7 @@ from drumline.ports.access import KeyChange, Keys
 
 
 class MadeKey(NamedTuple):
-    """A new key as it is kept, and the key itself: it is shown once, and nobody can tell it again."""
+    """A new key as it is kept, and the key itself: it is shown once, and only its digest is stored."""
 
     kept: ApiKey
     secret: str

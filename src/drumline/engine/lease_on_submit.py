@@ -76,7 +76,7 @@ class LeaseOnSubmit:
             await asyncio.wait(set(self._under_way))
 
     async def _reserve(self, lane: Lane) -> Reservation | None:
-        """Ask who waits, unless there was nobody just now."""
+        """Reserve a waiting session, unless there was none just now."""
         if self._clock.monotonic() < self._rests_until:
             return None
         reservation = await self._queue.reserve(lane)

@@ -47,7 +47,7 @@ class Window:
         return Granted(lots, self.most - len(self._times), self._seconds(now))
 
     def note(self, lots: int, now: float) -> None:
-        """Remember lots that somebody else gave."""
+        """Remember lots that another limiter gave."""
         self._forget(now)
         self._times.extend([now] * min(lots, self.most - len(self._times)))
 
@@ -59,21 +59,21 @@ class Window:
         return self._times[0] + self.rate.seconds - now if self._times else 0.0
 
 
-class KeyTurns:
+class LocalKeyTurns:
     """The turns of one key that this process has in hand, and what it knows of those to come."""
 
     def __init__(self, rate: Rate) -> None:
         self.window = Window(rate)
         self._turns = 0
         self._few = 0
-        """So many turns in hand or less are given out one by one, with word on how many are left."""
+        """So many turns in hand or less are given out one by one, and the response says how many are left."""
         self._void_at = 0.0
         self._free = self.window.most
         self._more_at = 0.0
         self._refused_until = 0.0
 
     def spend(self, now: float) -> Taken | None:
-        """Give a turn that is in hand, or refuse while there surely is none; None if somebody must be asked."""
+        """Give a turn that is in hand, or refuse while there surely is none; None if the limiter has to be asked."""
         if self._turns and now < self._void_at:
             self._turns -= 1
             return Taken(True, self._turns + self._free * self.window.lot, max(self._more_at - now, 0.0))
@@ -82,7 +82,7 @@ class KeyTurns:
         return None
 
     def take_unreported(self, now: float) -> bool:
-        """Give a turn if so many are in hand that nobody has to be told; else say no, and mean nothing by it."""
+        """Give a turn if enough are left that the response need not report the rest; False decides nothing."""
         if self._turns <= self._few or now >= self._void_at:
             return False
         self._turns -= 1
@@ -100,7 +100,7 @@ class KeyTurns:
         self._few = 0 if is_plenty else self._turns
 
     def settle(self, now: float) -> Taken:
-        """Give a turn or refuse it, once everybody has been asked."""
+        """Give a turn or refuse it, after the limiter was asked."""
         return self.spend(now) or Taken(False, 0, max(self._more_at - now, 0.0))
 
     def wanted(self, turns: int) -> int:
@@ -112,13 +112,13 @@ class KeyTurnsCache:
     """The purses of the keys that were used lately."""
 
     def __init__(self) -> None:
-        self._turns_of_keys: OrderedDict[str, KeyTurns] = OrderedDict()
+        self._turns_of_keys: OrderedDict[str, LocalKeyTurns] = OrderedDict()
 
-    def of(self, key: str, rate: Rate) -> KeyTurns:
+    def of(self, key: str, rate: Rate) -> LocalKeyTurns:
         """Return the turns of a key; another rate than before makes it a new one."""
         turns = self._turns_of_keys.get(key)
         if turns is None or (turns.window.rate is not rate and turns.window.rate != rate):
-            turns = self._turns_of_keys[key] = KeyTurns(rate)
+            turns = self._turns_of_keys[key] = LocalKeyTurns(rate)
             if len(self._turns_of_keys) > MOST_KEYS:
                 self._turns_of_keys.popitem(last=False)
         else:
@@ -133,7 +133,7 @@ class LocalLimiter:
         self._clock = clock
         self._turns_of_keys = KeyTurnsCache()
 
-    def turns(self, key: str, rate: Rate) -> KeyTurns:
+    def turns(self, key: str, rate: Rate) -> LocalKeyTurns:
         """Return the turns that a key has in hand."""
         return self._turns_of_keys.of(key, rate)
 

@@ -42,14 +42,14 @@ class Queries:
         self._limits = limits
 
     async def get(self, task: TaskId, *, tenant: str | None = None) -> TaskView:
-        """Return a task as it stands, or raise `NotFound`."""
+        """Return a task, or raise `NotFound`."""
         (view,) = await self._store.get([task], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no task {task}", field="id")
         return view
 
     async def status(self, task: TaskId, *, tenant: str | None = None) -> Status:
-        """Return where a task stands, cheaply: it may be out of date for a moment. Raises `NotFound`."""
+        """Return the status of a task, cheaply: it may be out of date for a moment. Raises `NotFound`."""
         known = await self._notes.status(task, tenant)
         if known is not None:
             return known
@@ -58,7 +58,7 @@ class Queries:
         return view.status(self._clock.now())
 
     async def wait(self, task: TaskId, *, seconds: float, tenant: str | None = None) -> TaskView:
-        """Return a task once it has ended, or as it stands after `seconds`."""
+        """Return a task once it has ended, or in its current state after `seconds`."""
         deadline = self._clock.monotonic() + seconds
         while True:
             view = await self.get(task, tenant=tenant)

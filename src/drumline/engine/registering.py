@@ -85,7 +85,7 @@ class Registrar:
         raise Conflict(f"the schedule {request.name!r} is being changed by others; try again", field="schedules")
 
     async def _change(self, view: ScheduleView, request: ScheduleRequest, origin: Origin, now: Instant) -> str | None:
-        """Return what was done; None if somebody else came in between."""
+        """Return what was done; None if another process changed the schedule meanwhile."""
         if view.origin is None or view.origin.app != origin.app:
             return "refused"
         editing = partial(self._schedules.editing, view, _edit_of(request), now)
@@ -114,7 +114,7 @@ class Registrar:
         return [view for view in found if view.origin and view.origin.module in modules and view.name not in names]
 
     async def _try(self, view: ScheduleView, change: ScheduleChange | None) -> bool:
-        """Carry a change out, unless somebody else came in between."""
+        """Make a change, unless another process changed the schedule meanwhile."""
         if change is None:
             return False
         answers = await self._store.schedules.change_schedules([change], tenant=view.tenant)

@@ -43,7 +43,7 @@ from drumline.core.task_type import UNKNOWN_TYPE
 from drumline.core.timetable import Rule
 from drumline.engine.checks import RequestChecks
 from drumline.engine.paging import bounded_page
-from drumline.engine.secrets import Wanted
+from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.submit_jobs import AllowTask, allow_job, job_names
 from drumline.ports.schedules import Definition, Placing, ScheduleChange, ScheduleFilter
 from drumline.ports.store import Store
@@ -112,10 +112,10 @@ class ScheduleService:
         """Raise `Invalid` naming a payload that is larger than its tenant may have, or refers to a missing secret."""
         wanted = []
         if target.task is not None:
-            wanted.append(Wanted(bytes(target.task.payload), f"{field}task.payload"))
+            wanted.append(PayloadToCheck(bytes(target.task.payload), f"{field}task.payload"))
         if target.job is not None:
             tasks = target.job.tasks.items()
-            wanted += [Wanted(bytes(task.payload), f"{field}job.tasks.{key}.payload") for key, task in tasks]
+            wanted += [PayloadToCheck(bytes(task.payload), f"{field}job.tasks.{key}.payload") for key, task in tasks]
         await self._quotas.check_payloads(tenant, {each.field: len(each.payload) for each in wanted})
         if any(has_secrets(each.payload) for each in wanted):
             await self._secrets.check(wanted, tenant=tenant)
@@ -139,7 +139,7 @@ class ScheduleService:
             allow_job(target.job, rules, allow, field="job.")
 
     async def get(self, schedule: ScheduleId, *, tenant: str | None = None) -> ScheduleView:
-        """Return a schedule as it stands, or raise `NotFound`."""
+        """Return a schedule, or raise `NotFound`."""
         (view,) = await self._store.schedules.get_schedules([schedule], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no schedule {schedule}", field="id")
@@ -224,7 +224,7 @@ class ScheduleService:
     async def _change(
         self, schedule: ScheduleId, changing: Changing, *, tenant: str | None, weight: int = 0
     ) -> ScheduleView:
-        """Change a schedule as it stands; again if somebody else came in between."""
+        """Change the current version of a schedule; repeated if another caller changed it meanwhile."""
         for _ in range(TRIES):
             view = await self.get(schedule, tenant=tenant)
             now = await self._store.now()
@@ -248,7 +248,7 @@ def _names_in(target: ScheduleTarget) -> set[str]:
 
 
 def _placing(view: ScheduleView, rule: Rule, policy: FiringPolicy, now: Instant) -> Placing | None:
-    """Return where an edited schedule stands; None if it stays where it is. Raises `Invalid` if it can never fire."""
+    """Return when an edited schedule fires next; None if that stays. Raises `Invalid` if it can never fire."""
     fires_otherwise = rule != view.rule or policy.jitter_ms != view.policy.jitter_ms
     is_revived = view.state is ScheduleState.FINISHED and policy.max_runs != view.policy.max_runs
     turn = None

@@ -28,8 +28,8 @@ AT_ONCE: Final = 200
 """Secrets that are sealed anew in one transaction."""
 
 
-class Wanted(NamedTuple):
-    """A payload on its way in, and the field that it stands in."""
+class PayloadToCheck(NamedTuple):
+    """A payload to check for references to secrets, and the field of the request that it is in."""
 
     payload: bytes
     field: str = "payload"
@@ -44,7 +44,7 @@ class Rotated(NamedTuple):
 
 
 class SecretService:
-    """A tenant's secrets. Values come in here, and go out to nobody but a worker that is about to run a task."""
+    """A tenant's secrets. Values are revealed only to the worker that holds the lease of a task."""
 
     def __init__(self, store: Store, box: Box) -> None:
         self._store = store
@@ -67,7 +67,7 @@ class SecretService:
         if not await self._store.secrets.delete_secret(check_secret_name(name), tenant=tenant):
             raise NotFound(f"there is no secret {name}", field="name")
 
-    async def check(self, wanted: Iterable[Wanted], *, tenant: str) -> None:
+    async def check(self, wanted: Iterable[PayloadToCheck], *, tenant: str) -> None:
         """Raise `Invalid` naming the first field of payloads that refers to a secret that there is not."""
         wanted = list(wanted)
         references = await off_loop(
@@ -101,7 +101,7 @@ class SecretService:
         payload = bytes(view.payload)
         if not has_secrets(payload):
             return None
-        references = await off_loop(len(payload), lambda: references_in(Wanted(payload)))
+        references = await off_loop(len(payload), lambda: references_in(PayloadToCheck(payload)))
         names = sorted({reference.name for reference in references})
         found = await self._store.secrets.find_secrets(names, tenant=view.lane.tenant) if names else []
         return {name: self._opened(name, secret) for name, secret in zip(names, found, strict=True)}
@@ -180,7 +180,7 @@ class SecretService:
             raise type(error)(f"the secret {secret.name} cannot be opened: {error.message}", field="secret") from error
 
 
-def references_in(wanted: Wanted) -> list[SecretReference]:
+def references_in(wanted: PayloadToCheck) -> list[SecretReference]:
     """Return the secrets that a payload refers to, or raise `Invalid`."""
     if not has_secrets(wanted.payload):
         return []
@@ -189,7 +189,7 @@ def references_in(wanted: Wanted) -> list[SecretReference]:
 
 def _references_or_error(payload: bytes) -> list[SecretReference] | Invalid:
     try:
-        return references_in(Wanted(payload))
+        return references_in(PayloadToCheck(payload))
     except Invalid as error:
         return error
 

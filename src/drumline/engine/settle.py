@@ -25,10 +25,10 @@ LONGEST_WAIT = timedelta(days=366)
 
 
 class SettleStore(Protocol):
-    """What is asked of the store here."""
+    """The part of a store that records ends of attempts."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
-        """Return where each leased task stands; None for a lease that is not current."""
+        """Return failures and options of each leased task; None for a lease that is not current."""
         ...
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
@@ -117,7 +117,7 @@ class Settlements:
         return states
 
     def decide(self, report: Report, standing: LeaseState | None) -> Settlement:
-        """Return what follows from a report, given where its task stands."""
+        """Return what follows from a report, given the failures and options of its task."""
         outcome = report.outcome
         if isinstance(outcome, Succeeded):  # first, and without a match: nearly all of them
             if len(outcome.result) <= self._limits.result:

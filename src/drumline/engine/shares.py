@@ -21,7 +21,7 @@ MOST_TENANTS: Final = 256
 
 
 class Weights(Protocol):
-    """What is asked of the store here."""
+    """The part of a store that knows the weights of tenants."""
 
     async def weights(self) -> dict[str, int]:
         """Return the weight of each tenant that has one."""
@@ -29,7 +29,7 @@ class Weights(Protocol):
 
 
 class Shares:
-    """The books of one process."""
+    """Counts what each tenant has in flight through this process."""
 
     def __init__(self, store: Weights, *, clock: Clock) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class Shares:
         self._read_at: float | None = None
 
     def holds(self, session: SessionId, held: Mapping[str, int]) -> None:
-        """Take a worker's word for what it holds, by tenant."""
+        """Note what a worker says it holds, by tenant."""
         now = self._clock.monotonic()
         self._forget(session)
         while self._held and now - next(iter(self._held.values()))[0] > LASTS:

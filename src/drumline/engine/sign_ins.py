@@ -55,14 +55,14 @@ class SignInService:
         self._ended: CachedLookup[Seen, Instant] = CachedLookup(self._find, name="sign-ins", clock=clock)
 
     async def by_key(self, *, id: str, name: str, digest: bytes, is_first: bool, is_lasting: bool) -> SignIn:
-        """Sign in whoever has shown a key."""
+        """Sign in the holder of an API key."""
         made = await self._made(f"{BY_KEY}:{id}", name, is_lasting=is_lasting)
         if is_first:  # whoever started the server may have chosen words for it, whose digest could be guessed
             return msgspec.structs.replace(made, proof=self.proof_of(digest))
         return msgspec.structs.replace(made, digest=digest)
 
     async def by_provider(self, user: str, name: str, grant: Grant) -> SignIn:
-        """Sign in somebody whom a provider vouched for."""
+        """Sign in a user that a provider has authenticated."""
         made = await self._made(user, name, is_lasting=True)
         return msgspec.structs.replace(made, role=grant.role, tenant=grant.tenant)
 
@@ -84,7 +84,7 @@ class SignInService:
         return sign_in
 
     async def check(self, sign_in: SignIn) -> None:
-        """Raise `Unauthorized` if a sign-in has ended, by itself or because somebody signed out."""
+        """Raise `Unauthorized` if a sign-in has ended, by itself or by a sign-out."""
         if sign_in.is_over(self._clock.now(), self.policy.idle_ms):
             raise Unauthorized(OVER)
         seen = Seen(sign_in.id, sign_in.user, sign_in.created_at)
@@ -114,7 +114,7 @@ class SignInService:
         self._ended.clear()
 
     async def end_all(self, user: str) -> None:
-        """End every sign-in that somebody has now, or with `*` everybody's; those to come are not meant."""
+        """End every current sign-in of a user, or of all users with `*`; later sign-ins are not affected."""
         await self._store.sign_ins.leave_marks([SignInMark(mark_of_user(user), self.policy.lifetime_ms)])
         self._ended.clear()
 

@@ -26,8 +26,8 @@ class Chart(Struct, frozen=True, kw_only=True):
     points: tuple[Series, ...]
 
 
-class Figures:
-    """What the charts show."""
+class StatsService:
+    """Reads the charts."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

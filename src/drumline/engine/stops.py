@@ -24,18 +24,18 @@ APART: Final = 0.1
 NO_STOPS: Final = Stops()
 
 
-class StandingStore(Protocol):
-    """What is asked of the store here."""
+class LeaseStore(Protocol):
+    """The part of a store that knows leases."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
-        """Return where each leased task stands; None for a lease that is not current."""
+        """Return the state of each leased task; None for a lease that is not current."""
         ...
 
 
 class StopSignals:
-    """The signals between those who cancel and those who run."""
+    """Signals cancellations to the processes that run the tasks."""
 
-    def __init__(self, store: StandingStore, queue: Queue) -> None:
+    def __init__(self, store: LeaseStore, queue: Queue) -> None:
         self._store = store
         self._queue = queue
         self._signalled = asyncio.Event()

@@ -17,7 +17,7 @@ from drumline.engine.checks import RequestChecks
 from drumline.engine.effects import EffectFollower
 from drumline.engine.lease_on_submit import LeaseOnSubmit
 from drumline.engine.options import EngineOptions
-from drumline.engine.secrets import Wanted
+from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.tracing import sending
 from drumline.ports.store import Hint, Submitting
 
@@ -37,7 +37,7 @@ MOST_BYTES_WAITING: Final = 256 * 1024 * 1024
 
 
 class Submissions:
-    """The way in. An answer means that the task is durable."""
+    """Accepts tasks. An answer means that the task is durable."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Submissions:
         )
         task = check() if len(request.payload) < LARGE else await in_thread(check)
         if has_secrets(task.payload):
-            await self._secrets.check([Wanted(task.payload)], tenant=tenant)
+            await self._secrets.check([PayloadToCheck(task.payload)], tenant=tenant)
         if self._quotas.has_none(tenant):
             answer = await self._batcher.join(task)
         else:
@@ -171,7 +171,7 @@ class Submissions:
     async def _submit_plain(
         self, requests: Sequence[TaskRequest | DrumlineError], rules: Mapping[str, TypeRules], tenant: str
     ) -> list[Submitted | DrumlineError]:
-        """Store tasks about which nobody has to be asked: the first are on their way while the next are checked."""
+        """Store tasks without quotas and secrets: the first are being stored while the next are checked."""
         refused: dict[int, DrumlineError] = {}
         accept_one = self._accepting(rules, tenant)
 

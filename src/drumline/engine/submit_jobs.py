@@ -16,7 +16,7 @@ from drumline.core.task_type import UNKNOWN_TYPE, TypeRules
 from drumline.core.tuning import Tuning
 from drumline.engine.checks import RequestChecks
 from drumline.engine.effects import EffectFollower
-from drumline.engine.secrets import Wanted
+from drumline.engine.secrets import PayloadToCheck
 from drumline.engine.submit import MOST_BYTES_WAITING
 from drumline.engine.tracing import sending
 from drumline.ports.jobs import Jobs, SubmittedJob
@@ -29,14 +29,14 @@ ROW_BYTES: Final = 500
 
 
 class AllowTask(Protocol):
-    """Raises `Forbidden` if a caller may not submit tasks of a name into a queue; `field` is where it stands."""
+    """Raises `Forbidden` if a caller may not submit tasks of a name into a queue; `field` is its place."""
 
     def __call__(self, name: str, queue: str, *, field: str = "") -> None:
         """Raise, or do nothing."""
 
 
 class JobSubmissions:
-    """The way in for jobs. An answer means that the job is durable."""
+    """Accepts jobs. An answer means that the job is durable."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class JobSubmissions:
     async def _submit(self, request: JobRequest, rules: Mapping[str, TypeRules], tenant: str) -> SubmittedJob:
         job = await self._accept(request, rules, tenant)
         wanted = [
-            Wanted(each.task.payload, f"tasks.{each.key}.payload")
+            PayloadToCheck(each.task.payload, f"tasks.{each.key}.payload")
             for each in job.tasks
             if has_secrets(each.task.payload)
         ]

@@ -1,4 +1,4 @@
-"""Standing orders: made, changed, tried out; their secrets shown once."""
+"""Subscriptions to events: creating, changing and testing them."""
 
 import asyncio
 import secrets
@@ -37,8 +37,8 @@ TRIES: Final = 5
 """How often a change is tried against others who change the same."""
 
 
-class Subscribed(NamedTuple):
-    """A new subscription, and the secret to show to whoever made it: once, and never again."""
+class CreatedSubscription(NamedTuple):
+    """A new subscription, and its secret, which is shown only in this answer."""
 
     subscription: Subscription
     secret: str | None
@@ -53,7 +53,7 @@ class SubscriptionService:
         self.box = box
         """Seals the signing secrets."""
 
-    async def create(self, request: SubscriptionRequest, *, tenant: str) -> Subscribed:
+    async def create(self, request: SubscriptionRequest, *, tenant: str) -> CreatedSubscription:
         """Keep a subscription, or raise the reason why not."""
         new = accept_subscription(request, id=SubscriptionId(self._new_id()), tenant=tenant, new_secret=_new_secret)
         secret = new.secrets[0].text if new.secrets else None
@@ -62,7 +62,7 @@ class SubscriptionService:
             if self.box.is_ready
             else new
         )
-        return Subscribed(made, secret)
+        return CreatedSubscription(made, secret)
 
     async def get(self, id: SubscriptionId, *, tenant: str | None = None) -> Subscription:
         """Return a subscription, or raise `NotFound`."""
@@ -133,7 +133,7 @@ class SubscriptionService:
         return await self.tried(delivery, seconds=0)
 
     async def tried(self, id: DeliveryId, *, seconds: float) -> Delivery:
-        """Return a delivery once a notifier has tried it, or as it stands after `seconds`."""
+        """Return a delivery once a notifier has tried it, or in its current state after `seconds`."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:

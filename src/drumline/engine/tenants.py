@@ -41,7 +41,7 @@ class TenantService:
         return changed
 
     async def get(self, name: str) -> Tenant:
-        """Return a tenant as it stands; raises `NotFound`."""
+        """Return a tenant; raises `NotFound`."""
         (found,) = await self._find([name])
         if found is None:
             raise NotFound(f"there is no tenant {name}", field="name")

@@ -81,7 +81,7 @@ class Waiter:
 
 
 class Waiters:
-    """Everyone in this process who waits for a task.
+    """The claimers of this process that wait for a task.
 
     `poll` is how long the one who keeps watch sleeps when nobody wakes it: the safety net under the wake-ups.
     """
@@ -133,7 +133,7 @@ class Waiters:
                 self._watches[waiter.kind] = (successor, self._clock())
 
     async def wait(self, waiter: Waiter, *, left: float, until: float) -> None:
-        """Wait until woken, at most for the time that is `left`; whoever keeps watch, only `until` the next alarm.
+        """Wait until woken, at most for the time that is `left`; the claimer with the alarm, only `until` that.
 
         The caller claims again after it, so a wake-up counts as used.
         """
@@ -146,7 +146,7 @@ class Waiters:
         self._idle[waiter] = None  # where it was, unless it was woken
 
     def found_all(self, waiter: Waiter) -> None:
-        """Note that `waiter` has found as much as it can take: if nobody else knows of it, call others."""
+        """Note that `waiter` has found as much as it can take: if it was not woken for it, wake others."""
         if waiter.looks_for_all:
             self._call(waiter.kind, CALLED)
 
@@ -157,7 +157,7 @@ class Waiters:
             self._wake(waiter, queue)
 
     def hand(self, session: SessionId, hint: Hint) -> bool:
-        """Wake the claimer of a session with a task that is nobody else's; tell whether it waits."""
+        """Wake the claimer of a session with a task that was offered to it alone; tell whether it waits."""
         waiter = self._sessions.get(session)
         if waiter is None or waiter not in self._idle:
             return False
@@ -183,7 +183,7 @@ class Waiters:
             self._wake(waiter, "")
 
     def _watch(self, waiter: Waiter, seconds: float) -> bool:
-        """Tell whether `waiter` keeps watch: if nobody else of its kind does, or nobody who will look as early."""
+        """Tell whether `waiter` has the alarm of its kind: no other has it, or only for a later time."""
         alarm = self._clock() + seconds
         watch = self._watches.get(waiter.kind)
         if watch is not None and watch[0] is not waiter and watch[1] <= alarm + SAME_SECONDS:

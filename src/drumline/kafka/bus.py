@@ -62,7 +62,7 @@ class KafkaBus:
 
     @property
     def reason(self) -> str:
-        """What stands in the way at the moment; the first that was heard of since something was sent."""
+        """Why nothing can be sent at the moment: the first error since the last success."""
         return self._reason and self._told(self._reason)
 
     async def send(self, messages: Sequence[BusMessage]) -> None:
@@ -162,7 +162,7 @@ class KafkaBus:
         return AdminClient(self._options.connection() | {"error_cb": self._heard, "logger": _SILENT})
 
     def _make_topics(self) -> None:
-        """Make the topics that are missing, once; where that is not allowed, somebody else has to."""
+        """Make the topics that are missing, once; where that is not allowed, an operator has to."""
         if self._has_topics:
             return
         admin = self._new_admin()

@@ -1,4 +1,4 @@
-"""The line to Redis: short budgets, calls that join, and a breaker, so that an outage costs nobody more than a moment.
+"""A client of Redis with short timeouts, joined calls and a circuit breaker: an outage costs callers a moment.
 
 No error of Redis leaves this file but by `check`: a call that could not be made is answered with None.
 """
@@ -26,7 +26,7 @@ from drumline.redis.scripts import SCRIPTS
 CONNECT_SECONDS: Final = 0.25
 ANSWER_SECONDS: Final = 0.5
 REST_SECONDS: Final = 1.0
-"""How long Redis is left alone after a failure."""
+"""How long no calls are made after a failure."""
 REFUSED_SECONDS: Final = 5.0
 """How long a refusal is reported after it was last heard."""
 MOST_JOINED: Final = 64
@@ -56,7 +56,7 @@ class RedisCall(Struct, frozen=True):
 
 
 class Meter:
-    """What is counted of one line."""
+    """The metrics of one client."""
 
     def __init__(self, metrics: Metrics, line: str) -> None:
         self.observe = metrics.redis.of(line)
@@ -176,7 +176,7 @@ class RedisClient:
 
     @property
     def _is_quiet(self) -> bool:
-        """Whether a connection is free and nobody else asks: then there is nothing to join, and no turn to wait for."""
+        """Whether a connection is free and no other call waits: then there is nothing to join."""
         return bool(self._idle) and not self._alone.locked() and self._joined.is_idle
 
     async def _send_now(self, calls: Sequence[RedisCall]) -> Sequence[Any]:

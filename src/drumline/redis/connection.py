@@ -1,4 +1,4 @@
-"""Words with Redis over a connection that redis-py has opened, without its streams in between.
+"""Commands and messages over a connection that redis-py has opened, without its streams in between.
 
 redis-py knows how to reach a server: sockets, TLS, logins. But behind it every answer passes through a stream, a parser
 and half a dozen coroutines, which on an idle machine take longer than the server and the network together; and a lone
@@ -72,13 +72,13 @@ class RawConnection(asyncio.Protocol, ABC):
             self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take note that the connection is gone; redis-py, which may be waiting for that, is told as well."""
+        """Note that the connection is lost, and notify redis-py, which may be waiting for that."""
         self.lost(LostConnection(str(exc) if exc else "Redis has closed the connection"))
         self._streams.connection_lost(exc)
 
 
 class CommandConnection(RawConnection):
-    """Questions and answers, one list of questions at a time."""
+    """Sends commands and returns their answers, one list at a time."""
 
     def __init__(self, connection: AbstractConnection) -> None:
         super().__init__(connection)
@@ -123,7 +123,7 @@ class ChannelConnection(RawConnection):
         """Says why nothing more will be heard."""
 
     def said(self, answer: Any) -> None:
-        """Take a message; answers to what we said only show that somebody is there."""
+        """Take a message; answers to our own commands only show that the server is alive."""
         self.words += 1
         if isinstance(answer, RedisError):
             self.lost(answer)
@@ -137,13 +137,13 @@ class ChannelConnection(RawConnection):
 
 
 async def opened(pool: ConnectionPool) -> AbstractConnection:
-    """Return a connection of a pool, which stands."""
+    """Return an open connection of a pool."""
     connection: AbstractConnection = await pool.get_connection()  # type: ignore[no-untyped-call]
     return connection
 
 
 def _transport_of(connection: AbstractConnection) -> asyncio.Transport:
-    """Return the transport of a connection that stands; raises `TypeError` if redis-py keeps it elsewhere.
+    """Return the transport of an open connection; raises `TypeError` if redis-py keeps it elsewhere.
 
     redis-py has no public way to it. Should that attribute go, nobody else would say so: whoever opens connections
     takes every error for a Redis that is away.

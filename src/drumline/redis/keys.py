@@ -61,7 +61,7 @@ from drumline.core.task import Lane
 
 DEFAULT_PREFIX: Final = "drumline:"
 FAMILIES: Final = ("{queue}:", "task:", "order:", "job:", "dag:", "dlq:", "board:", "rate:")
-"""What stands behind the prefix: every key begins with one of these."""
+"""What follows the prefix: every key begins with one of these."""
 MOST_LANES: Final = 10_000
 
 

@@ -5,12 +5,12 @@ from drumline.core.codec import decode, encode
 from drumline.core.ids import SessionId
 from drumline.core.task import ClaimedTask, Lane
 from drumline.ports.queue import Reservation
-from drumline.redis.access import Access
 from drumline.redis.client import RedisCall
 from drumline.redis.keys import lane_text
+from drumline.redis.queue_base import RedisQueueBase
 
 
-class Leasing(Access):
+class Leasing(RedisQueueBase):
     """The part of `ports.queue.Queue` that knows who waits."""
 
     async def reserve(self, lane: Lane) -> Reservation | None:

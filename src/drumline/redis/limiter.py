@@ -12,7 +12,7 @@ from drumline.aio.batcher import Batcher
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.core.rate import Rate
-from drumline.engine.limits import Granted, KeyTurns, KeyTurnsCache
+from drumline.engine.limits import Granted, KeyTurnsCache, LocalKeyTurns
 from drumline.ports.limiter import Taken
 from drumline.redis.address import Address
 from drumline.redis.client import Meter, RedisCall, RedisClient
@@ -22,7 +22,7 @@ MOST_JOINED: Final = 1000
 
 
 class LimiterRequest(NamedTuple):
-    """Somebody's request for a turn."""
+    """A request for a turn of a key."""
 
     key: str
     rate: Rate
@@ -52,7 +52,7 @@ class RedisLimiter:
         """Return the limiter at `url`. Nothing is sent yet."""
         return cls(url, prefix=prefix, metrics=metrics)
 
-    def turns(self, key: str, rate: Rate) -> KeyTurns:
+    def turns(self, key: str, rate: Rate) -> LocalKeyTurns:
         """Return the turns that a key has in hand."""
         return self._turns_of_keys.of(key, rate)
 

@@ -13,10 +13,10 @@ from drumline.core.metrics import Metrics
 from drumline.ports.queue import Handed, Leased, Popped, Woken
 from drumline.ports.store import ClaimRequest, Hint
 from drumline.redis.abilities import Abilities
-from drumline.redis.access import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
 from drumline.redis.client import RedisCall
 from drumline.redis.keys import DEFAULT_PREFIX, lane_text, paused_text, word
 from drumline.redis.leasing import Leasing, parse_leased
+from drumline.redis.queue_base import MOST_PER_CALL, MOST_PER_LANE, by_lane, written_lanes
 from drumline.redis.swept import Swept
 from drumline.redis.wakeups import listen, message_of, parse, parse_handed
 
@@ -94,7 +94,7 @@ class RedisQueue(Leasing, Swept):
         await self._client.run(RedisCall("PUBLISH", (self._keys.wake,), (message,), plain=True))
 
     async def pop(self, request: ClaimRequest) -> Popped | None:
-        """Take up to `request.limit` due hints that the session can run; they are then nobody else's."""
+        """Take up to `request.limit` due hints that the session can run; no other session gets them."""
         ability = self._abilities.of(request)
         answer = await self._pop(ability.key, request)
         if answer == ["unknown"]:
@@ -170,7 +170,7 @@ class RedisQueue(Leasing, Swept):
             offering.add_done_callback(self._offering.discard)
 
     async def _push_one(self, hint: Hint, now: Instant) -> bool:
-        """Push as `_push` does, without a list: somebody waits for a lone task."""
+        """Push as `_push` does, without a list: the caller waits for a lone task."""
         message = f"{self._origin} {hint.lane.queue}=1" if hint.due_at <= now + SOON_MS else ""
         return await self._send((hint,), message, (lane_text(hint.lane), 1, hint.due_at, hint.task))
 

@@ -79,7 +79,7 @@ class RedisReadModel:
         self._per_second = per_second
         self._most_waiting = most_waiting
         self._unread: deque[Iterable[Note]] = deque()
-        """Notes not made yet: whoever brought them has more urgent things to do first."""
+        """Notes not made yet: the caller has more urgent things to do first."""
         self._waiting: deque[Entry] = deque()
         self._renewals: deque[Note | JobNote] = deque(maxlen=MOST_RENEWALS)
         self._is_in_doubt = False
@@ -94,7 +94,7 @@ class RedisReadModel:
         return cls(url, prefix=prefix, metrics=metrics)
 
     def note(self, notes: Iterable[Note]) -> None:
-        """Write where tasks stand, in the background."""
+        """Write the status of tasks, in the background."""
         if self._client.is_down or time.monotonic() < self._rests_until:
             self._is_in_doubt = True  # under pressure this is all that a batch costs
             return
@@ -109,7 +109,7 @@ class RedisReadModel:
         self._start()
 
     def note_job(self, note: JobNote) -> None:
-        """Write where a job stands; it is kept until it can be written."""
+        """Write the status of a job; it is kept until it can be written."""
         self._renewals.append(note)
         self._start()
 
@@ -160,7 +160,7 @@ class RedisReadModel:
         self._add(chunks)
 
     async def status(self, tasks: Sequence[TaskId]) -> list[Status | None]:
-        """Return where tasks stand, as far as that is known here and likely still true."""
+        """Return the status of tasks, as far as it is known here and likely still true."""
         keys = [self._keys.doubt, *[self._keys.task(task) + ":status" for task in tasks]]
         answers = await self._client.run_all([RedisCall("GET", (key,), plain=True) for key in keys])
         if answers is None:
@@ -184,7 +184,7 @@ class RedisReadModel:
         await self._client.close()
 
     def _add(self, entries: Sequence[LogChunk] | Sequence[LetterNote] | Sequence[TaskId]) -> None:
-        """Take entries that nobody misses if they are left out."""
+        """Take entries that may be left out."""
         if not self._client.is_down and time.monotonic() >= self._rests_until:
             self._read()
             self._waiting += islice(entries, max(self._most_waiting - len(self._waiting), 0))
@@ -213,7 +213,7 @@ class RedisReadModel:
 
     def _start(self) -> None:
         if self._writing is None and self._alarm is None and not self._client.is_down and self._has_more:
-            # Whoever noted something has more urgent things to do next: wake a worker, or start the task.
+            # The caller has more urgent things to do next: wake a worker, or start the task.
             self._alarm = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._begin)
 
     def _begin(self) -> None:
@@ -221,7 +221,7 @@ class RedisReadModel:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-            self._writing = asyncio.get_running_loop().create_task(self._write(), name="write the board")
+            self._writing = asyncio.get_running_loop().create_task(self._write(), name="write the read model")
 
     async def _write(self) -> None:
         try:

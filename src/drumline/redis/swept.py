@@ -10,19 +10,19 @@ from drumline.core.ids import TaskId
 from drumline.core.task import Lane
 from drumline.ports.queue import QueueState
 from drumline.ports.store import Hint
-from drumline.redis.access import MOST_PER_CALL, Access, by_lane, written
 from drumline.redis.client import RedisCall
 from drumline.redis.keys import lane_text, parse_lane, paused_text
+from drumline.redis.queue_base import MOST_PER_CALL, RedisQueueBase, by_lane, written
 
 SKEW_MS: Final = 60_000
 """How long the best bound for the store's clock is kept."""
 
 
-class Swept(Access):
+class Swept(RedisQueueBase):
     """The part of `ports.queue.SweptQueue` that the sweep uses."""
 
     async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueState | None:
-        """Take over the store's time, and its paused queues if given; tell where the queue stands."""
+        """Take over the store's time, and its paused queues if given; return its state."""
         keys = self._keys
         args: list[str | int] = [now, SKEW_MS]
         if paused is not None:

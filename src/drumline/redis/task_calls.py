@@ -122,6 +122,6 @@ def _fields(note: Note) -> dict[str, str | int]:
 
 
 def time_text(instant: Instant) -> str:
-    """Return a time as it stands in Redis."""
+    """Return a time as it is written in Redis."""
     moment = datetime.fromtimestamp(instant / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -108,7 +108,7 @@ class Firer:
         return watch.seen_at is not None and watch.now - watch.seen_at <= LAPSE_MS
 
     def _is_in_doubt(self, watch: Watch, now: float) -> bool:
-        """Tell whether it has still to be seen if somebody else is there."""
+        """Tell whether it is still unknown if another scheduler is running."""
         if self._is_known_to_be_attended(watch, now):
             return False
         if self._doubt is None or self._doubt.words != watch.words:
@@ -162,7 +162,7 @@ class Firer:
         return done, not done[-1].has_more
 
     async def _leave_word(self, watch: Watch | None = None) -> None:
-        """Say that a scheduler is here, unless that was said just now, or there is nothing that could be missed."""
+        """Record that a scheduler is running, unless that was just done, or there is nothing that could be missed."""
         now = self._clock()
         if watch is not None and watch.next_due is None and not watch.has_waiting:
             return

@@ -55,7 +55,7 @@ class EventPruner:
         return pruned
 
     async def _sequence(self) -> None:
-        """Give positions to all there is, which nobody else does where nobody reads."""
+        """Give positions to all rows: without a consumer no other process does so."""
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):
                 if await self._store.events.sequence(limit=self._batch) < self._batch:

@@ -1,4 +1,4 @@
-"""Relay: copy the log of what changed to the bus, in order, at least once, whoever dies in between.
+"""Relay: copy the log of what changed to the bus, in order, at least once, even if processes die in between.
 
 One relay at a time has the cursor; the others stand by. A page is read, sent, and only when the bus has kept all of it
 is the cursor moved. While it is under way the next one is read and written out, so that neither the store nor the bus
@@ -46,7 +46,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class RelayPage(NamedTuple):
-    """What stands between two positions of the log, written out."""
+    """The messages for the events between two positions of the log."""
 
     old: int
     new: int
@@ -91,7 +91,7 @@ class Relay:
         self._heard_at = -inf
         """When the bus last said something, or did not when it was asked."""
         self._noted: object = UNKNOWN
-        """What stands in the store about it."""
+        """The error that is recorded in the store."""
 
     async def pass_once(self) -> int:
         """Copy what there is, and return how many pages that were."""
@@ -189,7 +189,7 @@ class Relay:
             await self._note_back()
 
     async def _take(self) -> int | None:
-        """Return where the cursor stands; None, with nothing under way, if another relay has it."""
+        """Return the position of the cursor; None, with nothing under way, if another relay has it."""
         now = self._clock.monotonic()
         if self._position is not None and now - self._taken_at < RENEW_SECONDS:
             return self._position

@@ -48,7 +48,7 @@ class SweptStore(Sweeping, Querying, Protocol):
 
 
 class Sweeper:
-    """Looks after the queue."""
+    """Refills a queue that has lost hints."""
 
     name = "sweep"
 

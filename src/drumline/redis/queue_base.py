@@ -1,4 +1,4 @@
-"""What the parts of the queue share: the line, the keys, the clock, and how hints are written."""
+"""What the parts of the queue share: the client, the keys, the clock, and how hints are written."""
 
 from collections.abc import Iterable, Sequence
 from secrets import token_hex
@@ -17,8 +17,8 @@ MOST_PER_CALL: Final = 2_000
 """Hints in one script: Redis does nothing else meanwhile."""
 
 
-class Access:
-    """The ground that the parts of the queue stand on."""
+class RedisQueueBase:
+    """The base class of the queue's parts."""
 
     def __init__(
         self,
