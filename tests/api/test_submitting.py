@@ -38,6 +38,7 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         notify=[{"email": "ada@example.org", "on": ["failed"]}],
         idempotency_key="order 9",
         limit_key="acme",
+        expires="10m",
     )
 
     task = (await http.get(f"/api/v1/tasks/{task_id}")).json()
@@ -60,6 +61,7 @@ async def test_a_task_shows_every_field_with_times_in_utc(http: httpx.AsyncClien
         "backoff": {"base": 5.0, "factor": 2.0, "cap": 3600.0, "jitter": 0.5},
         "timeout": 90.0,
         "limit_key": "acme",
+        "expires_at": "2030-01-02T03:14:05.678Z",
         "tags": ["vip", "a b"],
         "progress": None,
         "schedule_id": None,

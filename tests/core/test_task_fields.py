@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,13 @@ SAID: dict[str, Any] = {
     "tags": ("money",),
     "notify": (NotifyTarget(email="ada@example.com"),),
     "limit_key": "acme",
+    "expires": 90.0,
 }
 """A value for each field, none of them the default."""
 OF_THE_WHOLE_JOB = {"idempotency_key", "idempotency_key_alias"}
-ONCE_STORED = {"delay": "due_at", "run_at": "due_at", "idempotency_key_alias": "idempotency_key"}
+ONCE_STORED = {
+    "delay": "due_at", "run_at": "due_at", "idempotency_key_alias": "idempotency_key", "expires": "expires_at",
+}  # fmt: skip
 """What a field has become in what is shown of a task."""
 
 
@@ -147,7 +150,7 @@ def test_people_and_programs_are_shown_every_field(field: str) -> None:
 
     assert shown in TaskBody.__struct_fields__
     assert shown in TaskInfo.__struct_fields__
-    assert getattr(info, shown) == SAID[field]
+    assert getattr(info, shown) == (AT + timedelta(seconds=90) if field == "expires" else SAID[field])
     sent = msgspec.json.decode(msgspec.json.encode(body), type=TaskInfo)
     assert getattr(sent, shown) == getattr(info, shown)
 
@@ -167,7 +170,7 @@ def test_a_client_reads_what_an_older_and_a_newer_server_write() -> None:
     assert msgspec.json.decode(newer, type=TaskInfo).created_at == datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 
 
-NOT_FOR_WORKERS = {"notify", "job", "key", "takes", "schedule", "limit_key"}
+NOT_FOR_WORKERS = {"expires_at", "notify", "job", "key", "takes", "schedule", "limit_key"}
 """Options that the server acts on, or that no worker has to know."""
 
 

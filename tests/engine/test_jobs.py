@@ -171,19 +171,20 @@ async def test_tasks_beside_one_that_cannot_be_filled_in_are_handed_out(engine: 
     assert list(await claim(gateway, session)) == ["good"]
 
 
-async def test_results_that_cannot_be_read_now_are_given_later(engine: Engine, gateway: LocalGateway) -> None:
+async def test_results_that_cannot_be_read_now_are_given_later(
+    engine: Engine, gateway: LocalGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = await gateway.open_session(WORKER)
     await engine.jobs.submit(request({"a": {}, "b": {"needs": ("a",), "payload": {"$result": "a"}}}))
     await complete(gateway, (await claim(gateway, session))["a"], 1)
     store = engine.store
 
-    class Away:
-        async def results(self, _wanted: object) -> object:
-            raise Unavailable("away")
+    async def away(_wanted: object) -> object:
+        raise Unavailable("away")
 
-    engine.claims._inputs._jobs = Away()  # type: ignore[assignment]
-    assert await claim(gateway, session) == {}
-    engine.claims._inputs._jobs = store.jobs
+    with monkeypatch.context() as patched:
+        patched.setattr(store.jobs, "results", away)
+        assert await claim(gateway, session) == {}
     await store.close_session(session)
     await store.reap([], poison_after=3)
 

@@ -21,7 +21,7 @@ from tests.postgres.conftest import LIMITED
 
 CLOSED = {
     "migration", "outbox", "event_log", "event_cursor", "schedule_watch", "claim", "job_ripple", "sign_in_mark",
-    "runtime_config",
+    "runtime_config", "task_expiry",
 }  # fmt: skip
 """Tables that belong to nobody, or whose rows are of many tenants: from within a wall there is no looking at them."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drumline import Context, Drumline, Status, TaskFailed, inject
+from drumline import Context, Drumline, Status, TaskCancelled, TaskFailed, inject
 
 
 @asynccontextmanager
@@ -74,3 +74,19 @@ def test_an_app_that_names_a_server_leaves_the_work_to_it() -> None:
         Drumline("test", url="http://127.0.0.1:1").running(),
     ):
         pass
+
+
+def test_a_task_that_has_expired_does_not_run_and_says_so(tmp_path: Path) -> None:
+    app = Drumline("test", data=tmp_path)
+
+    @app.task(expires="1h")
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    late, other = add.options(expires=0.001).submit(1, 1), add.submit(1, 2)
+    with app.running():
+        assert other.result(timeout=20) == 3
+        with pytest.raises(TaskCancelled, match="had not started by"):
+            late.result(timeout=20)
+
+    app.close()

@@ -70,6 +70,10 @@ def submit(
     limit_key: Annotated[
         str | None, typer.Option("--limit-key", help="Whose limit it counts to: a customer, say.", metavar="KEY")
     ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", help="Cancel it if it has not started so long after it was due.", metavar="TIME"),
+    ] = None,
     notify: Annotated[
         list[str] | None,
         typer.Option("--notify", help="Whom to tell when it ends; may be repeated.", metavar="URL|EMAIL"),
@@ -92,6 +96,7 @@ def submit(
         "delay": None if delay is None else span_of(delay, flag="--delay", toward=Toward.FUTURE),
         "run_at": optional_moment(at, flag="--at", toward=Toward.FUTURE),
         "idempotency_key": key, "tags": tags, "limit_key": limit_key, "backoff": backoff,
+        "expires": duration(expires, flag="--expires"),
         "notify": None if notify is None else [_target(text) for text in notify],
     }  # fmt: skip
     given = {option: value for option, value in options.items() if value is not None}

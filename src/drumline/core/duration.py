@@ -18,6 +18,9 @@ _ISO = re.compile(
 )
 _ISO_SECONDS = (604_800.0, 86_400.0, 3_600.0, 60.0, 1.0)
 
+LEAST_EXPIRES = timedelta(milliseconds=1)
+MOST_EXPIRES = timedelta(days=366)
+
 Duration = float | int | str | timedelta
 """What callers may write where a duration is asked for."""
 
@@ -35,6 +38,14 @@ def parse_duration(value: Duration, *, field: str) -> timedelta:
     if seconds > LONGEST.total_seconds():
         raise Invalid("must be at most 100 years", field=field)
     return timedelta(seconds=seconds)
+
+
+def parse_expires(value: Duration, *, field: str = "expires") -> int:
+    """Return how long after it was due a task may start, in milliseconds, or raise `Invalid` naming `field`."""
+    parsed = parse_duration(value, field=field)
+    if not LEAST_EXPIRES <= parsed <= MOST_EXPIRES:
+        raise Invalid("must be from 0.001 s to 366 days", field=field)
+    return millis(parsed)
 
 
 def _seconds_of(text: str, field: str) -> float:

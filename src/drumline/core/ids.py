@@ -98,6 +98,11 @@ def parse_schedule_id(text: str, *, field: str = "id") -> ScheduleId:
     return ScheduleId(parse_task_id(text, field=field))
 
 
+def made_at(id: str) -> int:
+    """Return the millisecond in which an id was made."""
+    return int(id[:8] + id[9:13], 16)
+
+
 def id_above(ms: int) -> TaskId:
     """Return an id that is above all those made up to a millisecond, and below all those made later."""
     text = f"{max(ms, 0) + 1:012x}"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from drumline.core.clock import Instant, to_instant
 from drumline.core.codec import check_bounds, decode, encode, encode_canonical, read_json
-from drumline.core.duration import millis, parse_duration
+from drumline.core.duration import millis, parse_duration, parse_expires
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import (
     EMAIL,
@@ -33,7 +33,7 @@ from drumline.core.field_schema import (
     moment,
 )
 from drumline.core.http_headers import HTTP, check_given_headers
-from drumline.core.ids import JobId, ScheduleId, SessionId, TaskId
+from drumline.core.ids import JobId, ScheduleId, SessionId, TaskId, made_at
 from drumline.core.lease import Lease
 from drumline.core.limits import DEFAULT_LIMITS, Limits
 from drumline.core.names import LONGEST_TAG, MOST_TAGS, check_key, check_limit_key, check_name, check_queue, check_tags
@@ -129,6 +129,10 @@ class TaskFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         None
     )
     limit_key: Annotated[str | None, line(description="Whose limit it counts to, where a limit has keys.")] = None
+    expires: Annotated[
+        float | str | None,
+        duration("Cancel it if it has not started so long after it was due; at most 366 days.", least=0.001),
+    ] = None
 
 
 class TaskRequest(TaskFields, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -166,6 +170,8 @@ class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """Whose limit it counts to, where a limit has keys; without one the limit says where in the payload it is."""
     trace: str | None = None
     """The span that submitted it, as a W3C `traceparent`, if that was traced."""
+    expires_at: Instant | None = None
+    """When it is cancelled if it has not started."""
 
 
 DEFAULT_OPTIONS = TaskOptions()
@@ -196,6 +202,8 @@ class NewTask(Struct, frozen=True, kw_only=True, gc=False):
     idempotency_key: str | None = None
     fingerprint: bytes | None = None
     """Digest of the request, kept with its idempotency key."""
+    expires_at: Instant | None = None
+    """As in its options."""
 
 
 class Submitted(Struct, frozen=True, gc=False):
@@ -275,13 +283,20 @@ def accept(
     if is_plain and retry is DEFAULT_RETRY and CARRIED_TRACE.get() is None:
         return NewTask(id=id, lane=lane, payload=payload)
     key = request.idempotency_key if request.idempotency_key is not None else request.idempotency_key_alias
+    run_at = None if request.run_at is None else to_instant(request.run_at, field="run_at")
+    delay_ms = 0 if request.delay is None else millis(parse_duration(request.delay, field="delay"))
+    options = options_of(request, retry)
+    if request.expires is not None:
+        due_at = made_at(id) + delay_ms if run_at is None else run_at
+        options = replace(options, expires_at=Instant(due_at + parse_expires(request.expires)))
     return NewTask(
         id=id,
         lane=lane,
         payload=payload,
-        options=encode_options(options_of(request, retry)),
-        run_at=None if request.run_at is None else to_instant(request.run_at, field="run_at"),
-        delay_ms=0 if request.delay is None else millis(parse_duration(request.delay, field="delay")),
+        options=encode_options(options),
+        run_at=run_at,
+        delay_ms=delay_ms,
+        expires_at=options.expires_at,
         idempotency_key=None if key is None else check_key(key),
         fingerprint=None if key is None else _fingerprint(asked),
     )
@@ -297,6 +312,7 @@ def with_defaults(request: TaskRequest, defaults: TypeDefaults) -> TaskRequest:
         backoff=defaults.backoff if request.backoff is None else request.backoff,
         timeout=defaults.timeout if request.timeout is None else request.timeout,
         tags=defaults.tags if request.tags is None else request.tags,
+        expires=defaults.expires if request.expires is None else request.expires,
     )
 
 
@@ -325,6 +341,7 @@ def _is_plain(request: TaskRequest) -> bool:
         and not request.tags
         and not request.notify
         and request.limit_key is None
+        and request.expires is None
     )
 
 
@@ -393,4 +410,6 @@ def _fingerprint(request: TaskRequest) -> bytes:
     )  # fmt: skip
     if request.limit_key is not None:  # a word that came later: without it the digest is what it always was
         plain += (request.limit_key,)
+    if request.expires is not None:
+        plain += ("expires", request.expires)
     return sha256(encode_canonical(plain)).digest()

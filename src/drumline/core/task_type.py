@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drumline.core.codec import decode, encode
-from drumline.core.duration import millis, parse_duration
+from drumline.core.duration import MOST_EXPIRES, millis, parse_duration, parse_expires
 from drumline.core.errors import Invalid
 from drumline.core.field_schema import LONGEST_SECONDS, QUEUE, about, line_schema
 from drumline.core.names import LONGEST_TAG, MOST_TAGS, check_queue, check_tags
@@ -48,6 +48,8 @@ class TypeDefaults(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout: Annotated[float | None, about(minimum=0.001, maximum=LONGEST_SECONDS)] = None
     """Seconds."""
     tags: Annotated[tuple[str, ...] | None, about(items=line_schema(LONGEST_TAG), maxItems=MOST_TAGS)] = None
+    expires: Annotated[float | None, about(minimum=0.001, maximum=MOST_EXPIRES.total_seconds())] = None
+    """Seconds."""
 
     def check(self, *, field: str) -> "TypeDefaults":
         """Return itself, or raise `Invalid` naming the default that no submission could have."""
@@ -61,6 +63,8 @@ class TypeDefaults(Struct, frozen=True, kw_only=True, omit_defaults=True):
             self.backoff.check(field=f"{field}.backoff")
         if self.timeout is not None and millis(parse_duration(self.timeout, field=f"{field}.timeout")) == 0:
             raise Invalid("must be more than zero", field=f"{field}.timeout")
+        if self.expires is not None:
+            parse_expires(self.expires, field=f"{field}.expires")
         check_tags(self.tags or (), field=f"{field}.tags")
         return self
 

@@ -61,6 +61,8 @@ class PublicTask(View, Generic[Time], frozen=True, kw_only=True):
     idempotency_key: str | None = None
     limit_key: str | None = None
     """As it was given; a limit may also find it in the payload."""
+    expires_at: Time | None = None
+    """When it is cancelled if it has not started."""
     worker: WorkerIdText | None = None
     cancel_requested: bool = False
     progress: Progress | UnsetType | None = UNSET
@@ -152,6 +154,7 @@ def show_task(
         tags=options.tags,
         idempotency_key=view.idempotency_key,
         limit_key=options.limit_key,
+        expires_at=when(options.expires_at),
         worker=None if view.worker is None else session_text(view.worker),
         cancel_requested=view.cancel_requested,
         job_id=options.job,

@@ -14,7 +14,6 @@ from drumline.core.session import SessionSpec
 from drumline.core.task import ClaimedTask
 from drumline.core.tuning import DEFAULT_TUNING, Tuning
 from drumline.engine.flow import FlowLimits
-from drumline.engine.inputs import JobInputs
 from drumline.engine.options import EngineOptions
 from drumline.engine.settle import Settlements
 from drumline.engine.shares import Shares
@@ -33,6 +32,8 @@ NO_HINTS, WRONG, BETTER = ("no_hints",), ("wrong_hints",), ("better_known",)
 NOTHING = Claim(())
 
 Flush = Callable[[list[ClaimRequest]], Awaitable[list[Claim]]]
+ClaimStep = Callable[[list[Claim]], Awaitable[list[Claim]]]
+"""Makes claims ready for workers: cancels what has expired, or fills in what tasks of jobs need."""
 
 
 class ClaimStore(Protocol):
@@ -53,13 +54,13 @@ class Dispatch(NamedTuple):
 
 
 class Claims:
-    """Hands tasks to workers: queue.pop → store.claim → fill inputs → count limits → note shares."""
+    """Hands tasks to workers: queue.pop → store.claim → cancel expired → fill inputs → count limits → note shares."""
 
     def __init__(
         self,
         store: ClaimStore,
         dispatch: Dispatch,
-        inputs: JobInputs,
+        steps: Sequence[ClaimStep],
         settlements: Settlements,
         *,
         new_nonce: Callable[[], int],
@@ -67,7 +68,7 @@ class Claims:
     ) -> None:
         self._store = store
         self._queue, self._waiters, self._shares, self._flow = dispatch
-        self._inputs = inputs
+        self._steps = steps
         self._settlements = settlements
         self._notes = settlements.effects.notes
         self._offers = settlements.effects.offers
@@ -276,10 +277,12 @@ class Claims:
         return claim
 
     async def _claim(self, requests: list[ClaimRequest]) -> list[Claim]:
-        """Claim in the store, note it, and fill in what tasks of jobs need."""
+        """Claim in the store, note it, and make what was claimed ready for workers."""
         claims = await self._store.claim(requests)
         self._notes.claimed(claims)
-        return await self._inputs.fill(claims)
+        for step in self._steps:
+            claims = await step(claims)
+        return claims
 
     async def _claim_limited(self, requests: list[ClaimRequest]) -> list[Claim]:
         """Claim tasks under limits, and remember that they have a slot."""

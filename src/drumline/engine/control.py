@@ -1,16 +1,17 @@
 """What people do to tasks and queues: cancel, reschedule, retry, pause, resume."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from drumline.core.clock import to_instant
+from drumline.core.clock import Instant, to_instant
 from drumline.core.duration import Duration, millis, parse_duration
-from drumline.core.errors import DrumlineError, Invalid
+from drumline.core.errors import Conflict, DrumlineError, Invalid
 from drumline.core.ids import TaskId
 from drumline.core.names import check_queue
 from drumline.core.priority import parse_priority
 from drumline.core.state import TERMINAL, State
 from drumline.engine.effects import EffectFollower
+from drumline.engine.expiry import expiry_error
 from drumline.engine.stops import StopSignals
 from drumline.engine.waiting import Waiters
 from drumline.ports.queue import Queue
@@ -35,6 +36,15 @@ class TaskControl:
         if force:
             self._stops.announce()
         return changed
+
+    async def expire(self, tasks: Mapping[TaskId, Instant]) -> list[TaskId]:
+        """Cancel tasks that had not started by a time; return those that have ended, others were just claimed."""
+        if not tasks:
+            return []
+        errors = {task: expiry_error(expires_at) for task, expires_at in tasks.items()}
+        answers = await self._store.cancel(list(tasks), errors=errors)
+        self.follow([answer for answer in answers if isinstance(answer, Changed)])
+        return [task for task, answer in zip(tasks, answers, strict=True) if not isinstance(answer, Conflict)]
 
     async def reschedule(
         self,

@@ -17,6 +17,7 @@ from drumline.engine.dead_letters import DeadLetterService
 from drumline.engine.deliveries import DeliveryService
 from drumline.engine.effects import EffectFollower
 from drumline.engine.endings import Endings
+from drumline.engine.expiry import ExpiredClaims
 from drumline.engine.feed import EventFeed
 from drumline.engine.fire import Firings
 from drumline.engine.flow import FlowLimits
@@ -75,7 +76,10 @@ class Engine:
         self.claims = Claims(
             store,
             Dispatch(queue, self._waiters, Shares(store.tenants, clock=clock), self.flow),
-            JobInputs(store.jobs, self.settlements, limits=limits),
+            (
+                ExpiredClaims(store.expiry, self.settlements, clock=clock).cancel,
+                JobInputs(store.jobs, self.settlements, limits=limits).fill,
+            ),
             self.settlements,
             new_nonce=lambda: random.getrandbits(63),
             options=options,

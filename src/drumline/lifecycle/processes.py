@@ -33,6 +33,7 @@ from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.bulk import BulkDuty
 from drumline.scheduler.depth import DepthSampler
 from drumline.scheduler.duty import Duty, Rounds
+from drumline.scheduler.expire import Expirer
 from drumline.scheduler.fire import Firer
 from drumline.scheduler.pauses import PauseKeeper
 from drumline.scheduler.prune import Pruner
@@ -184,7 +185,7 @@ async def run_embedded_worker(app: App, engine: Engine, stop: asyncio.Event) -> 
     worker = assemble_worker(LocalGateway(engine), [app], worker_options(settings), kinds, engine.metrics)
     reaper = Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after)
     async with asyncio.TaskGroup() as group:
-        for duty in (reaper, Firer(engine.firings)):
+        for duty in (reaper, Firer(engine.firings), Expirer(engine)):
             group.create_task(Rounds(duty).run(stop), name=duty.name)
         own = EngineTransport(engine, asyncio.get_running_loop())
         group.create_task(register_schedules([app], own)(stop), name="schedules")
@@ -234,6 +235,7 @@ def duties_of(wired: Wired, settings: Settings) -> dict[str, Service]:
     duties: list[Duty] = [
         Reaper(engine, clock=SystemClock(), poison_after=settings.poison_after),
         Firer(engine.firings),
+        Expirer(engine),
         Pruner(engine.store, retention=settings.retention),
         EventPruner(engine.store, retention=settings.events.retention, rows=settings.events.rows),
         Tidier(engine.store, clock=SystemClock()),

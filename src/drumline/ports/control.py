@@ -1,6 +1,6 @@
 """What people do to tasks and queues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Raw, Struct
@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 from drumline.core.clock import Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
 from drumline.ports.changed import Changed
 
 
@@ -24,9 +25,17 @@ class Controlling(Protocol):
     """What people do to tasks and queues. A `tenant` of None means every tenant's."""
 
     async def cancel(
-        self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False
+        self,
+        tasks: Sequence[TaskId],
+        *,
+        tenant: str | None = None,
+        force: bool = False,
+        errors: Mapping[TaskId, ErrorInfo] | None = None,
     ) -> list[Changed | NotFound | Conflict]:
-        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
+        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now.
+
+        With `errors` only waiting ones are cancelled, each with its error.
+        """
         ...
 
     async def reschedule(

@@ -22,6 +22,7 @@ from drumline.ports.changed import Changed
 from drumline.ports.control import Change, Controlling
 from drumline.ports.dead_letters import DeadLetters
 from drumline.ports.execution import Claim, ClaimRequest, Executing, LeaseState, Settled, Settlement
+from drumline.ports.expiry import Expiry
 from drumline.ports.flow import FlowLimitStore
 from drumline.ports.hint import Hint
 from drumline.ports.jobs import Jobs
@@ -197,6 +198,11 @@ class Store(
     @property
     def audit(self) -> AuditLog:
         """The audit log."""
+        ...
+
+    @property
+    def expiry(self) -> Expiry:
+        """When tasks expire that have not started."""
         ...
 
     @property

@@ -66,7 +66,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "name": TEXT, "queue": TEXT, "key": TEXT, "limit_key": TEXT, "rate_limit": TEXT, "limit_by": TEXT, "owner": TEXT,
     "tz": TEXT, "url": TEXT, "api_key": TEXT, "overlap": TEXT, "catch_up": TEXT, "mode": TEXT, "run_if": TEXT,
     "retries": WHOLE, "max_attempts": WHOLE, "max_concurrent": WHOLE, "max_runs": WHOLE,
-    "timeout": DURATION, "delay": DURATION, "jitter": DURATION, "interval": DURATION,
+    "timeout": DURATION, "delay": DURATION, "expires": DURATION, "jitter": DURATION, "interval": DURATION,
     "priority": PRIORITY, "backoff": BACKOFF, "tags": TAGS, "notify": TARGETS,
     "retry_on": ERRORS, "give_up_on": ERRORS,
     "run_at": MOMENT, "start": MOMENT, "end": MOMENT,

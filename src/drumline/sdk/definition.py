@@ -46,6 +46,7 @@ class Defaults(Struct, frozen=True, kw_only=True):
     backoff: Backoff | None = None
     timeout: timedelta | None = None
     tags: tuple[str, ...] | None = None
+    expires: timedelta | None = None
     retry_on: tuple[type[BaseException], ...] | None = None
     """If given, only these errors are retried; None retries every error."""
     give_up_on: tuple[type[BaseException], ...] = ()
@@ -62,6 +63,7 @@ class Defaults(Struct, frozen=True, kw_only=True):
             backoff=self.backoff,
             timeout=None if self.timeout is None else self.timeout.total_seconds(),
             tags=self.tags,
+            expires=None if self.expires is None else self.expires.total_seconds(),
         )
 
 

@@ -136,7 +136,7 @@ class TaskHandle(Generic[R]):
             return self._decode(info.result)
         if info.status is Status.FAILED:
             raise TaskFailed(self.id, info.error or ErrorInfo("Unknown", "the worker gave no reason"))
-        raise TaskCancelled(self.id, info.status)
+        raise TaskCancelled(self.id, info.status, "" if info.error is None else info.error.message)
 
     def _timed_out(self, info: TaskInfo | None, after: str) -> Steps[WaitTimeout]:
         if info is None:

@@ -35,6 +35,8 @@ class DecoratorOptions(TypedDict, total=False):
     """`retries` plus one; give only one of them."""
     timeout: Duration
     """How long one attempt may take; no limit when absent."""
+    expires: Duration
+    """Cancel a task that has not started so long after it was due; never when absent."""
     backoff: Backoff | float
     """The pause before each retry: a `Backoff`, or the seconds of the first pause, which doubles."""
     retry_on: type[BaseException] | Sequence[type[BaseException]]
@@ -80,6 +82,8 @@ class Options(TypedDict, total=False):
     """Whom to tell when the task has ended."""
     limit_key: str
     """Whose limit it counts to, where a limit has keys: a customer's id, say."""
+    expires: Duration
+    """Cancel the task if it has not started so long after it was due."""
 
 
 def defaults_of(settings: DecoratorOptions) -> Defaults:
@@ -94,6 +98,7 @@ def defaults_of(settings: DecoratorOptions) -> Defaults:
         backoff=_backoff_of(settings["backoff"]) if "backoff" in settings else None,
         timeout=timeout,
         tags=tuple(settings["tags"]) if "tags" in settings else None,
+        expires=parse_duration(settings["expires"], field="expires") if "expires" in settings else None,
         retry_on=as_errors(settings["retry_on"]) if "retry_on" in settings else None,
         give_up_on=as_errors(settings.get("give_up_on", ())),
         limit=_limit_of(settings),
@@ -164,6 +169,7 @@ _WRITTEN: Final[dict[str, Callable[[Any], Any]]] = {
     "run_at": local_time,
     "delay": _seconds,
     "timeout": _seconds,
+    "expires": _seconds,
     "tags": tuple,
     "notify": tuple,
 }

@@ -16,12 +16,12 @@ from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import Fact
 from drumline.core.firing import DueSchedule, FiringDecision
 from drumline.core.firing_policy import FiringPolicy
-from drumline.core.ids import JobId, ScheduleId, TaskId
+from drumline.core.ids import JobId, ScheduleId, TaskId, made_at
 from drumline.core.job import JobRequest, JobTaskRequest, NewJob
 from drumline.core.limits import Limits
 from drumline.core.retry import RetryDefaults
 from drumline.core.schedule import Origin, RunKind, RunState, RunView, ScheduleState, ScheduleTarget, ScheduleView, Turn
-from drumline.core.task import NewTask, TaskRequest, accept
+from drumline.core.task import NewTask, TaskRequest, accept, decode_options, encode_options
 from drumline.core.task_type import UNKNOWN_TYPE, StoredType, TypeDefaults, TypeRules, rules_of
 from drumline.core.timetable import Rule
 from drumline.ports.task_types import TypeKey
@@ -135,7 +135,8 @@ class Maker(NamedTuple):
         pattern = _pattern if len(target) <= _LARGEST_KEPT else _pattern.__wrapped__
         made = pattern(target, tenant, self.retry, rules[name].defaults)
         if isinstance(made, NewTask):
-            return replace(made, id=self.new_id(), options=_marked(made.options, schedule, fire_time))
+            task = _made_now(made, self.new_id())
+            return replace(task, options=_marked(task.options, schedule, fire_time))
         job = accept_job(
             made,
             id=JobId(self.new_id()),
@@ -149,6 +150,15 @@ class Maker(NamedTuple):
             for each in job.tasks
         )
         return replace(job, tasks=tasks, schedule_id=schedule, fire_time=fire_time)
+
+
+def _made_now(pattern: NewTask, id: TaskId) -> NewTask:
+    """Return the task of a pattern, which was accepted as of the time 0."""
+    if pattern.expires_at is None:
+        return replace(pattern, id=id)
+    expires_at = Instant(pattern.expires_at + made_at(id))
+    options = replace(decode_options(pattern.options), expires_at=expires_at)
+    return replace(pattern, id=id, expires_at=expires_at, options=encode_options(options))
 
 
 def _marked(options: bytes | None, schedule: str, fire_time: Instant) -> bytes:

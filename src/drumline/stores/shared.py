@@ -7,6 +7,7 @@ from drumline.stores.parts.bulk import Bulks
 from drumline.stores.parts.control import Control
 from drumline.stores.parts.dead_letters import DeadLetters
 from drumline.stores.parts.deliveries import Deliveries
+from drumline.stores.parts.expiry import Expiry
 from drumline.stores.parts.following import JobFollowing
 from drumline.stores.parts.jobs import Jobs
 from drumline.stores.parts.keys import Keys
@@ -33,6 +34,7 @@ class SharedParts:
         self.dead_letters = DeadLetters(database, clock, lanes, self.control)
         self.bulks = Bulks(database, clock, lanes, self.dead_letters, self.control)
         self.deliveries = Deliveries(database, clock, lanes)
+        self.expiry = Expiry(database, clock, lanes)
         self.keys = Keys(database, clock, lanes)
         self.limits = FlowLimitStore(database, clock, lanes)
         self.outputs = Outputs(database, clock, lanes)

@@ -497,6 +497,8 @@ export type FlowRequest = {
   notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
+  /** Cancel it if it has not started so long after it was due; at most 366 days. Seconds, or text such as "1h30m" or "PT1H30M". */
+  expires?: number | string | null | undefined;
   /** Submitted twice under one key, a task is stored once; another body under it is refused. */
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
@@ -692,6 +694,8 @@ export type JobTaskRequest = {
   notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
+  /** Cancel it if it has not started so long after it was due; at most 366 days. Seconds, or text such as "1h30m" or "PT1H30M". */
+  expires?: number | string | null | undefined;
   /** Short for a shell task: a text for the shell, or a program with its arguments. */
   command?: string | string[] | null | undefined;
   /** The keys of the tasks of this job that must have ended first. */
@@ -1545,6 +1549,7 @@ export type TaskBody = {
   notify: NotifyBody[];
   idempotency_key: string | null;
   limit_key: string | null;
+  expires_at: string | null;
   worker: string | null;
   cancel_requested: boolean;
   progress?: ProgressBody | null | undefined;
@@ -1588,6 +1593,8 @@ export type TaskRequest = {
   notify?: NotifyTarget[] | null | undefined;
   /** Whose limit it counts to, where a limit has keys. */
   limit_key?: string | null | undefined;
+  /** Cancel it if it has not started so long after it was due; at most 366 days. Seconds, or text such as "1h30m" or "PT1H30M". */
+  expires?: number | string | null | undefined;
   /** Submitted twice under one key, a task is stored once; another body under it is refused. */
   idempotency_key?: string | null | undefined;
   /** The same as idempotency_key. */
@@ -1662,6 +1669,7 @@ export type TypeDefaults = {
   backoff?: Backoff | null | undefined;
   timeout?: number | null | undefined;
   tags?: string[] | null | undefined;
+  expires?: number | null | undefined;
 };
 
 /** What live workers can run, by name. */

@@ -12,6 +12,7 @@ from drumline.core.clock import Clock, Instant
 from drumline.core.errors import Conflict, NotFound
 from drumline.core.event import queue_paused, queue_resumed
 from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Act, State, step
 from drumline.core.task import Lane
 from drumline.ports.bulk import stale
@@ -19,7 +20,7 @@ from drumline.ports.dead_letters import edited
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Change, Changed, Hint
 from drumline.stores.driver import Database, Lanes, Line, Part, TaskEvent, Transaction, tell_facts
-from drumline.stores.endings import Ending
+from drumline.stores.endings import Ending, error_text
 from drumline.stores.parts.control_jobs import JobControl, TaskRow
 from drumline.stores.parts.following import JobFollowing
 
@@ -51,9 +52,19 @@ class Control(Part):
         self.following = following
         self._jobs = jobs
 
-    async def cancel(self, tasks: Sequence[TaskId], *, tenant: str | None = None, force: bool = False) -> list[Answer]:
-        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now."""
-        return await self._each(tasks, tenant, self._cancelling(force=force))
+    async def cancel(
+        self,
+        tasks: Sequence[TaskId],
+        *,
+        tenant: str | None = None,
+        force: bool = False,
+        errors: Mapping[TaskId, ErrorInfo] | None = None,
+    ) -> list[Answer]:
+        """Cancel waiting tasks at once and ask running ones to stop; `force` ends running ones too, now.
+
+        With `errors` only waiting ones are cancelled, each with its error.
+        """
+        return await self._each(tasks, tenant, self._cancelling(force=force, errors=errors))
 
     async def reschedule(self, changes: Sequence[Change], *, tenant: str | None = None) -> list[Answer]:
         """Change when queued tasks are due, or their priority."""
@@ -67,10 +78,12 @@ class Control(Part):
         """Cancel tasks, each once in the list, as part of a transaction."""
         return await self._act(transaction, tasks, None, self._cancelling(force=False))
 
-    def _cancelling(self, *, force: bool) -> TaskAct:
+    def _cancelling(self, *, force: bool, errors: Mapping[TaskId, ErrorInfo] | None = None) -> TaskAct:
         act = Act.FORCE_CANCEL if force else Act.CANCEL
 
         def decide(row: TaskRow, _lane: Lane, _now: Instant) -> Changed:
+            if errors is not None and row.state is State.RUNNING:
+                raise Conflict("the task is running")
             epoch = row.epoch + (row.state is not State.RUNNING)
             return Changed(row.id, step(row.state, act), epoch=epoch)
 
@@ -78,7 +91,7 @@ class Control(Part):
             asked = [task for task, (_, change) in changed.items() if change.state is State.RUNNING]
             await self._jobs.request_cancel(transaction, asked, act)
             ended = [row for row, change in changed.values() if change.state is not State.RUNNING]
-            endings = [_cancelled(row, act) for row in ended]
+            endings = [_cancelled(row, act, (errors or {}).get(row.id)) for row in ended]
             members = await self.following.lock_members(transaction, [row.id for row in ended if row.in_job])
             if members is not None:
                 return await self.following.record_in_jobs(transaction, endings, members)
@@ -277,7 +290,7 @@ def _guarded(act: TaskAct, chosen: Mapping[TaskId, int]) -> TaskAct:
     return act._replace(decide=decide, in_job=None if in_job is None else decide_in_job)
 
 
-def _cancelled(row: TaskRow, act: Act) -> Ending:
+def _cancelled(row: TaskRow, act: Act, error: ErrorInfo | None) -> Ending:
     return Ending(
         id=row.id,
         act=act,
@@ -287,6 +300,7 @@ def _cancelled(row: TaskRow, act: Act) -> Ending:
         attempt=row.attempt,
         session=row.session,
         started_at=row.started_at,
+        error=error_text(error),
     )
 
 

@@ -15,6 +15,7 @@ from drumline.ports.hint import Effects, Hint
 from drumline.ports.jobs import SubmittedJob
 from drumline.stores.driver import Line, RowVanished, Transaction, tell_facts
 from drumline.stores.job_rows import STATUS_OF, JobRow, job_fact, job_row
+from drumline.stores.parts.expiry import note_expiries
 from drumline.stores.parts.ripple import JobRipple
 
 Answer = SubmittedJob | KeyReused | Invalid
@@ -105,6 +106,7 @@ class JobSubmission(JobRipple):
             for each in job.tasks
         ]
         now = await self._insert_members(transaction, members)
+        await note_expiries(transaction, [each.task for _, each, _ in members])
         edges = [(parent, each.task.id) for _, each, _ in members for parent in each.needs]
         if edges:
             await transaction.fetch(

@@ -10,6 +10,7 @@ from drumline.core.errors import KeyReused
 from drumline.core.ids import TaskId
 from drumline.core.task import NewTask, Submitted
 from drumline.stores.driver import Line, RowVanished, Transaction
+from drumline.stores.parts.expiry import note_expiries
 from drumline.stores.postgres.access import Access, column
 from drumline.stores.postgres.acts import SUBMIT
 from drumline.stores.postgres.cursors import LanePosition
@@ -29,6 +30,11 @@ class Entries(NamedTuple):
     def are_keyless(self) -> bool:
         """Whether no task has an idempotency key."""
         return [task.idempotency_key for task in self.tasks].count(None) == len(self.tasks)
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether one statement stores them: no task has an idempotency key or expires."""
+        return self.are_keyless and [task.expires_at for task in self.tasks].count(None) == len(self.tasks)
 
     def without(self, answers: Answers) -> "Entries":
         """Return those that have no answer yet."""
@@ -55,27 +61,33 @@ class Submitting(Access):
             return await self._store_missing(entries)
 
     async def _store(self, entries: Entries) -> list[Submitted | KeyReused]:
-        if entries.are_keyless:
+        if entries.are_plain:
             ((now,),) = await self._database.fetch(Line.SUBMIT, "submit", repeat=True, **self._task_columns(entries))
             return self._stored(entries, now)
         answers = await self._database.transact(
-            Line.SUBMIT, lambda transaction: self._store_keyed(transaction, entries), repeat=True
+            Line.SUBMIT, lambda transaction: self._store_all(transaction, entries), repeat=True
         )
         return [answers[task.id] for task in entries.tasks]
 
-    async def _store_keyed(self, transaction: Transaction, entries: Entries) -> Answers:
-        answers = await self._known(transaction, entries.tasks)
+    async def _store_all(self, transaction: Transaction, entries: Entries) -> Answers:
+        answers = {} if entries.are_keyless else await self._known(transaction, entries.tasks)
         new = entries.without(answers)
         if new.tasks:
-            ((now,),) = await transaction.fetch("submit", **self._task_columns(new))
+            now = await self._insert_new(transaction, new)
             answers |= {answer.id: answer for answer in self._stored(new, now) if isinstance(answer, Submitted)}
         return answers
 
     async def submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
         """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
         entries = Entries(tasks, await self._lanes.numbers_in_order([task.lane for task in tasks]))
-        ((now,),) = await transaction.fetch("submit", **self._task_columns(entries))
+        now = await self._insert_new(transaction, entries)
         return [answer.due_at for answer in self._stored(entries, now) if isinstance(answer, Submitted)]
+
+    async def _insert_new(self, transaction: Transaction, entries: Entries) -> int:
+        """Store tasks that are new, and return the time."""
+        ((now,),) = await transaction.fetch("submit", **self._task_columns(entries))
+        await note_expiries(transaction, entries.tasks)
+        return int(now)
 
     def _stored(self, entries: Entries, now: int) -> list[Submitted | KeyReused]:
         answers: list[Submitted | KeyReused] = []

@@ -10,9 +10,10 @@ from drumline.core.ids import TaskId
 from drumline.core.state import Act, State
 from drumline.core.task import NewTask, Submitted
 from drumline.stores.driver import Transaction
+from drumline.stores.parts.expiry import note_expiries
 from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.batches import batch_of, tell
-from drumline.stores.sqlite.database import connection_of
+from drumline.stores.sqlite.database import Statements, connection_of, finish
 from drumline.stores.sqlite.statements import SQL
 
 SUBMITTED: Final = "submit"
@@ -54,6 +55,7 @@ class Submitting(Access):
         if wide:
             connection.execute(SQL["insert_tasks"], {"batch": batch_of(wide), "now": now})
             connection.execute(SQL["insert_live"], {"batch": batch_of(live)})
+            finish(note_expiries(Statements(connection), tasks))
             tell(connection, now, [(str(row[0]), SUBMITTED, int(State.QUEUED), 0) for row in live])
         return answers
 

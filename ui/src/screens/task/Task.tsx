@@ -204,6 +204,7 @@ function factsOf(task: TaskBody): Fact[] {
       </Link>,
     ]);
   if (task.timeout) facts.push(["Timeout", `${task.timeout} s`]);
+  if (task.expires_at) facts.push(["Expires", <Time key="expires" at={task.expires_at} />]);
   if (task.idempotency_key) facts.push(["Idempotency key", <code key="key">{task.idempotency_key}</code>]);
   if (task.tags.length) facts.push(["Tags", <Tags key="tags" of={task.tags} />]);
   return facts;

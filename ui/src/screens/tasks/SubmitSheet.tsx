@@ -36,6 +36,7 @@ const OPTIONS: Record<Option, OptionField> = {
     read: (text) => rawJson(text, "backoff"),
   },
   timeout: { label: "Timeout", hint: "Stop an attempt that takes longer: seconds, or a text such as 1h30m" },
+  expires: { label: "Expires", hint: "Cancel it if it has not started so long after it was due: 10m, for example" },
   tags: {
     label: "Tags",
     hint: "Words to find it by, separated by commas",
