@@ -28,7 +28,7 @@ class MeBody(Struct, frozen=True, kw_only=True):
     """The key's id; `first` for the one that the server was started with."""
     name: str
     tenant: str
-    """Whose things it sees; `*` for everybody's."""
+    """The tenant whose data it sees; `*` for all tenants."""
     role: Role
     permissions: tuple[Permission, ...]
     names: tuple[str, ...]

@@ -28,7 +28,7 @@ class Addresses:
         self._proxies = parse_networks(proxies, field="proxies")
 
     def is_passed_on(self, scope: Scope) -> bool:
-        """Tell whether a request comes from a trusted proxy, whose word is taken on how it came there."""
+        """Tell whether a request comes from a trusted proxy, whose forwarding headers are believed."""
         client = scope.get("client")
         return client is not None and bool(self._proxies) and _is_within(_unmapped(client[0]), self._proxies)
 
@@ -54,7 +54,7 @@ class Addresses:
 
 
 def group_of(address: str) -> str:
-    """Return whom to hold responsible for an address: of IPv6, everybody in the same /64, since one has all of it."""
+    """Return the group that an address is counted in: of IPv6 its /64, since one client has all of it."""
     if ":" not in address:
         return address
     try:

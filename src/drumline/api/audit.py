@@ -177,7 +177,7 @@ async def verify_audit(call: ApiCall[None, VerifyQuery]) -> Reply:
 
 async def _exported(call: ApiCall[None, NoQuery], heads: list[AuditHead]) -> AsyncIterator[bytes]:
     for head in heads:
-        # All rows that there are, whatever the head says: whoever verifies them must see what it leaves out.
+        # All rows that there are, whatever the head says, so that verification shows what the head leaves out.
         async for part in call.engine.access.audit.whole_chain(head.tenant):
             if isinstance(part, AuditHead):
                 yield encode(ExportedHead(tenant=part.tenant, count=part.count, head=str(part))) + b"\n"

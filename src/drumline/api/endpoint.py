@@ -221,6 +221,6 @@ async def _send_chunks(reply: Stream, send: Send) -> None:
             except TimeoutError as error:
                 raise ConnectionAbortedError("the client takes nothing more") from error
     finally:
-        # Not when somebody gets round to it: what makes the chunks may hold something.
+        # Now, not when it is garbage collected: the generator may hold resources.
         if isinstance(reply.chunks, AsyncGenerator):
             await reply.chunks.aclose()

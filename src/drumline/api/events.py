@@ -21,7 +21,7 @@ from drumline.core.views import Moment
 from drumline.engine.feed import EventFeed, EventsDropped, Follower
 
 BEAT_SECONDS: Final = 15.0
-"""Silence after which a comment is sent, so that everybody in between knows that the stream lives."""
+"""Silence after which a comment is sent, so that proxies do not close the stream."""
 SEND_SECONDS: Final = 30.0
 """How long a client may take to accept what is sent."""
 
@@ -159,7 +159,7 @@ async def _followed(
             except EventsDropped:
                 place = None
             if place is None:
-                # From here on one can go on, even if nothing is told before the connection breaks.
+                # The client can resume from here, even if no event is sent before the connection breaks.
                 yield b"id: %b\n%b\n" % (begin, RESYNC if is_resumed else b"")
             async for text in _live(feed, follower, call.context.info.longest_stream):
                 yield text

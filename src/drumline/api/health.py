@@ -63,7 +63,7 @@ async def health(call: ApiCall[None, NoQuery]) -> Reply:
     }  # fmt: skip
     named = {name: component for name, component in components.items() if component is not None}
     away = {name for name, component in named.items() if component.status != "UP"}
-    # Redis only holds hints, what Kafka has not got yet waits in the store, and what nobody runs waits there too:
+    # Redis only holds hints, what Kafka has not got yet waits in the store, and tasks without a worker wait there too:
     # without them everything is accepted.
     status: Literal["UP", "DEGRADED", "DOWN"] = (
         "UP" if not away else "DEGRADED" if away <= {"redis", "kafka", "workers", "config"} else "DOWN"

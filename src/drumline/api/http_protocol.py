@@ -189,7 +189,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             case Reading.HEAD if waited > limits.header_timeout:
                 seconds = f"{limits.header_timeout:g} seconds"
                 self._refuse("slow_headers", "too_slow", f"the headers were not complete after {seconds}")
-            # Whoever reads the body has answered by then; what comes after that answer is waited for no longer either.
+            # The handler that reads the body has answered by then; nothing more is read after that answer.
             case Reading.BODY if waited > limits.body_timeout + LINGER_SECONDS:
                 self._break_off("slow_body")
             case Reading.NOTHING if self._is_idle() and waited > limits.keep_alive:

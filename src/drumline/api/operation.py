@@ -102,7 +102,7 @@ class ApiContext:
     write_metrics: Callable[[str], tuple[bytes, str]] | None = None
     """Writes the figures down in the form that a header `Accept` asks for, and tells its media type."""
     pages: "dict[str, Reply]" = field(default_factory=dict)
-    """Answers that are the same for everybody, made once."""
+    """Answers that are the same for every caller, made once."""
     issuers: "Mapping[str, Issuer]" = field(default_factory=dict)
     """Those who vouch for people, by name."""
 
@@ -141,7 +141,7 @@ class ApiCall(Generic[Body, Query]):
 
     @property
     def tenant(self) -> str | None:
-        """The tenant whose tasks the caller may see; None is everybody's."""
+        """The tenant whose tasks the caller may see; None for all tenants."""
         return self.by.tenant
 
     @property

@@ -1,7 +1,7 @@
 """Where people think they are: the address in their browser, which proxies in between may have changed.
 
 What a proxy says of it (`X-Forwarded-Proto`, `-Host`, `-Prefix`) is believed if the proxy is trusted. The setting
-`public_url` needs nobody's word.
+`public_url` needs no headers.
 """
 
 import re

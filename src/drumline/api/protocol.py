@@ -159,7 +159,7 @@ async def beat(call: ApiCall[BeatRequest, NoQuery]) -> Reply:
     held = await _held(call.body.held)
     session = _session(call)
     if not await is_own(call, session):
-        # Nobody's, or another's: there is no telling which.
+        # It is closed, or belongs to another key: the answer does not tell which.
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
     reply = await call.context.gateway.beat(Beat(session=session, held=held))

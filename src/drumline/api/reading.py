@@ -165,7 +165,7 @@ def read_any_query(text: bytes) -> AnyQuery:
 
 
 def _refuse_null(query: Struct, values: dict[str, Any]) -> None:
-    """Refuse the word null: it would mean that nothing was asked for, and a filter would silently fall away."""
+    """Refuse the text null: it would be read as no value, and the filter would silently not apply."""
     for written, name in zip(query.__struct_encode_fields__, query.__struct_fields__, strict=True):
         if written in values and getattr(query, name) is None:
             raise Invalid("must not be null; leave it out instead", field=written)

@@ -24,7 +24,7 @@ LocalMoment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class FireBody(Struct, frozen=True):
-    """A fire time in UTC, the same by the schedule's clock, and a word on it where that clock is set just then."""
+    """A fire time in UTC and by the schedule's clock, with a note where that clock is set forward or back just then."""
 
     utc: Moment
     local: LocalMoment

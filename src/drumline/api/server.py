@@ -109,7 +109,7 @@ class Server:
             timeout_keep_alive=max(1, round(limits.keep_alive)),
             timeout_graceful_shutdown=GRACE,
         )
-        # A start URL carries a key in its query; uvicorn would write it down for whoever attaches a handler.
+        # A start URL carries a key in its query; uvicorn would log it to any handler that is attached.
         logging.getLogger("uvicorn.access").disabled = True
         connections = Connections(
             limits,

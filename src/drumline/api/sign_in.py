@@ -42,9 +42,9 @@ class SignedInBody(Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     tenant: str
-    """Whose things they see; `*` for everybody's."""
+    """The tenant whose data they see; `*` for all tenants."""
     provider: str | None
-    """Who vouched for them; nobody for one by key."""
+    """The provider that they signed in with; null for a key."""
     token: str
     """What every request must carry as `X-CSRF-Token` that is not a GET."""
     ends_at: Moment
@@ -83,7 +83,7 @@ class RevokeRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Whom to sign out."""
 
     user: Annotated[str, Meta(extra_json_schema={"pattern": f"^(?:{USER_PATTERN})$"})]
-    """Who, as `GET /api/v1/sign-in` names them: `key:<id>`, `<provider>:<subject>`; `*` for everybody."""
+    """Who, as `GET /api/v1/sign-in` names them: `key:<id>`, `<provider>:<subject>`; `*` for all users."""
 
 
 async def look(call: ApiCall[None, NoQuery]) -> Reply:
@@ -112,7 +112,7 @@ async def sign_out(call: ApiCall[SignOutRequest, NoQuery]) -> Reply:
     """Sign out at this browser, or everywhere; every server goes by it within two seconds."""
     made = call.scope.get(CREDENTIAL)
     if not isinstance(made, SignIn):
-        raise Conflict("nobody is signed in: the request came with a key")
+        raise Conflict("there is no sign-in to end: the request came with a key")
     sign_ins = call.engine.access.sign_ins
     await (sign_ins.end_all(made.user) if call.body.everywhere else sign_ins.end(made))
     call.note(before={"user": made.user, "everywhere": call.body.everywhere})
@@ -124,7 +124,7 @@ async def sign_out(call: ApiCall[SignOutRequest, NoQuery]) -> Reply:
 async def revoke(call: ApiCall[RevokeRequest, NoQuery]) -> Reply:
     """Sign a user out at every browser, or all users; it takes effect on every server within two seconds."""
     if re.fullmatch(USER_PATTERN, call.body.user) is None:
-        raise Invalid("must be key:<id>, <provider>:<subject>, or * for everybody", field="user")
+        raise Invalid("must be key:<id>, <provider>:<subject>, or * for all users", field="user")
     await call.engine.access.sign_ins.end_all(call.body.user)
     call.note(before={"user": call.body.user})
     return Reply(b"", 204)
@@ -200,7 +200,7 @@ OPERATIONS = (
     ),
     Operation(
         method="POST", path="/api/v1/sign-ins/revoke", handler=revoke, tag=Tag.SIGN_IN,
-        summary="Sign somebody out everywhere", body=RevokeRequest, status=204,
+        summary="Sign a user out everywhere", body=RevokeRequest, status=204,
         permission=Permission.TENANTS_MANAGE, audit_act="sign_in.revoke", reach=Reach.WHOLE,
     ),
 )  # fmt: skip

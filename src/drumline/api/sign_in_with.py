@@ -46,29 +46,29 @@ def paths_of(provider: Provider) -> tuple[str, str]:
 
 async def go(call: Going) -> Reply:
     """Send a browser to its provider."""
-    return await _shown(call, _sent, up="../../../")
+    return await _shown(call, _redirected, up="../../../")
 
 
 async def come_back(call: Going) -> Reply:
     """Take in a browser that comes back from its provider."""
-    return await _shown(call, _taken_in, up="../../../../")
+    return await _shown(call, _completed, up="../../../../")
 
 
 async def _shown(call: Going, step: Callable[[Going], Awaitable[Reply]], *, up: str) -> Reply:
     """Run a step, and answer a refusal with a page: people, not programs, see it."""
-    arrived = () if step is _sent else (call.context.authentication.browser_sessions.drop_pending(call.scope),)
+    arrived = () if step is _redirected else (call.context.authentication.browser_sessions.drop_pending(call.scope),)
     try:
         reply = await step(call)
     except DrumlineError as error:
         problem = to_problem(error)
         log.warning("sign_in.refused", provider=call.params["provider"], code=problem.code, reason=error.message)
-        texts = (error.message, "Ask whoever runs this installation, if that should not be.")
+        texts = (error.message, "Ask the operator of this installation, if you should have access.")
         title = "You may not come in" if isinstance(error, Forbidden) else "That did not work"
         return _page(title, texts, up=up, status=problem.status, headers=arrived)
     return Reply(reply.body, reply.status, reply.media, (*reply.headers, *arrived), reply.policy)
 
 
-async def _sent(call: Going) -> Reply:
+async def _redirected(call: Going) -> Reply:
     issuer, sessions = _issuer(call), call.context.authentication.browser_sessions
     described = await issuer.describe()
     way = PendingSignIn(issuer.provider.name, secrets.token_urlsafe(32), _next(call), call.engine.clock.now())
@@ -88,7 +88,7 @@ async def _sent(call: Going) -> Reply:
     return _redirect(location, (sessions.keep_pending(call.scope, way),))
 
 
-async def _taken_in(call: Going) -> Reply:
+async def _completed(call: Going) -> Reply:
     issuer, sessions, given = _issuer(call), call.context.authentication.browser_sessions, call.query.given
     way = sessions.read_pending(call.scope)
     if way is None or way.provider != issuer.provider.name or not _is_same(given.get("state", ""), way.state):
@@ -100,7 +100,7 @@ async def _taken_in(call: Going) -> Reply:
     ):
         raise Unauthorized("the answer came from another provider than the one that was asked")
     if "code" not in given:
-        raise Unauthorized(f"{issuer.provider.title} refused: {_word(given.get('error', ''))}")
+        raise Unauthorized(f"{issuer.provider.title} refused: {_error_code(given.get('error', ''))}")
     vouched = await _vouched(call, issuer, way)
     grant = grant_of(issuer.provider, vouched.claims)
     if grant.tenant is not None and await call.engine.access.tenants.find(grant.tenant) is None:
@@ -130,7 +130,7 @@ async def _vouched(call: Going, issuer: Any, way: PendingSignIn) -> Any:
 def _issuer(call: Going) -> Any:
     issuer = call.context.issuers.get(call.params["provider"])
     if issuer is None:
-        raise NotFound(f"nobody signs in with {_word(call.params['provider'])} here", field="provider")
+        raise NotFound(f"there is no provider {_error_code(call.params['provider'])} here", field="provider")
     return issuer
 
 
@@ -169,7 +169,7 @@ def _is_same(given: str, ours: str) -> bool:
     return hmac.compare_digest(given.encode(), ours.encode())
 
 
-def _word(text: str) -> str:
+def _error_code(text: str) -> str:
     """Return an error code of the provider, if it looks like one: our page shows no text that others choose."""
     return text if re.fullmatch(r"[a-z0-9_-]{1,60}", text) else "it gave no reason"
 

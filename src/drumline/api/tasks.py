@@ -243,7 +243,7 @@ def _batch_item(answer: Submitted | DrumlineError, number: int, warnings: tuple[
     if isinstance(answer, Submitted):
         return BatchItem(id=answer.id, created=answer.created, warnings=warnings)
     problem = to_problem(answer)
-    if isinstance(answer, KeyReused):  # the store's word: it does not know the task's place in the batch
+    if isinstance(answer, KeyReused):  # from the store, which does not know the task's place in the batch
         problem = msgspec.structs.replace(problem, field=f"tasks[{number}].{problem.field}")
     return BatchItem(error=problem)
 

@@ -33,7 +33,7 @@ class QuotasBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     schedules: Amount | None = None
     """Schedules."""
     weight: Weight | None = None
-    """Its share of the workers that serve everybody, where another tenant's is 1."""
+    """Its share of the workers that serve all tenants, where another tenant's is 1."""
 
 
 class TenantRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ class TenantBody(Struct, frozen=True, kw_only=True):
 
     name: str
     created_at: Moment | None
-    """Nothing for the default tenant of which nobody has said anything yet."""
+    """Null for the default tenant until it is changed."""
     quotas: QuotasBody
 
 

@@ -80,7 +80,7 @@ class OpenBody(View, frozen=True, kw_only=True):
     """The session to use in all that follows; beat every `beat_every` seconds, `ttl` without a beat is death.
 
     With `wants_held` the worker serves several tenants: claims should say how many tasks of each it holds. With
-    `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so do not know the word.
+    `wants_nonce` pieces of logs should have the nonce of their lease; servers that do not say so refuse the field.
     With `tells_stops` the server can be asked which attempts should stop.
     """
 
@@ -286,7 +286,7 @@ class RawLogRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProgressReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How far an attempt is: so much of so much is done. Without a `total` nobody knows how much there is."""
+    """How far an attempt is. Without a `total` it is not known how much there is to do."""
 
     lease: LeaseBody
     done: float
@@ -408,7 +408,7 @@ def progress_report(note: ProgressNote) -> ProgressReport:
 
 
 def state_of(word: str) -> State | None:
-    """Return the state behind its word; None if only a later version has it."""
+    """Return the state of a name; None if this version does not know it."""
     return _STATES.get(word)
 
 

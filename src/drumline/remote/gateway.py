@@ -91,15 +91,15 @@ class RemoteGateway:
         self._wants_held = False
         """Whether the server shares its workers out among tenants, and wants to know what each has of whom."""
         self._wants_nonce = False
-        """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the word."""
+        """Whether the server takes the nonce of the lease with a piece of a log; an older one refuses the field."""
         self._tells_stops = False
         """Whether the server can be asked which attempts should stop."""
         self.config_version = 0
         """The version of the runtime configuration that the servers last told of."""
         self._unanswered: dict[SessionId, str] = {}
         """The claims whose answers were lost: the next claim of the session asks for those first."""
-        self._later_words: set[str] = set()
-        """The states that we have no word for: servers may be of a later version than we are."""
+        self._unknown_states: set[str] = set()
+        """States unknown to this version, each logged once: a server may be newer."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -136,7 +136,7 @@ class RemoteGateway:
             wait=wait,
             claim_id=claim_id,
             again=lost is not None,
-            held=dict(held) if self._wants_held else {},  # an older server would not know the word
+            held=dict(held) if self._wants_held else {},  # an older server would refuse the field
             queues=queues,
         )
         self._unanswered[session] = claim_id
@@ -229,8 +229,8 @@ class RemoteGateway:
             raise error
         word = answer.state or ""
         state = state_of(word)
-        if state is None and word not in self._later_words:
-            self._later_words.add(word)
+        if state is None and word not in self._unknown_states:
+            self._unknown_states.add(word)
             _log.warning("report.state_unknown: %r: taken, but the server is of a later version", word)
         return state
 

@@ -82,7 +82,7 @@ class Drumline(Generic[StateT]):
     """Tasks of one program, and the way to Drumline.
 
     Without a `url` (nor DRUMLINE_URL) it looks for a server that runs on the data folder (`data`, DRUMLINE_DATA, or
-    `./.drumline`), and without one opens the data folder itself; one that nobody named must be there already, or
+    `./.drumline`), and without one opens the data folder itself; one that was not named must be there already, or
     `NoServer` is raised. With `direct` (or DRUMLINE_STORE_URL) it uses the
     database and the queue itself, without a server between. Nothing is opened before it is needed.
     """

@@ -94,7 +94,7 @@ def check_kind(name: str, value: Any, kind: Kind, *, of: str) -> None:
 
 
 def one_of(name: str, value: Any, choices: Iterable[str], *, of: str) -> None:
-    """Raise `TypeError` for a word that is not one of a few."""
+    """Raise `TypeError` for a text that is not one of the choices."""
     words = [str(choice) for choice in choices]
     if value not in words:
         raise TypeError(f"{of}: {name} must be one of {', '.join(words)}{suggestion(str(value), words)}")

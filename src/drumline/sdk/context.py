@@ -1,6 +1,6 @@
 """What a running task knows of itself, and what it may ask of its worker.
 
-A worker makes one `Context` per attempt, when somebody asks for it; the task gets it through a keyword-only
+A worker makes one `Context` per attempt, when it is first asked for; the task gets it through a keyword-only
 parameter (`*, ctx: Context[State] = inject()`) or from `current()`. The SDK knows nothing of the worker: all that the
 worker does for a context is handed in as callbacks, which must be safe to call from any thread.
 """
@@ -67,7 +67,7 @@ class Context(Struct, Generic[StateT], frozen=True, kw_only=True):
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the attempt is; cheap enough to be called in every round of a loop.
 
-        People see the latest word about once a second. Numbers that are not finite are left out.
+        People see the latest report about once a second. Numbers that are not finite are left out.
         """
         self.on_progress(done, total, message)
 

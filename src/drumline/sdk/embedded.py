@@ -169,7 +169,7 @@ class EngineTransport:
 
     async def _answer_apart(self, ask: JobAsk[Any] | ScheduleAsk[Any] | LimitAsk[Any]) -> Any:
         """Answer what only some ask, and only they pay for."""
-        # Whoever opened the engine opened a whole one; this protocol names what everybody uses.
+        # The engine has all parts; `EngineLike` names only those that every client uses.
         if isinstance(ask, JobAsk):
             from drumline.sdk.embedded_jobs import answer_job  # noqa: PLC0415
 

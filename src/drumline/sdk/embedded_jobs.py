@@ -22,7 +22,7 @@ from drumline.sdk.jobs import (
     ResumeJob,
     SubmitJob,
     SubmittedInfo,
-    TaskPage,
+    TaskInfoPage,
 )
 from drumline.sdk.transport import JobAsk, task_info
 
@@ -100,7 +100,7 @@ async def answer_job(engine: HasJobs, ask: JobAsk[Any]) -> Any:
             return tuple(show_attempt(AttemptInfo, view, time=to_datetime) for view in found)
         case GetResults(job, cursor):
             page = await engine.jobs.results(job, limit=PAGE, cursor=cursor)
-            return TaskPage(tuple(task_info(view, engine.clock.now()) for view in page.items), page.next_cursor)
+            return TaskInfoPage(tuple(task_info(view, engine.clock.now()) for view in page.items), page.next_cursor)
         case CancelJob(job, force, reason):
             await _cancel(engine.jobs, job, force=force, reason=reason)
         case ResumeJob(job):

@@ -1,6 +1,6 @@
 """NaN and infinity: JSON has no such numbers, and msgspec writes null in their place.
 
-Whoever finds null in the place of a number is misled, so they are refused where they are written, by their field. What
+A null in the place of a number misleads its reader, so they are refused where they are written, by their field. What
 was written without a null has none of them: that is one search, and the value is looked through only if it is found.
 """
 

@@ -19,7 +19,7 @@ from drumline.sdk.jobs import (
     ResumeJob,
     SubmitJob,
     SubmittedInfo,
-    TaskPage,
+    TaskInfoPage,
 )
 from drumline.sdk.transport import HttpMessage, JobAsk
 
@@ -65,7 +65,7 @@ def _look(ask: JobAsk[Any]) -> HttpMessage:
         case GetResults(job, cursor):
             query = f"?job={job}&status=COMPLETED&payload=true&limit={PAGE}"
             more = "" if cursor is None else f"&cursor={cursor}"
-            return HttpMessage(path=f"/api/v1/tasks{query}{more}", answer=TaskPage)
+            return HttpMessage(path=f"/api/v1/tasks{query}{more}", answer=TaskInfoPage)
         case _:
             raise TypeError(f"cannot send {ask!r}")
 

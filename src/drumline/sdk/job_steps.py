@@ -18,7 +18,7 @@ from drumline.sdk.awaiting import ended
 from drumline.sdk.client import Steps
 from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout
 from drumline.sdk.handle import decode_any
-from drumline.sdk.jobs import GetJob, GetNodes, GetResults, JobInfo, NodeInfo, TaskPage
+from drumline.sdk.jobs import GetJob, GetNodes, GetResults, JobInfo, NodeInfo, TaskInfoPage
 from drumline.sdk.transport import Get, Pause, TaskInfo
 
 R_co = TypeVar("R_co", covariant=True)
@@ -180,7 +180,7 @@ class JobSteps:
                 if info.status is Status.COMPLETED:
                     found[key] = info.result
             return result_plan.build([found.get(key) for key in result_plan.keys])
-        page: TaskPage = yield GetResults(self.job)
+        page: TaskInfoPage = yield GetResults(self.job)
         while True:
             found |= {
                 wanted[info.id]: info.result

@@ -38,7 +38,7 @@ class SubmittedInfo(Struct, frozen=True, kw_only=True):
     created: bool = True
 
 
-class TaskPage(Struct, frozen=True):
+class TaskInfoPage(Struct, frozen=True):
     """Some tasks of a job, and the cursor that continues the list."""
 
     items: tuple[TaskInfo, ...]
@@ -76,7 +76,7 @@ class GetAttempts(JobAsk[tuple[AttemptInfo, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class GetResults(JobAsk[TaskPage]):
+class GetResults(JobAsk[TaskInfoPage]):
     """Return a page of a job's tasks with the results of those that have completed."""
 
     job: JobId

@@ -139,7 +139,7 @@ def request_of(name: str, defaults: Defaults) -> TaskRequest:
 def apply(request: TaskRequest, options: Options, *, of: str = "options") -> TaskRequest:
     """Return the request with the options said over it; raises `TypeError` for those that are not of their type.
 
-    Whether their values make sense is told when they are submitted, as of those that come over HTTP. `of` is who takes
+    Their values are checked when they are submitted, like those that come over HTTP. `of` is who takes
     them, for errors.
     """
     changes: dict[str, Any] = dict(options)
@@ -148,7 +148,7 @@ def apply(request: TaskRequest, options: Options, *, of: str = "options") -> Tas
         changes["idempotency_key"] = changes.pop("key")
     for name in changes.keys() & _WRITTEN.keys():
         changes[name] = _WRITTEN[name](changes[name])
-    # One of the two says when; the later word counts.
+    # Only one of the two holds: the one given last.
     if "delay" in changes:
         changes.setdefault("run_at", None)
     elif "run_at" in changes:

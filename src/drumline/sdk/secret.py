@@ -17,7 +17,7 @@ from drumline.core.secret import check_secret_name
 from drumline.core.secret_references import FORMAT, SLOT
 
 TOKEN: Final = f"{SECRET}{token_hex(16)}"
-"""Stands in the place of the word while arguments are written: nobody else can have written it."""
+"""Written in place of the mark while arguments are encoded: user data cannot contain it."""
 WORD: Final = b'"$secret'
 """In everything that has a reference or the token."""
 

@@ -59,7 +59,7 @@ class DaemonThreads:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(call())
-                except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the future
+                except BaseException as error:  # noqa: BLE001 - it is raised where the future is awaited
                     future.set_exception(error)
             del call, future, work
             with self._lock:

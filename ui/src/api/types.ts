@@ -464,7 +464,7 @@ export type FaultBody = {
   what: string;
 };
 
-/** A fire time in UTC, the same by the schedule's clock, and a word on it where that clock is set just then. */
+/** A fire time in UTC and by the schedule's clock, with a note where that clock is set forward or back just then. */
 export type FireBody = {
   utc: string;
   local: string;
@@ -1005,7 +1005,7 @@ export type ProgressBody = {
   message: string;
 };
 
-/** How far an attempt is: so much of so much is done. Without a `total` nobody knows how much there is. */
+/** How far an attempt is. Without a `total` it is not known how much there is to do. */
 export type ProgressReport = {
   lease: LeaseBody;
   done: number;
