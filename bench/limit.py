@@ -106,7 +106,7 @@ def _starts(settings: Settings) -> list[float]:
 async def _submit(settings: Settings, count: int, ready: Any, go: Any) -> None:
     engine = await open_engine(settings)
     ids = IdSource(SystemClock().now, Random(1))
-    await engine.store.now()
+    await engine.store.queries.now()
     await engine.store.submit([])
     ready.release()
     await asyncio.to_thread(go.wait)

@@ -129,7 +129,7 @@ async def _open(url: str) -> Engine:
 async def _prepare(url: str, count: int) -> list[ScheduleView]:
     engine = await _open(url)
     await engine.store.migrate()
-    now = await engine.store.now()
+    now = await engine.store.queries.now()
     requests = [
         ScheduleRequest(
             name=f"schedule {number}",
@@ -152,7 +152,7 @@ async def _prepare(url: str, count: int) -> list[ScheduleView]:
 async def _next_minute(url: str) -> int:
     """Return a full minute of the store's clock that comes when the processes have surely started."""
     engine = await _open(url)
-    now = await engine.store.now()
+    now = await engine.store.queries.now()
     await engine.close()
     return (now + 15_000) // 60_000 * 60_000 + 60_000
 
@@ -162,7 +162,7 @@ async def _committed(url: str, first: int, minutes: int) -> list[int]:
     engine = await _open(url)
     seen = []
     for minute in range(first, first + minutes * 60_000, 60_000):
-        await asyncio.sleep((minute - await engine.store.now()) / 1000)
+        await asyncio.sleep((minute - await engine.store.queries.now()) / 1000)
         while (watch := await engine.store.schedules.watch()).next_due is None or watch.next_due <= minute:
             if watch.now > minute + MOST_LATE_MS:
                 break

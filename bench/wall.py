@@ -47,10 +47,12 @@ async def measure(rounds: int, looks: int) -> None:
         bare._database._wall = NoWall()  # noqa: SLF001 - there is no such setting, and need not be
         ids = {tenant: await _fill(store, tenant) for tenant in TENANTS}
         kinds: dict[str, Look] = {
-            "a task": lambda asked, tenant, task: asked.get([task], tenant=tenant),
-            f"{PAGE} by id": lambda asked, tenant, _: asked.get(ids[tenant][:PAGE], tenant=tenant),
-            f"a list of {PAGE}": lambda asked, tenant, _: asked.list_tasks(TaskFilter(tenant=tenant), limit=PAGE),
-            "the queues": lambda asked, tenant, _: asked.queues(tenant=tenant),
+            "a task": lambda asked, tenant, task: asked.queries.get([task], tenant=tenant),
+            f"{PAGE} by id": lambda asked, tenant, _: asked.queries.get(ids[tenant][:PAGE], tenant=tenant),
+            f"a list of {PAGE}": lambda asked, tenant, _: asked.queries.list_tasks(
+                TaskFilter(tenant=tenant), limit=PAGE
+            ),
+            "the queues": lambda asked, tenant, _: asked.queries.queues(tenant=tenant),
         }
         for name, look in kinds.items():
             times = await _look(look, {"without": bare, "within": store}, ids, rounds, looks)

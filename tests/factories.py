@@ -98,7 +98,7 @@ async def settle(store: Store, lease: Lease, act: Act, **details: Any) -> Settle
 
 
 async def state_of(store: Store, task: TaskId) -> State:
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     return view.state
 

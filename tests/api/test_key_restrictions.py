@@ -291,7 +291,7 @@ async def test_an_edited_payload_is_given_nothing_that_a_narrowed_key_was_not_sh
 
     problem(refused, 403, "forbidden", "payload")
     assert wide.status_code == 200
-    (kept,) = await house.engine.store.get([wide.json()["id"]])
+    (kept,) = await house.engine.store.queries.get([wide.json()["id"]])
     assert kept is not None
     assert b"hunter2" in bytes(kept.payload or b"")
 
@@ -320,6 +320,6 @@ async def test_an_edited_schedule_is_given_nothing_that_its_author_was_not_shown
     problem(other, 422, "invalid", "task.payload.password")
     assert (wide.status_code, untouched.status_code) == (200, 200)
     triggered = (await house.ask("POST", f"{path}/trigger")).json()
-    (kept,) = await house.engine.store.get([triggered["task_id"]])
+    (kept,) = await house.engine.store.queries.get([triggered["task_id"]])
     assert kept is not None
     assert b"hunter2" in bytes(kept.payload or b"")

@@ -10,7 +10,7 @@ from tests.api.conftest import problem, submitted
 
 
 async def stored(engine: Engine) -> int:
-    return len(await engine.store.list_tasks(TaskFilter(), limit=100))
+    return len(await engine.store.queries.list_tasks(TaskFilter(), limit=100))
 
 
 async def test_a_submission_is_answered_with_where_the_task_is(http: httpx.AsyncClient) -> None:

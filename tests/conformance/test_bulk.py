@@ -214,7 +214,7 @@ async def test_waiting_tasks_are_rescheduled(store: Store, clock: ManualClock) -
     began = await store.bulks.begin_bulk(bulk(BulkAct.RESCHEDULE, delay_ms=60_000, priority=50), tasks=tasks, most=MOST)
     await run(store, began.id)
 
-    views = await store.get(tasks)
+    views = await store.queries.get(tasks)
     assert {(view.due_at, view.lane.priority) for view in views if view} == {(clock.now() + 60_000, 50)}
 
 
@@ -298,7 +298,7 @@ async def test_many_who_carry_it_out_at_once_deal_with_each_task_once(store: Sto
 
     assert sorted(steps) == sorted(lease.task for lease in leases)
     assert numbers(await store.bulks.get_bulk(began.id)) == (60, 60, 0, 0)
-    epochs = {view.epoch for view in await store.get(steps) if view}
+    epochs = {view.epoch for view in await store.queries.get(steps) if view}
     assert epochs == {2}, "one retry each"
 
 

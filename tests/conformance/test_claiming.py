@@ -18,7 +18,7 @@ async def test_a_claimed_task_comes_whole_and_leased(store: Store) -> None:
     assert (claimed.name, claimed.queue, claimed.priority, claimed.tenant) == ("work", "q", 3, "default")
     assert bytes(claimed.payload) == b'[1,"two"]'
     assert claimed.options.timeout_ms == 5000
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert (view.state, view.worker, view.epoch) == (State.RUNNING, ada, 1)
 

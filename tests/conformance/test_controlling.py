@@ -15,7 +15,7 @@ async def test_a_waiting_task_is_cancelled_at_once(store: Store) -> None:
 
     assert await state_of(store, task) is State.CANCELLED
     assert await claim(store, await open_session(store)) == []
-    assert [row.outcome for row in await store.attempts(task)] == [AttemptOutcome.CANCELLED]
+    assert [row.outcome for row in await store.queries.attempts(task)] == [AttemptOutcome.CANCELLED]
 
 
 async def test_a_running_task_is_asked_to_stop(store: Store) -> None:
@@ -24,7 +24,7 @@ async def test_a_running_task_is_asked_to_stop(store: Store) -> None:
 
     assert await store.control.cancel([task]) == [Changed(task, State.RUNNING, epoch=1)]
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert view.cancel_requested
     assert (await settle(store, lease, Act.STOP)).state is State.CANCELLED
@@ -69,7 +69,7 @@ async def test_another_tenant_s_task_is_not_found(store: Store) -> None:
     ):
         assert isinstance(answers[0], NotFound)
     assert await state_of(store, task) is State.QUEUED
-    assert await store.get([task], tenant="blue") == [None]
+    assert await store.queries.get([task], tenant="blue") == [None]
 
 
 async def test_a_waiting_task_can_be_put_off(store: Store, clock: ManualClock) -> None:
@@ -99,7 +99,7 @@ async def test_a_waiting_task_can_change_its_priority(store: Store) -> None:
 
     (answer,) = await store.control.reschedule([Change(task=second, priority=50)])
 
-    (view,) = await store.get([second])
+    (view,) = await store.queries.get([second])
     assert view is not None
     assert view.lane.priority == 50
     assert isinstance(answer, Changed)
@@ -107,7 +107,7 @@ async def test_a_waiting_task_can_change_its_priority(store: Store) -> None:
     assert answer.hint.lane == view.lane
     order = [task.lease.task for task in await claim(store, await open_session(store))]
     assert order == [second, first]
-    (view,) = await store.get([second])
+    (view,) = await store.queries.get([second])
     assert view is not None
     assert view.lane.priority == 50
 

@@ -12,7 +12,7 @@ from tests.job_factories import job_of, submit_job
 
 
 async def counted(store: Store, limit: int = 100, **which: Any) -> dict[str, int]:
-    counts = await store.count_tasks(limit=limit, **which)
+    counts = await store.queries.count_tasks(limit=limit, **which)
     assert set(counts) == set(Status)
     return {status.value.lower(): count.count for status, count in counts.items() if count.count}
 
@@ -70,7 +70,7 @@ async def test_no_more_is_looked_at_than_was_allowed_and_that_is_said(store: Sto
         await settle(store, (await claim_one(store, ada)).lease, Act.COMPLETE)
         await submit(store, "other")
 
-    counts = await store.count_tasks(limit=3)
+    counts = await store.queries.count_tasks(limit=3)
 
     assert counts[Status.COMPLETED] == Count(3, is_more=True)
     assert counts[Status.QUEUED] == Count(3, is_more=True)
@@ -86,14 +86,14 @@ async def test_a_status_is_counted_however_many_tasks_have_another(store: Store)
     for _ in range(5):
         await submit(store, delay="1h")
 
-    counts = await store.count_tasks(limit=3)
+    counts = await store.queries.count_tasks(limit=3)
 
     assert counts[Status.QUEUED] == Count(2), "the first task, and the first of the job"
     assert counts[Status.PROCESSING] == Count(1)
     assert counts[Status.PENDING] == Count(3, is_more=True)
-    assert (await store.count_tasks(limit=3, queue="jobs"))[Status.PENDING] == Count(1)
-    assert (await store.count_tasks(limit=3, queue="rare"))[Status.PROCESSING] == Count(1)
-    assert (await store.count_tasks(limit=3, queue="rare"))[Status.PENDING] == Count(0)
+    assert (await store.queries.count_tasks(limit=3, queue="jobs"))[Status.PENDING] == Count(1)
+    assert (await store.queries.count_tasks(limit=3, queue="rare"))[Status.PROCESSING] == Count(1)
+    assert (await store.queries.count_tasks(limit=3, queue="rare"))[Status.PENDING] == Count(0)
 
 
 async def test_a_task_that_was_given_back_is_not_counted_as_running(store: Store) -> None:
@@ -110,7 +110,7 @@ async def test_a_task_that_was_given_back_is_not_counted_as_running(store: Store
 async def test_filters_without_an_index_are_counted_among_what_they_list(store: Store, clock: ManualClock) -> None:
     await submit(store, tags=("vip",))
     await store.control.cancel([await submit(store, tags=("vip",)), await submit(store)])
-    counts = TaskCounts(store, clock)
+    counts = TaskCounts(store.queries, clock)
 
     vip = await counts.count(TaskFilter(tag="vip", statuses=frozenset({Status.FAILED})))
     nothing = await counts.count(TaskFilter(job=new_id()))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from tests.factories import claim_one, open_session, submit
 
 
 async def view_of(store: Store, task: TaskId) -> TaskView:
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     return view
 
@@ -23,8 +23,8 @@ async def test_the_due_tasks_of_a_queue_that_come_first_are_counted(store: Store
     await submit(store)
     await submit(store, priority=5)
 
-    assert await store.count_ahead(mine, limit=100) == 4
-    assert await store.count_ahead(mine, limit=2) == 2
+    assert await store.queries.count_ahead(mine, limit=100) == 4
+    assert await store.queries.count_ahead(mine, limit=2) == 2
 
 
 async def test_what_is_running_is_not_ahead(store: Store, clock: ManualClock) -> None:
@@ -33,4 +33,4 @@ async def test_what_is_running_is_not_ahead(store: Store, clock: ManualClock) ->
     mine = await view_of(store, await submit(store))
     await claim_one(store, await open_session(store))
 
-    assert await store.count_ahead(mine, limit=100) == 0
+    assert await store.queries.count_ahead(mine, limit=100) == 0

@@ -55,7 +55,7 @@ async def test_a_task_that_fails_for_good_leaves_a_dead_letter(store: Store, clo
 
     letter = await letter_of(store, task)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert (letter.lane, letter.at, letter.epoch) == (view.lane, clock.now(), view.epoch)
     assert (letter.reason, letter.kind, letter.message) == (Reason.RETRIES_EXHAUSTED, "ValueError", "order 7 is odd")
@@ -367,7 +367,7 @@ async def test_a_task_that_cannot_be_retried_keeps_its_payload(store: Store) -> 
     with pytest.raises(NotFound):
         await store.control.retry_edited(theirs, Raw(b"{}"), tenant="default")
 
-    views = await store.get([task, theirs])
+    views = await store.queries.get([task, theirs])
     assert [bytes(view.payload) for view in views if view and view.payload] == [b'{"order":7}', b'{"order":9}']
     assert await store.dead_letters.payload_edits(task) == []
 

@@ -137,7 +137,7 @@ async def test_expired_tasks_are_cancelled_with_their_error_and_running_ones_are
 
     assert not isinstance(refused, Changed)
     assert cancelled == Changed(waiting, State.CANCELLED, epoch=1)
-    (view, other) = await store.get([waiting, running])
+    (view, other) = await store.queries.get([waiting, running])
     assert view is not None
     assert other is not None
     assert (view.state, view.error) == (State.CANCELLED, LATE)
@@ -151,6 +151,6 @@ async def test_a_lease_that_came_too_late_ends_with_its_error(store: Store, cloc
 
     assert (await settle(store, lease, Act.STOP, error=LATE)).state is State.CANCELLED
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert view.error == LATE

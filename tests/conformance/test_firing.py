@@ -454,7 +454,7 @@ async def test_a_previous_run_that_is_running_is_asked_to_stop(store: Store, clo
 
     (second,) = await run_minutes(store, clock, 2)
 
-    (view,) = await store.get([task_of(first)])
+    (view,) = await store.queries.get([task_of(first)])
     assert view is not None
     assert (view.state, view.cancel_requested) == (State.RUNNING, True)
     assert second.cancelled == ()

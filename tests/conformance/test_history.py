@@ -188,7 +188,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def the_store_agrees(self) -> None:
-        for task, view in zip(self.oracles, self.run(self.store.get(list(self.oracles))), strict=True):
+        for task, view in zip(self.oracles, self.run(self.store.queries.get(list(self.oracles))), strict=True):
             oracle = self.oracles[task]
             assert view is not None
             assert (view.state, view.attempt, view.lane.priority) == (oracle.state, oracle.attempt, oracle.priority)

@@ -25,8 +25,8 @@ async def test_ended_tasks_leave_with_all_that_belongs_to_them(store: Store, clo
     pruned = await store.prune(ended_before=clock.now(), limit=100)
 
     assert pruned == 1
-    assert await store.get([task]) == [None]
-    assert await store.attempts(task) == []
+    assert await store.queries.get([task]) == [None]
+    assert await store.queries.attempts(task) == []
     assert (await store.outputs.read_log(task)).text == ""
     assert await store.outputs.artifacts(task) == []
     (again,) = await store.submit([accept(request(idempotency_key="k"), id=new_id())])
@@ -42,7 +42,7 @@ async def test_tasks_that_ended_lately_or_not_at_all_stay(store: Store, clock: M
     pruned = await store.prune(ended_before=Instant(clock.now() - 1), limit=100)
 
     assert pruned == 0
-    assert None not in await store.get([waiting, ended])  # type: ignore[list-item]
+    assert None not in await store.queries.get([waiting, ended])  # type: ignore[list-item]
 
 
 async def test_a_task_that_waits_again_is_not_pruned_for_having_ended_once(store: Store, clock: ManualClock) -> None:
@@ -91,7 +91,7 @@ async def test_a_task_that_ends_after_younger_ones_were_pruned_is_pruned_in_its_
     then = await store.prune(ended_before=clock.now(), limit=1)
 
     assert (first, then) == ([1, 1], 1)
-    assert await store.get([oldest]) == [None]
+    assert await store.queries.get([oldest]) == [None]
 
 
 async def test_every_batch_leaves_what_somebody_has_not_read(store: Store, clock: ManualClock) -> None:
@@ -107,7 +107,7 @@ async def test_every_batch_leaves_what_somebody_has_not_read(store: Store, clock
     batches = [await store.prune(ended_before=clock.now(), limit=1) for _ in range(5)]
 
     assert batches == [1, 1, 1, 0, 0]
-    assert None not in await store.get(unread)
+    assert None not in await store.queries.get(unread)
 
 
 async def test_pruning_leaves_another_tenants_key_alone_that_reads_the_same(store: Store, clock: ManualClock) -> None:
@@ -130,7 +130,7 @@ async def test_tidying_keeps_every_task(store: Store) -> None:
 
     await store.tidy(dead=0)
 
-    assert None not in await store.get([waiting, ended])
+    assert None not in await store.queries.get([waiting, ended])
     assert (await claim_one(store, await open_session(store))).lease.task == waiting
 
 
@@ -139,7 +139,7 @@ async def test_migrating_again_changes_nothing(store: Store) -> None:
 
     await store.migrate()
 
-    assert None not in await store.get([task])
+    assert None not in await store.queries.get([task])
 
 
 async def test_a_healthy_store_tells_details(store: Store) -> None:
@@ -157,5 +157,5 @@ async def test_what_was_acknowledged_is_there_after_closing(
 
     second = await make_store(clock)
 
-    assert None not in await second.get([task])
+    assert None not in await second.queries.get([task])
     await second.close()

@@ -324,7 +324,7 @@ async def test_a_task_says_which_job_it_belongs_to(store: Store) -> None:
     job = await submit_job(store)
     claimed = (await claim_keys(store, session))["a"]
 
-    (view,) = await store.get([job.tasks["b"]])
+    (view,) = await store.queries.get([job.tasks["b"]])
 
     assert (claimed.options.job, claimed.options.key) == (job.id, "a")
     assert view is not None

@@ -14,7 +14,7 @@ from tests.job_factories import claim_keys, finish, job_of, submit_job
 
 
 async def listed(store: Store, which: TaskFilter, *, limit: int = 10, before: TaskId | None = None) -> list[str]:
-    views = await store.list_tasks(which, limit=limit, before=before)
+    views = await store.queries.list_tasks(which, limit=limit, before=before)
     return [view.options.key or "" for view in views]
 
 
@@ -26,7 +26,7 @@ async def test_tasks_are_listed_by_their_job_the_last_given_first(store: Store) 
 
     everything = await listed(store, TaskFilter(job=job.id))
     page = await listed(store, TaskFilter(job=job.id), limit=2, before=job.tasks["d"])
-    completed = await store.list_tasks(TaskFilter(statuses=frozenset({Status.COMPLETED})), limit=10)
+    completed = await store.queries.list_tasks(TaskFilter(statuses=frozenset({Status.COMPLETED})), limit=10)
 
     assert everything == ["d", "c", "b", "a"]
     assert page == ["c", "b"]

@@ -136,7 +136,7 @@ async def test_a_job_that_ended_long_ago_is_pruned_as_a_whole(store: Store, cloc
 
     assert pruned == 4
     assert await store.jobs.get_jobs([old.id]) == [None]
-    assert await store.get(list(old.tasks.values())) == [None] * 4
+    assert await store.queries.get(list(old.tasks.values())) == [None] * 4
     assert (await job_view(store, young.id)).status is JobStatus.COMPLETED
 
 

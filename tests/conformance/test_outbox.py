@@ -374,7 +374,7 @@ async def test_a_task_stays_until_its_events_are_passed_on(store: Store, clock: 
     read = await store.prune(ended_before=clock.now(), limit=100)
 
     assert (unread, read) == (0, 1)
-    assert await store.get([task]) == [None]
+    assert await store.queries.get([task]) == [None]
 
 
 async def test_a_reader_that_is_a_moment_behind_does_not_keep_what_has_long_been_read(
@@ -392,8 +392,8 @@ async def test_a_reader_that_is_a_moment_behind_does_not_keep_what_has_long_been
 
     await store.prune(ended_before=clock.now(), limit=100)
 
-    assert await store.get([read]) == [None]
-    assert await store.get([unread]) != [None]
+    assert await store.queries.get([read]) == [None]
+    assert await store.queries.get([unread]) != [None]
 
 
 async def test_the_events_of_a_pruned_task_are_still_told(store: Store, clock: ManualClock) -> None:

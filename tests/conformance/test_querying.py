@@ -9,18 +9,18 @@ from tests.factories import claim_one, new_id, open_session, settle, submit
 
 
 async def listed(store: Store, limit: int = 100, before: TaskId | None = None, **which: object) -> list[TaskId]:
-    views = await store.list_tasks(TaskFilter(**which), limit=limit, before=before)  # type: ignore[arg-type]
+    views = await store.queries.list_tasks(TaskFilter(**which), limit=limit, before=before)  # type: ignore[arg-type]
     return [view.id for view in views]
 
 
 async def test_the_store_tells_its_time(store: Store, clock: ManualClock) -> None:
-    assert await store.now() == clock.now()
+    assert await store.queries.now() == clock.now()
 
 
 async def test_unknown_tasks_are_none_in_their_place(store: Store) -> None:
     task = await submit(store)
 
-    views = await store.get([new_id(), task])
+    views = await store.queries.get([new_id(), task])
 
     assert views[0] is None
     assert views[1] is not None
@@ -40,8 +40,8 @@ async def test_tasks_are_listed_newest_first_in_pages(store: Store) -> None:
 async def test_lists_carry_no_payloads_unless_asked(store: Store) -> None:
     await submit(store, payload={"secret": 1})
 
-    (plain,) = await store.list_tasks(TaskFilter(), limit=10)
-    (whole,) = await store.list_tasks(TaskFilter(), limit=10, payload=True)
+    (plain,) = await store.queries.list_tasks(TaskFilter(), limit=10)
+    (whole,) = await store.queries.list_tasks(TaskFilter(), limit=10, payload=True)
 
     assert plain.payload is None
     assert whole.payload is not None
@@ -126,8 +126,8 @@ async def test_queues_tell_depth_age_and_pause(store: Store, clock: ManualClock)
     await submit(store, queue="b", tenant="red")
     await store.control.pause_queue("c", tenant="default", reason="why")
 
-    everyone = {(queue.tenant, queue.name): queue for queue in await store.queues()}
-    mine = await store.queues(tenant="red")
+    everyone = {(queue.tenant, queue.name): queue for queue in await store.queries.queues()}
+    mine = await store.queries.queues(tenant="red")
 
     a, c = everyone["default", "a"], everyone["default", "c"]
     assert (a.pending, a.queued, a.processing, a.oldest_due_at) == (1, 1, 1, oldest + 5000)
@@ -144,7 +144,7 @@ async def test_queues_tell_what_waits_by_type(store: Store, clock: ManualClock, 
         await submit(store, "mail", queue="a")
     await submit(store, "later", queue="a", delay=60)
 
-    (queue,) = await store.queues(tenant=tenant)
+    (queue,) = await store.queries.queues(tenant=tenant)
 
     assert sorted((one.name, one.queued, one.oldest_due_at) for one in queue.waiting) == [
         ("fax", 1, first),
@@ -156,7 +156,7 @@ async def test_a_queue_that_was_emptied_is_still_listed(store: Store) -> None:
     task = await submit(store, queue="a")
     await store.control.cancel([task])
 
-    (queue,) = await store.queues()
+    (queue,) = await store.queries.queues()
 
     assert (queue.name, queue.pending, queue.queued, queue.processing) == ("a", 0, 0, 0)
 
@@ -215,7 +215,7 @@ async def test_what_a_task_left_behind_is_its_tenants_own(store: Store) -> None:
 
     async def seen(tenant: str | None) -> list[object]:
         return [
-            len(await store.attempts(task, tenant=tenant)),
+            len(await store.queries.attempts(task, tenant=tenant)),
             (await store.outputs.read_log(task, tenant=tenant)).text,
             len(await store.outputs.artifacts(task, tenant=tenant)),
             await store.outputs.artifact(task, "a.pdf", tenant=tenant) is not None,

@@ -165,5 +165,5 @@ async def test_a_deleted_schedule_is_gone_with_its_runs(store: Store, clock: Man
     assert await store.schedules.get_schedules([view.id]) == [None]
     assert await runs_of(store, view.id) == []
     assert (await store.schedules.watch()).next_due is None
-    assert (await store.get([task.id])) != [None]
+    assert (await store.queries.get([task.id])) != [None]
     await add(store, clock)  # the name is free again

@@ -148,7 +148,7 @@ async def test_tasks_left_by_a_session_that_closed_in_order_are_given_back_witho
 
     reaped = await store.reap([], poison_after=1)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert [hint.task for hint in reaped.requeued] == [task]
     assert (view.state, view.attempt, view.crashes) == (State.QUEUED, 0, 0)
@@ -161,7 +161,7 @@ async def test_a_crash_is_counted_apart_from_failures(store: Store) -> None:
 
     await store.reap([(ada, 0)], poison_after=5)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert (view.crashes, view.failures) == (1, 0)
 
@@ -174,7 +174,7 @@ async def test_a_task_whose_workers_keep_dying_is_failed_as_poison(store: Store)
         await claim_one(store, session)
         outcomes.append(await store.reap([(session, 0)], poison_after=3))
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert [len(reaped.requeued) for reaped in outcomes] == [1, 1, 0]
     assert outcomes[2].poisoned == (task,)
@@ -221,11 +221,11 @@ async def test_a_claim_whose_answer_was_lost_is_released_after_two_beats(store: 
     await store.beat([beat(ada)])
     after_two = await store.reap([], poison_after=5)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert (after_one.ghosts, after_two.ghosts) == (0, 1)
     assert (view.state, view.attempt, view.crashes) == (State.QUEUED, 0, 0)
-    assert [row.outcome for row in await store.attempts(task)] == [AttemptOutcome.RELEASED]
+    assert [row.outcome for row in await store.queries.attempts(task)] == [AttemptOutcome.RELEASED]
 
 
 async def test_a_task_that_its_session_still_lists_is_never_a_ghost(store: Store, clock: ManualClock) -> None:

@@ -20,7 +20,7 @@ async def test_a_completed_task_keeps_its_result(store: Store, clock: ManualCloc
 
     answer = await settle(store, claimed.lease, Act.COMPLETE, result=Raw(b'{"sum":3}'))
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert answer == Settled(State.COMPLETED)
     assert (view.state, view.result, view.worker) == (State.COMPLETED, Raw(b'{"sum":3}'), ada)
@@ -34,7 +34,7 @@ async def test_a_failed_task_keeps_its_error(store: Store) -> None:
 
     await settle(store, claimed.lease, Act.FAIL, error=OOPS)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert (view.state, view.error) == (State.FAILED, OOPS)
 
@@ -46,7 +46,7 @@ async def test_a_task_that_backs_off_is_due_after_its_delay(store: Store, clock:
 
     answer = await settle(store, claimed.lease, Act.BACK_OFF, delay_ms=2000, error=OOPS)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert answer.hint is not None
     assert (answer.hint.task, answer.hint.due_at, answer.hint.lane) == (task, clock.now() + 2000, view.lane)
@@ -65,7 +65,7 @@ async def test_an_interrupted_attempt_does_not_count(store: Store, act: Act) -> 
     await settle(store, first.lease, act)
 
     second = await claim_one(store, ada)
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
     assert view is not None
     assert second.attempt == 1
     assert second.lease.epoch > first.lease.epoch
@@ -161,11 +161,11 @@ async def test_the_same_settlement_twice_gets_the_first_answer_again(store: Stor
     lease = (await claim_one(store, await open_session(store))).lease
 
     first = await settle(store, lease, act)
-    before = await store.attempts(task)
+    before = await store.queries.attempts(task)
     second = await settle(store, lease, act)
 
     assert (first.state, second.state) == (state, state)
-    assert await store.attempts(task) == before
+    assert await store.queries.attempts(task) == before
 
 
 async def test_a_settlement_twice_in_one_list_counts_once(store: Store) -> None:
@@ -176,7 +176,7 @@ async def test_a_settlement_twice_in_one_list_counts_once(store: Store) -> None:
     answers = await store.settle([settlement, settlement])
 
     assert answers == [Settled(State.COMPLETED)] * 2
-    assert len(await store.attempts(task)) == 1
+    assert len(await store.queries.attempts(task)) == 1
 
 
 async def test_a_mixed_list_is_answered_in_order(store: Store) -> None:
@@ -209,7 +209,7 @@ async def test_two_settlements_of_one_lease_at_once_count_once(store: Store) -> 
     answers = await asyncio.gather(*(settle(store, lease, Act.COMPLETE) for _ in range(10)))
 
     assert {answer.state for answer in answers} == {State.COMPLETED}
-    assert len(await store.attempts(task)) == 1
+    assert len(await store.queries.attempts(task)) == 1
 
 
 @pytest.mark.parametrize("act", [Act.BACK_OFF, Act.RELEASE, Act.SNOOZE])
@@ -257,7 +257,7 @@ async def test_every_execution_is_in_the_history(store: Store, clock: ManualCloc
     await settle(store, (await claim_one(store, bob)).lease, Act.COMPLETE)
     del crashed
 
-    history = await store.attempts(task)
+    history = await store.queries.attempts(task)
 
     assert [(row.attempt, row.outcome, row.worker) for row in history] == [
         (1, AttemptOutcome.RETRIED, ada),
@@ -274,7 +274,7 @@ async def test_the_running_execution_is_in_the_history(store: Store, clock: Manu
     ada = await open_session(store)
     await claim_one(store, ada)
 
-    (running,) = await store.attempts(task)
+    (running,) = await store.queries.attempts(task)
 
     assert (running.outcome, running.worker) == (AttemptOutcome.RUNNING, ada)
     assert (running.started_at, running.finished_at) == (clock.now(), None)

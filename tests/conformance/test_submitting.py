@@ -18,7 +18,7 @@ async def test_a_submitted_task_can_be_read_back_whole(store: Store, clock: Manu
         retries=5, timeout=30, tags=("vip",), backoff=5.0,
     )  # fmt: skip
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
 
     assert view is not None
     assert (view.lane.name, view.lane.queue, view.lane.priority) == ("send mail", "mail", 7)
@@ -34,7 +34,7 @@ async def test_a_payload_keeps_every_character(store: Store) -> None:
     awkward = {"null": "\0", "emoji": "🥁", "quote": '"\\', "line": "a\nb\u2028", "empty": ""}
     task = await submit(store, payload=awkward)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
 
     assert view is not None
     assert view.payload == request(payload=awkward).payload
@@ -43,7 +43,7 @@ async def test_a_payload_keeps_every_character(store: Store) -> None:
 async def test_a_delay_is_counted_from_the_store_s_clock(store: Store, clock: ManualClock) -> None:
     task = await submit(store, delay=90)
 
-    (view,) = await store.get([task])
+    (view,) = await store.queries.get([task])
 
     assert view is not None
     assert view.due_at == clock.now() + 90_000
@@ -58,7 +58,7 @@ async def test_many_tasks_are_answered_in_order(store: Store) -> None:
     answers = await store.submit(tasks)
 
     assert [answer.id for answer in answers if isinstance(answer, Submitted)] == [task.id for task in tasks]
-    assert None not in await store.get([task.id for task in tasks])
+    assert None not in await store.queries.get([task.id for task in tasks])
 
 
 async def test_the_same_key_gives_the_first_task_again(store: Store) -> None:

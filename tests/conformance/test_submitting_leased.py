@@ -42,7 +42,7 @@ async def test_it_is_what_a_claim_would_have_given(store: Store) -> None:
 
     assert stored.submitted.id == task.id
     assert [stored.claimed] == await claim(store, ada, nonce=NONCE, again=True)
-    (view,) = await store.get([task.id])
+    (view,) = await store.queries.get([task.id])
     assert view is not None
     assert (view.state, view.epoch, view.attempt, view.worker) == (State.RUNNING, 1, 1, ada)
     assert view.started_at == view.created_at == view.due_at == stored.submitted.due_at
@@ -65,7 +65,7 @@ async def test_its_lease_completes_it_and_no_other_does(store: Store) -> None:
 
     assert isinstance(refused, Fenced)
     assert settled.state is State.COMPLETED
-    (attempt,) = await store.attempts(task.lease.task)
+    (attempt,) = await store.queries.attempts(task.lease.task)
     assert (attempt.epoch, attempt.attempt) == (1, 1)
 
 
@@ -159,7 +159,7 @@ async def test_a_session_that_cannot_be_given_it_is_not(store: Store, case: Case
     assert stored.claimed is None
     assert await state_of(store, task.id) is State.QUEUED
     assert words(await of_task(store, began, task.id)) == ["submitted"]
-    (view,) = await store.get([task.id])
+    (view,) = await store.queries.get([task.id])
     assert view is not None
     assert (view.epoch, view.attempt, view.due_at) == (0, 0, stored.submitted.due_at)
 

@@ -153,7 +153,7 @@ async def prepare(url: str) -> list[ScheduleView]:
     store: Store = await open_store(url)
     try:
         await store.migrate()
-        now = await store.now()
+        now = await store.queries.now()
         rules: list[dict[str, Any]] = [{"cron": "* * * * * *"}, {"interval": 1}]
         new = [
             new_schedule(now, f"s{number}", misfire=Misfire.SKIP, **rules[number % 2]) for number in range(SCHEDULES)
@@ -169,7 +169,7 @@ async def collect(url: str, views: list[ScheduleView]) -> tuple[dict[str, list[R
     store: Store = await open_store(url)
     try:
         runs = {view.name: (await store.schedules.list_runs(view.id, limit=100_000))[::-1] for view in views}
-        queues = await store.queues()
+        queues = await store.queries.queues()
         ended_at = max(run.fire_time for one in runs.values() for run in one)
         return runs, ended_at, sum(queue.queued + queue.pending + queue.processing for queue in queues)
     finally:

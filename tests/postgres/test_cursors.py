@@ -101,7 +101,7 @@ async def test_a_task_submitted_for_the_past_goes_first(store: PostgresStore) ->
         await submit(store)
     ada = await open_session(store)
     await claim(store, ada, limit=2)
-    now = await store.now()
+    now = await store.queries.now()
 
     late = await submit(store, run_at=to_datetime(type(now)(now - 60_000)))
 

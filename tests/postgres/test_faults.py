@@ -97,9 +97,9 @@ async def test_a_crash_of_the_server_under_load_loses_nothing_acknowledged(durab
         await until(lambda: len(load.completed) > seen + 100)
         load.stop.set()
 
-    views = await store.get(sorted(load.acknowledged), payload=False)
+    views = await store.queries.get(sorted(load.acknowledged), payload=False)
     assert None not in views
-    ended = await store.get(sorted(load.completed), payload=False)
+    ended = await store.queries.get(sorted(load.completed), payload=False)
     assert {view.state for view in ended if view} == {State.COMPLETED}
     assert None not in ended
     await store.close()
@@ -280,7 +280,7 @@ async def is_ended(store: PostgresStore, task: TaskId) -> bool:
 
 
 async def is_stored(store: PostgresStore, task: TaskId) -> bool:
-    return (await store.get([task]))[0] is not None
+    return (await store.queries.get([task]))[0] is not None
 
 
 async def test_a_login_that_is_refused_is_told_at_once(postgres_url: str) -> None:

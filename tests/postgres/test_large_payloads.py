@@ -25,7 +25,7 @@ async def test_what_does_not_fit_into_an_answer_is_left_and_comes_later(store: P
 
     assert sizes == [(FIT, 4), (4, 0)]
     assert seen == submitted
-    assert [view.attempt for view in await store.get(seen) if view] == [1] * len(submitted)
+    assert [view.attempt for view in await store.queries.get(seen) if view] == [1] * len(submitted)
 
 
 async def test_small_payloads_come_beside_large_ones(store: PostgresStore) -> None:

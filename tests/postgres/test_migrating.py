@@ -28,7 +28,7 @@ async def test_migrating_again_changes_nothing(empty_postgres_url: str) -> None:
 
     await store.migrate()
 
-    assert (await store.get([task]))[0] is not None
+    assert (await store.queries.get([task]))[0] is not None
     await store.close()
 
 

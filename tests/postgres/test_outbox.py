@@ -133,7 +133,7 @@ async def test_many_sequencers_give_each_row_one_position_in_order(store: Postgr
 
     async def are_all_completed() -> bool:
         await complete_all(store, ada)  # on a slow machine a claim may look at the newest tasks only, but not for ever
-        return all(view is not None and view.state is State.COMPLETED for view in await store.get(ids))
+        return all(view is not None and view.state is State.COMPLETED for view in await store.queries.get(ids))
 
     sequencing = [asyncio.create_task(sequence()) for _ in range(4)]
     ids = [task for tasks in await asyncio.gather(*(live() for _ in range(4))) for task in tasks]

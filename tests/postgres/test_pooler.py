@@ -64,14 +64,14 @@ async def test_a_task_lives_its_whole_life_behind_a_pooler(pooled: PostgresStore
     (moved,) = await pooled.control.reschedule([Change(task=task, delay_ms=60_000)])
     await pooled.reap([], poison_after=3)
 
-    (view,) = await pooled.get([task])
+    (view,) = await pooled.queries.get([task])
 
     assert ended.state is State.CANCELLED
     assert isinstance(retried, Changed)
     assert isinstance(moved, Changed)
     assert view is not None
     assert view.state is State.QUEUED
-    assert [attempt.outcome.word for attempt in await pooled.attempts(task)] == ["retried", "cancelled"]
+    assert [attempt.outcome.word for attempt in await pooled.queries.attempts(task)] == ["retried", "cancelled"]
     assert (await pooled.outputs.read_log(task)).text == "hello"
 
 

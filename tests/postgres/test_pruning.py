@@ -26,7 +26,7 @@ async def test_a_task_that_somebody_acts_on_is_passed_over_and_pruned_later(
         meanwhile = [await store.prune(ended_before=EVER, limit=2) for _ in range(3)]
     await somebody.execute("COMMIT")
     await somebody.close()
-    left = await store.get(tasks)
+    left = await store.queries.get(tasks)
     later = await store.prune(ended_before=EVER, limit=2)
 
     assert (meanwhile, later) == ([2, 2, 0], 1)
@@ -48,7 +48,7 @@ async def test_two_schedulers_prune_side_by_side_and_leave_nothing(store: Postgr
     rest = await prune(store)
 
     assert sum(counts) + rest == len(tasks)
-    assert await store.get(tasks) == [None] * len(tasks)
+    assert await store.queries.get(tasks) == [None] * len(tasks)
 
 
 async def test_the_room_of_tasks_that_have_ended_is_used_again(store: PostgresStore, postgres_url: str) -> None:

@@ -129,16 +129,16 @@ async def case_in(store: PostgresStore, start: str) -> Case:
         lease = claimed.lease
     if start == "failed" and lease is not None:
         await settle(store, lease, Act.FAIL)
-    (before,) = await store.get([task])
+    (before,) = await store.queries.get([task])
     assert before is not None
     return Case(task, ada, bob, lease, before)
 
 
 async def check(store: PostgresStore, connection: Connection, case: Case, answers: dict[str, object]) -> None:
     """Hold the outcome of a race to what must be true of every outcome."""
-    (after,) = await store.get([case.task])
+    (after,) = await store.queries.get([case.task])
     assert after is not None
-    history = await store.attempts(case.task)
+    history = await store.queries.attempts(case.task)
     epochs = [attempt.epoch for attempt in history]
     endings = [attempt for attempt in history if attempt.outcome in ENDING]
     retries = sum(isinstance(answer, Changed) for deed, answer in answers.items() if deed.startswith("retry"))
@@ -195,7 +195,7 @@ def check_endings(case: Case, after: TaskView, answers: dict[str, object]) -> No
 async def finish(store: PostgresStore, case: Case) -> None:
     """Bring the task to its end: whatever a race leaves behind can still be worked with."""
     await store.reap([(case.ada, 0), (case.bob, 0)], poison_after=POISON_AFTER)
-    (view,) = await store.get([case.task])
+    (view,) = await store.queries.get([case.task])
     assert view is not None
     if view.state is State.QUEUED:
         eve = await open_session(store)
@@ -205,7 +205,7 @@ async def finish(store: PostgresStore, case: Case) -> None:
     elif view.state is State.RUNNING:
         (answer,) = await store.control.cancel([case.task], force=True)
         assert isinstance(answer, Changed)
-    (view,) = await store.get([case.task])
+    (view,) = await store.queries.get([case.task])
     assert view is not None
     assert view.state in TERMINAL
 

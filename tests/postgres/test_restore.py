@@ -95,7 +95,7 @@ async def test_a_dump_under_load_is_restored_elsewhere_and_goes_on(
 
     async with engine_on(url, redis_url) as engine:
         store = engine.store
-        kept = {view.id: view for view in await store.list_tasks(TaskFilter(), limit=100_000)}
+        kept = {view.id: view for view in await store.queries.list_tasks(TaskFilter(), limit=100_000)}
         assert set(before) <= set(kept) <= set(acknowledged)
         assert {task for task, view in kept.items() if view.state is State.RUNNING} == set(running)
         assert lost not in kept

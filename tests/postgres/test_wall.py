@@ -242,8 +242,8 @@ async def test_where_no_role_may_be_created_all_works_and_it_is_said(
     with structlog.testing.capture_logs() as logs:
         await store.migrate()
         task = await submit(store)
-        (view,) = await store.get([task], tenant="default")
-        await store.get([task], tenant="default")
+        (view,) = await store.queries.get([task], tenant="default")
+        await store.queries.get([task], tenant="default")
 
     assert view is not None
     warned = [entry for entry in logs if entry["event"] == "wall.missing"]
@@ -259,7 +259,10 @@ async def test_where_no_role_may_be_created_all_works_and_it_is_said(
     store = await PostgresStore.open(limited_url)
     with structlog.testing.capture_logs() as logs:
         await store.migrate()
-        (own,), (strange,) = await store.get([task], tenant="default"), await store.get([task], tenant="acme")
+        (own,), (strange,) = (
+            await store.queries.get([task], tenant="default"),
+            await store.queries.get([task], tenant="acme"),
+        )
 
     assert own is not None
     assert strange is None
@@ -273,14 +276,14 @@ async def test_a_wall_that_is_taken_away_is_missed_and_said(limited_url: str, po
     store = await PostgresStore.open(limited_url)
     await store.migrate()
     task = await submit(store)
-    assert await store.get([task], tenant="acme") == [None]
+    assert await store.queries.get([task], tenant="acme") == [None]
     await server.execute(f"REVOKE drumline_tenant_{LIMITED} FROM {LIMITED}")
     await server.close()
 
     with structlog.testing.capture_logs() as logs:
         with pytest.raises(Unavailable, match="second wall"):
-            await store.queues(tenant="default")  # on a line that has no connection yet
-        (queue,) = await store.queues(tenant="default")
+            await store.queries.queues(tenant="default")  # on a line that has no connection yet
+        (queue,) = await store.queries.queues(tenant="default")
 
     assert queue.queued == 1
     assert [(entry["event"], entry["reason"]) for entry in logs] == [

@@ -303,7 +303,7 @@ async def test_a_lone_task_is_begun_without_another_word_to_the_store(
     (answer,) = await store.settle([Settlement(lease=task.lease, act=Act.COMPLETE)])
     assert not isinstance(answer, Exception)
     assert answer.state is State.COMPLETED
-    assert len(await store.attempts(submitted.id)) == 1
+    assert len(await store.queries.attempts(submitted.id)) == 1
 
 
 async def test_a_claim_whose_answer_was_lost_finds_what_was_leased_to_it(engine: Engine, client: Redis) -> None:
@@ -377,7 +377,7 @@ async def test_a_lease_of_which_the_word_is_lost_is_released_by_the_beats_of_its
     reaped = await store.reap([], poison_after=3)
 
     assert [each.task for each in reaped.requeued] == [submitted.id]
-    (view,) = await store.get([submitted.id])
+    (view,) = await store.queries.get([submitted.id])
     assert view is not None
     assert (view.state, view.attempt, view.crashes) == (State.QUEUED, 0, 0)
 

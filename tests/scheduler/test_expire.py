@@ -30,7 +30,7 @@ async def submit(engine: Engine, **fields: Any) -> TaskId:
 
 
 async def view_of(engine: Engine, task: TaskId) -> TaskView:
-    (view,) = await engine.store.get([task])
+    (view,) = await engine.store.queries.get([task])
     assert view is not None
     return view
 
@@ -158,7 +158,7 @@ async def test_the_task_of_a_schedule_expires_after_its_fire_time(
     for _ in range(45):
         await firer.pass_once()
         clock.advance(1)
-    (task,) = await engine.store.list_tasks(TaskFilter(), limit=10)
+    (task,) = await engine.store.queries.list_tasks(TaskFilter(), limit=10)
     clock.advance(20)
     assert await expirer.pass_once() == 0
     clock.advance(10)

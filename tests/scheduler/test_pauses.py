@@ -36,7 +36,7 @@ async def test_what_is_named_is_paused_for_every_tenant_and_resumed_after(
     assert await keeper.pass_once() == 2
     assert await keeper.pass_once() == 0
     assert set(await engine.store.paused_queues()) == {("default", "mail"), ("acme", "mail")}
-    assert {view.reason for view in await engine.store.queues()} == {REASON}
+    assert {view.reason for view in await engine.store.queries.queues()} == {REASON}
 
     wanted.name()
     assert await keeper.pass_once() == 2
@@ -63,7 +63,7 @@ async def test_an_operators_pause_stays_the_operators(engine: Engine, keeper: Pa
 
     await keeper.pass_once()
 
-    assert [view.reason for view in await engine.store.queues()] == ["mine"]
+    assert [view.reason for view in await engine.store.queries.queues()] == ["mine"]
 
 
 async def test_a_scheduler_that_starts_resumes_what_another_left_behind(

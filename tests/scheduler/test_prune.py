@@ -10,7 +10,7 @@ from tests.scheduler.workers import open_worker, submit
 
 
 async def kept(engine: Engine) -> int:
-    return len(await engine.store.list_tasks(TaskFilter(), limit=1000))
+    return len(await engine.store.queries.list_tasks(TaskFilter(), limit=1000))
 
 
 async def complete(engine: Engine, count: int) -> None:

@@ -33,8 +33,8 @@ async def test_a_copy_under_load_is_the_store_at_one_moment(tmp_path: Path) -> N
     await store.close()
 
     copy = await SqliteStore.open(tmp_path / "copy.db")
-    kept = {view.id for view in await copy.list_tasks(TaskFilter(), limit=100_000)}
-    counted = await copy.queues()
+    kept = {view.id for view in await copy.queries.list_tasks(TaskFilter(), limit=100_000)}
+    counted = await copy.queries.queues()
     await copy.close()
     assert kept >= set(before)
     assert len(before) <= len(kept) <= len(before) + later
@@ -87,7 +87,7 @@ async def test_what_ran_when_the_copy_was_made_is_reaped_and_runs_again(tmp_path
     (reaped,) = (await copy.reap(list((await copy.beat_numbers()).items()), poison_after=3)).requeued
     bob = await open_session(copy, "work")
     again = await claim_one(copy, bob, "work")
-    (view,) = await copy.get([task])
+    (view,) = await copy.queries.get([task])
     await copy.close()
 
     assert reaped.task == task

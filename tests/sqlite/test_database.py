@@ -115,8 +115,8 @@ async def test_two_stores_on_one_file_see_each_other_s_tasks(tmp_path: Path) -> 
 
     tasks = await asyncio.gather(*(submit(store) for store in (one, two) for _ in range(50)))
 
-    assert None not in await one.get(tasks)
-    assert None not in await two.get(tasks)
+    assert None not in await one.queries.get(tasks)
+    assert None not in await two.queries.get(tasks)
     await one.close()
     await two.close()
 

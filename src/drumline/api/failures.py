@@ -232,7 +232,7 @@ async def discard_failures(call: ApiCall[ManyRequest, NoQuery]) -> Reply:
 async def purge_failures(call: ApiCall[PurgeRequest, NoQuery]) -> Reply:
     """Take old failures off the list; their tasks stay failed until they are pruned."""
     age = millis(parse_duration(call.body.older_than, field="older_than"))
-    before = to_datetime(Instant(max(await call.engine.store.now() - age, 0)))
+    before = to_datetime(Instant(max(await call.engine.store.queries.now() - age, 0)))
     request = BulkRequest(
         act=BulkAct.DISCARD,
         filter=BulkFilter(until=before),

@@ -124,7 +124,7 @@ async def _kafka(store: Store) -> dict[str, Any] | None:
         return None
     if view is None:
         return None
-    late = 0.0 if view.oldest_at is None else max(await store.now() - view.oldest_at, 0) / 1000
+    late = 0.0 if view.oldest_at is None else max(await store.queries.now() - view.oldest_at, 0) / 1000
     details = {"rows_behind": view.behind, "seconds_behind": late, "is_degraded": late > LATE_SECONDS}
     return details if view.error is None else details | {"error": view.error, "is_down": True}
 
@@ -133,7 +133,7 @@ async def _workers(store: Store) -> dict[str, Any] | None:
     """Return the live workers; None if the store cannot tell. Having none is a problem when tasks are due."""
     try:
         sessions = await store.sessions()
-        is_lonely = not sessions and bool(await store.upcoming(due_before=await store.now(), per_lane=1))
+        is_lonely = not sessions and bool(await store.upcoming(due_before=await store.queries.now(), per_lane=1))
     except Unavailable:
         return None
     return {

@@ -27,7 +27,9 @@ async def check_job_tasks(call: ApiCall[Any, Any], job: JobId) -> None:
         return
     tasks = [node.task for node in await call.engine.jobs.nodes(job, tenant=call.tenant)]
     for start in range(0, len(tasks), SLICE):
-        for view in await call.engine.store.get(tasks[start : start + SLICE], tenant=call.tenant, payload=False):
+        for view in await call.engine.store.queries.get(
+            tasks[start : start + SLICE], tenant=call.tenant, payload=False
+        ):
             if view is not None:
                 check_task(call, view)
 

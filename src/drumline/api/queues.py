@@ -41,7 +41,7 @@ class QueuesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def list_queues(call: ApiCall[None, QueuesQuery]) -> Reply:
     """Return a page of the queues that have tasks or are paused, by tenant and name."""
-    found, limit = await call.engine.store.queues(tenant=call.tenant), call.query.limit
+    found, limit = await call.engine.store.queries.queues(tenant=call.tenant), call.query.limit
     # By the order of this program, which the pages go by, whatever the database thinks comes first.
     views = await off_loop(SORT_BYTES * len(found), lambda: sorted(found, key=_mark))
     start = 0
@@ -91,7 +91,7 @@ async def _queue_reply(call: ApiCall[Any, NoQuery], queue: str) -> Reply:
 
 
 async def _view(call: ApiCall[Any, NoQuery], queue: str) -> QueueView:
-    views = await call.engine.store.queues(tenant=call.home)
+    views = await call.engine.store.queries.queues(tenant=call.home)
     # A queue that is neither paused nor has tasks is not listed: it is nothing but its name.
     empty = QueueView(
         tenant=call.home, name=queue, pending=0, queued=0, processing=0, oldest_due_at=None, is_paused=False

@@ -40,7 +40,7 @@ async def own_tasks(call: ApiCall[Any, Any], tasks: Sequence[TaskId]) -> frozens
     by = call.by
     if not by.is_narrowed:
         return frozenset(tasks) if by.tenant is None else await call.engine.queries.own(tasks, tenant=by.tenant)
-    views = await call.engine.store.get(list(dict.fromkeys(tasks)), tenant=by.tenant, payload=False)
+    views = await call.engine.store.queries.get(list(dict.fromkeys(tasks)), tenant=by.tenant, payload=False)
     return frozenset(view.id for view in views if view is not None and by.covers(view.lane.name, view.lane.queue))
 
 
@@ -58,7 +58,7 @@ async def own_chunks(call: ApiCall[Any, Any], bodies: Sequence[ChunkBody], lease
     """Return the pieces of logs that are of executions which the caller's own sessions run or ran."""
     tasks, nonces = leases
     executions = list(dict.fromkeys((task, body.epoch) for task, body in zip(tasks, bodies, strict=True)))
-    found = dict(zip(executions, await call.engine.store.holders(executions), strict=True))
+    found = dict(zip(executions, await call.engine.store.queries.holders(executions), strict=True))
     own = {
         session: await is_own(call, session)
         for session in {holder.session for holder in found.values() if holder is not None and holder.session}

@@ -152,7 +152,7 @@ class BulkService:
         if len(ids) > self._limits.batch:
             raise Invalid(f"has {len(ids):,} tasks; at most {self._limits.batch:,} are accepted", field="ids")
         for start in range(0, len(ids) if by.is_narrowed else 0, PAGE):
-            for view in await self._store.get(ids[start : start + PAGE], tenant=tenant, payload=False):
+            for view in await self._store.queries.get(ids[start : start + PAGE], tenant=tenant, payload=False):
                 if view is not None:
                     by.check_reach(view.lane.name, view.lane.queue)
         return ids
@@ -162,7 +162,7 @@ class BulkService:
         chosen: list[TaskId] = []
         before: TaskId | None = None
         while True:
-            views = await self._store.list_tasks(which, limit=PAGE, before=before)
+            views = await self._store.queries.list_tasks(which, limit=PAGE, before=before)
             chosen += [view.id for view in views if by.covers(view.lane.name, view.lane.queue)]
             self._check_count(chosen)
             if len(views) < PAGE:

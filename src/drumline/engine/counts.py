@@ -19,8 +19,8 @@ MOST_LISTED: Final = 1_000
 class TaskCounts:
     """Counting tasks, for people who want to know whether it is worth looking."""
 
-    def __init__(self, store: Querying, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, queries: Querying, clock: Clock) -> None:
+        self._queries = queries
         self._clock = clock
 
     async def count(self, which: TaskFilter) -> Mapping[Status, Count]:
@@ -29,7 +29,7 @@ class TaskCounts:
         if any(value is not None for value in listed):
             return await self._listed(which)
         is_narrowed = any(value is not None for value in (which.tenant, which.queue, which.name))
-        counts = await self._store.count_tasks(
+        counts = await self._queries.count_tasks(
             limit=MOST + 1,
             looked_at=MOST_LOOKED_AT if is_narrowed else MOST + 1,
             tenant=which.tenant,
@@ -49,7 +49,7 @@ class TaskCounts:
             job=which.job,
             finished_since=which.finished_since,
         )
-        views = await self._store.list_tasks(everything, limit=MOST_LISTED + 1)
+        views = await self._queries.list_tasks(everything, limit=MOST_LISTED + 1)
         now = self._clock.now()
         found = Counter(view.status(now) for view in views[:MOST_LISTED])
         is_more = len(views) > MOST_LISTED

@@ -104,10 +104,12 @@ class DeadLetterService:
     async def get(self, task: TaskId, *, tenant: str | None = None) -> LetterFile:
         """Return a dead letter with its task, or raise `NotFound`."""
         (letter,) = await self._store.dead_letters.get_dead_letters([task], tenant=tenant)
-        (view,) = await self._store.get([task], tenant=tenant)
+        (view,) = await self._store.queries.get([task], tenant=tenant)
         if letter is None or view is None:
             raise await self._absence(task, tenant)
-        attempts = [ran for ran in await self._store.attempts(task, tenant=tenant) if ran.started_at is not None]
+        attempts = [
+            ran for ran in await self._store.queries.attempts(task, tenant=tenant) if ran.started_at is not None
+        ]
         edits = await self._store.dead_letters.payload_edits(task, tenant=tenant)
         return LetterFile(letter=letter, task=view, attempts=tuple(attempts), edits=tuple(edits))
 
@@ -149,7 +151,7 @@ class DeadLetterService:
             lambda: check_json(bytes(payload), field="payload", largest=limits.payload, deepest=limits.nesting),
         )
         # Another tenant's task is not looked at: what its payload and secrets are must not show in what is refused.
-        (view,) = await self._store.get([task], tenant=tenant)
+        (view,) = await self._store.queries.get([task], tenant=tenant)
         if view is None:
             return payload
         await self._quotas.check_payloads(view.lane.tenant, {"payload": len(payload)})
@@ -177,7 +179,7 @@ class DeadLetterService:
         return payload
 
     async def _absence(self, task: TaskId, tenant: str | None) -> NotFound:
-        (view,) = await self._store.get([task], tenant=tenant, payload=False)
+        (view,) = await self._store.queries.get([task], tenant=tenant, payload=False)
         if view is None:
             return NotFound(f"there is no task {task}", field="id")
         return NotFound(f"task {task} is {view.state.name.lower()} and has no dead letter", field="id")

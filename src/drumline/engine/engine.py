@@ -119,7 +119,7 @@ class Engine:
     @property
     def counts(self) -> TaskCounts:
         """Counting tasks."""
-        return TaskCounts(self.store, self.clock)
+        return TaskCounts(self.store.queries, self.clock)
 
     def tune(self, tuning: Tuning) -> None:
         """Apply other values from now on; what is under way goes on with those that it began with."""

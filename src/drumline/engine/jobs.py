@@ -98,7 +98,7 @@ class JobService:
         self._check_limit(limit)
         await self.get(job, tenant=tenant)
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
-        return await large_page(self._store, TaskFilter(job=job), limit=limit, before=before)
+        return await large_page(self._store.queries, TaskFilter(job=job), limit=limit, before=before)
 
     async def cancel(
         self, job: JobId, *, force: bool = False, reason: str | None = None, tenant: str | None = None

@@ -43,7 +43,7 @@ class Queries:
 
     async def get(self, task: TaskId, *, tenant: str | None = None) -> TaskView:
         """Return a task, or raise `NotFound`."""
-        (view,) = await self._store.get([task], tenant=tenant)
+        (view,) = await self._store.queries.get([task], tenant=tenant)
         if view is None:
             raise NotFound(f"there is no task {task}", field="id")
         return view
@@ -75,8 +75,8 @@ class Queries:
             raise Invalid(f"must be from 1 to {self._limits.page}", field="limit")
         before = None if cursor is None else parse_task_id(cursor, field="cursor")
         if payload:
-            return await large_page(self._store, which, limit=limit, before=before)
-        views = await self._store.list_tasks(which, limit=limit + 1, before=before)
+            return await large_page(self._store.queries, which, limit=limit, before=before)
+        views = await self._store.queries.list_tasks(which, limit=limit + 1, before=before)
         more = len(views) > limit
         return TaskPage(tuple(views[:limit]), views[limit - 1].id if more else None)
 
@@ -90,7 +90,7 @@ class Queries:
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first."""
         await self.get(task, tenant=tenant)
-        return [view for view in await self._store.attempts(task, tenant=tenant) if view.started_at is not None]
+        return [view for view in await self._store.queries.attempts(task, tenant=tenant) if view.started_at is not None]
 
     async def read_log(self, task: TaskId, *, epoch: int | None = None, tenant: str | None = None) -> LogPage:
         """Return what a task has logged so far: all of it, unless its attempts are very many and talkative."""
@@ -139,19 +139,19 @@ class Queries:
         """Return which of some tasks are a tenant's; what it was shown once is not asked for again."""
         unknown = [task for task in dict.fromkeys(tasks) if not self._notes.has_seen(task, tenant)]
         alien = set(unknown)
-        for view in await self._store.get(unknown, tenant=tenant, payload=False) if unknown else ():
+        for view in await self._store.queries.get(unknown, tenant=tenant, payload=False) if unknown else ():
             if view is not None:
                 self._notes.seen(view, tenant)
                 alien.discard(view.id)
         return frozenset(task for task in tasks if task not in alien)
 
 
-async def large_page(store: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> TaskPage:
+async def large_page(queries: Querying, which: TaskFilter, *, limit: int, before: TaskId | None) -> TaskPage:
     """Return a page of tasks with payloads and results; it ends early if those are large."""
 
     async def read(wanted: int, last: TaskView | None) -> Sequence[TaskView]:
         start = before if last is None else last.id
-        return await store.list_tasks(which, limit=wanted, before=start, payload=True)
+        return await queries.list_tasks(which, limit=wanted, before=start, payload=True)
 
     views, more = await bounded_page(
         read, limit=limit, weigh=lambda view: len(view.payload or b"") + len(view.result or b"")

@@ -16,8 +16,8 @@ MOST_LETTERS: Final = 10_000
 
 async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> int:
     """Set the gauges from the store, and return how many queues there are. Reads much of a table: do it seldom."""
-    now = await store.now()
-    queues = await store.queues()
+    now = await store.queries.now()
+    queues = await store.queries.queues()
     sessions = await store.sessions()
     cursors = await store.events.cursors()
     letters = await store.bulks.survey(DeadLetterFilter(), most=MOST_LETTERS)

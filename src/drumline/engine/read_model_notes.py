@@ -178,7 +178,7 @@ class ReadModelNotes:
     async def _look_up(self, tasks: list[TaskId]) -> list[LetterNote]:
         letters = await self._store.dead_letters.get_dead_letters(tasks)
         resolved = [task for task, letter in zip(tasks, letters, strict=True) if letter is None]
-        views = await self._store.get(resolved, payload=False) if resolved else []
+        views = await self._store.queries.get(resolved, payload=False) if resolved else []
         there = [LetterNote(task=letter.task, job=letter.job, is_there=True) for letter in letters if letter]
         gone = [LetterNote(task=view.id, job=view.options.job, is_there=False) for view in views if view]
         return [*there, *gone]

@@ -33,7 +33,7 @@ class Registrar:
 
     async def register(self, request: RegisterRequest, *, tenant: str) -> Registered:
         """Make, change, resume and pause what has to be; raises `Invalid` before anything is done."""
-        await self._check(request, tenant, await self._store.now())
+        await self._check(request, tenant, await self._store.queries.now())
         done: dict[str, list[str]] = {}
         for each in request.schedules:
             word = await self._keep(each.schedule, Origin(request.app, each.module), tenant)
@@ -73,7 +73,7 @@ class Registrar:
             found = await self._store.schedules.list_schedules(
                 ScheduleFilter(tenant=tenant, name=request.name), limit=1
             )
-            now = await self._store.now()
+            now = await self._store.queries.now()
             if found:
                 word = await self._change(found[0], request, origin, now)
             else:

@@ -96,8 +96,8 @@ class RunService:
         job_ids = [job for job in jobs if job is not None]
         found: dict[str, str] = {}
         if task_ids:
-            now = await self._store.now()
-            views = await self._store.get(task_ids, payload=False, tenant=tenant)
+            now = await self._store.queries.now()
+            views = await self._store.queries.get(task_ids, payload=False, tenant=tenant)
             found |= {view.id: view.status(now).value for view in views if view is not None}
         if job_ids:
             views_of_jobs = await self._store.jobs.get_jobs(job_ids, tenant=tenant)
@@ -118,7 +118,7 @@ class RunService:
             if run is None:
                 raise Conflict("there is a run for this fire time already", field="fire_time")
             return run
-        now = await self._store.now()
+        now = await self._store.queries.now()
         table = timetable(view.rule)
         for later in range(MOST_AT_A_MOMENT):
             # A fire time of the schedule's own is left to it: that run would be taken for this one.
@@ -133,7 +133,7 @@ class RunService:
         Fire times are those that the schedule would have now. To repeat it makes nothing twice.
         """
         view = await self._schedules.get(schedule, tenant=tenant)
-        now = await self._store.now()
+        now = await self._store.queries.now()
         start, end = self._span(request, now)
         if not 0 < request.rate <= MOST_RATE:
             raise Invalid(f"must be more than 0, and at most {MOST_RATE:g} a second", field="rate")

@@ -93,7 +93,7 @@ class ScheduleService:
 
     async def create(self, request: ScheduleRequest, *, tenant: str) -> ScheduleView:
         """Store a schedule; raises `Invalid`, or `Conflict` if the name is taken."""
-        now = await self._store.now()
+        now = await self._store.queries.now()
         new = await off_loop(weight_of(request.task, request.job), lambda: self.accept(request, tenant=tenant, now=now))
         await self._check_types(new.target, tenant=tenant)
         return or_raise(await self.add(new))
@@ -189,7 +189,7 @@ class ScheduleService:
 
     async def preview(self, request: ScheduleRequest, *, count: int, after: datetime | None = None) -> Preview:
         """Return when a schedule would fire, or raise `Invalid`; nothing is stored."""
-        now = await self._store.now()
+        now = await self._store.queries.now()
         begin = now if after is None else to_instant(after, field="after")
 
         def preview() -> Preview:
@@ -227,7 +227,7 @@ class ScheduleService:
         """Change the current version of a schedule; repeated if another caller changed it meanwhile."""
         for _ in range(TRIES):
             view = await self.get(schedule, tenant=tenant)
-            now = await self._store.now()
+            now = await self._store.queries.now()
             change = await off_loop(weight + weight_of(view.target.task, view.target.job), partial(changing, view, now))
             if change is None:
                 return view

@@ -94,7 +94,7 @@ class SecretService:
         Which those are is read from what was submitted, not asked of the worker. Raises `Fenced` unless the lease is
         current, `NotFound` for a secret that was deleted meanwhile, `Unreadable` for one whose key is not here.
         """
-        (view,) = await self._store.get([lease.task], tenant=tenant)
+        (view,) = await self._store.queries.get([lease.task], tenant=tenant)
         (standing,) = await self._store.standing([lease])
         if view is None or view.payload is None or standing is None:
             raise Fenced(f"another attempt owns task {lease.task} now", field="task")

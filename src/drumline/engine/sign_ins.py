@@ -133,7 +133,7 @@ class SignInService:
             id=secrets.token_urlsafe(16),
             user=user,
             name=name,
-            created_at=await self._store.now(),
+            created_at=await self._store.queries.now(),
             seen_at=now,
             ends_at=Instant(now + self.policy.lifetime_ms),
             is_lasting=is_lasting,

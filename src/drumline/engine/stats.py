@@ -39,7 +39,7 @@ class StatsService:
         if not SHORTEST <= last <= LONGEST:
             raise Invalid("must be from 1m to 8d", field="last")
         step = STEPS[0] if last <= FINE_UNTIL else STEPS[1]
-        until = await self._store.now()
+        until = await self._store.queries.now()
         since = Instant(until - millis(last))
         first = Instant(since - since % step)
         stretch = StatsRange(since=first, until=Instant(until + 1), step=step, tenant=tenant, queue=queue, name=name)

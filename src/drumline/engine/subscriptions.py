@@ -94,7 +94,7 @@ class SubscriptionService:
             whose = subscription.tenant
             if subscription.target.channel is not TargetKind.WEBHOOK:
                 raise Conflict("a subscription by mail has no secret", field="id")
-        until = Instant(await self._store.now() + millis(overlap))
+        until = Instant(await self._store.queries.now() + millis(overlap))
         secret = _new_secret()
         kept = seal_signing(self.box, secret, signing_purpose(whose, id))
         for _ in range(TRIES):
@@ -113,7 +113,7 @@ class SubscriptionService:
             id=f"test-{delivery}",
             source=DEFAULT_SOURCE,
             type=TEST_EVENT,
-            time=moment_of(await self._store.now()),
+            time=moment_of(await self._store.queries.now()),
             subject=subscription.id,
             tenant=subscription.tenant,
             sequence="0",

@@ -19,13 +19,13 @@ class WaitReasons:
 
     async def why(self, task: TaskId, *, tenant: str | None = None) -> tuple[WaitReason, ...]:
         """Return why a task is not running, the weightiest reason first, or raise `NotFound`."""
-        (view,) = await self._store.get([task], tenant=tenant, payload=False)
+        (view,) = await self._store.queries.get([task], tenant=tenant, payload=False)
         if view is None:
             raise NotFound(f"there is no task {task}", field="id")
         return explain(view, await self._around(view, tenant))
 
     async def _around(self, view: TaskView, tenant: str | None) -> Surroundings:
-        now = Instant(await self._store.now())
+        now = Instant(await self._store.queries.now())
         if view.state is State.BLOCKED:
             return await self._family(view, now, tenant)
         if view.state is not State.QUEUED:
@@ -36,14 +36,14 @@ class WaitReasons:
             pause=await self._pause(view.lane),
             is_name_paused=view.lane.name in self.paused_names,
             limits=tuple(await self._store.limits.limit_uses(view.id, tenant=tenant)),
-            ahead=await self._store.count_ahead(view, limit=MOST_AHEAD),
+            ahead=await self._store.queries.count_ahead(view, limit=MOST_AHEAD),
         )
 
     async def _pause(self, lane: Lane) -> str | None:
         # The list of queues counts all that waits: it is asked for only where its reason is wanted.
         if (lane.tenant, lane.queue) not in await self._store.paused_queues():
             return None
-        queues = await self._store.queues(tenant=lane.tenant)
+        queues = await self._store.queries.queues(tenant=lane.tenant)
         return next((queue.reason or "" for queue in queues if queue.name == lane.queue and queue.is_paused), None)
 
     async def _family(self, view: TaskView, now: Instant, tenant: str | None) -> Surroundings:

@@ -33,7 +33,7 @@ class DeliveryPruner:
         if not self._retention:
             return 0
         async with asyncio.timeout(STATEMENT_SECONDS):
-            before = Instant(await self._store.now() - millis(self._retention))
+            before = Instant(await self._store.queries.now() - millis(self._retention))
         pruned = 0
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):

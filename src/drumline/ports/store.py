@@ -163,12 +163,16 @@ class Store(
     Submitting,
     Executing,
     Sessions,
-    Querying,
     Sweeping,
     Housekeeping,
     Protocol,
 ):
     """The whole store, as the engine sees it."""
+
+    @property
+    def queries(self) -> Querying:
+        """Reading tasks and queues."""
+        ...
 
     @property
     def jobs(self) -> Jobs:

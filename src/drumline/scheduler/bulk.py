@@ -73,7 +73,7 @@ class BulkDuty:
             return
         self._prune_at = now + PRUNE_EVERY
         async with asyncio.timeout(STEP_SECONDS):
-            ended_before = Instant(await self._engine.store.now() - millis(self._retention))
+            ended_before = Instant(await self._engine.store.queries.now() - millis(self._retention))
             await self._engine.store.bulks.prune_bulks(ended_before=ended_before)
 
 

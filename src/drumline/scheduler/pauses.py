@@ -67,7 +67,7 @@ class PauseKeeper:
 
     async def _resume_others(self, wanted: frozenset[str]) -> int:
         async with asyncio.timeout(ANSWER_SECONDS):
-            ours = [view for view in await self._store.queues() if view.is_paused and view.reason == REASON]
+            ours = [view for view in await self._store.queries.queues() if view.is_paused and view.reason == REASON]
         over = [view for view in ours if view.name not in wanted]
         for view in over:
             async with asyncio.timeout(ANSWER_SECONDS):

@@ -45,7 +45,7 @@ class Pruner:
         if not self._retention:
             return 0
         async with asyncio.timeout(STATEMENT_SECONDS):
-            ended_before = Instant(await self._store.now() - millis(self._retention))
+            ended_before = Instant(await self._store.queries.now() - millis(self._retention))
         tasks, are_all = await self._delete(
             lambda: self._store.prune(ended_before=ended_before, limit=self._batch),
         )

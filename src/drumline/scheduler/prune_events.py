@@ -37,7 +37,7 @@ class EventPruner:
         """Drop what is too old or too much, and return how many rows that were."""
         await self._sequence()
         async with asyncio.timeout(STATEMENT_SECONDS):
-            written_before = Instant(await self._store.now() - millis(self._retention))
+            written_before = Instant(await self._store.queries.now() - millis(self._retention))
         pruned = 0
         for _ in range(MOST_BATCHES):
             async with asyncio.timeout(STATEMENT_SECONDS):

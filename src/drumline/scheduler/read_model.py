@@ -52,7 +52,7 @@ class ReadModelKeeper:
         if not await self._model.may_keep(EVERY * SHARE):
             return 0
         async with asyncio.timeout(PASS_SECONDS):
-            now = await self._store.now()
+            now = await self._store.queries.now()
             await self._keep_jobs(now)
             waiting = await self._store.waiting_tasks(due_before=Instant(now - YOUNG_MS), limit=MOST)
             absent = await self._model.keep_waiting([(task, status_of(state, now, now)) for task, state in waiting])
@@ -60,7 +60,7 @@ class ReadModelKeeper:
         return len(waiting)
 
     async def _write(self, tasks: list[TaskId]) -> None:
-        for view in await self._store.get(tasks[:MOST_WRITTEN]):
+        for view in await self._store.queries.get(tasks[:MOST_WRITTEN]):
             if view is not None:
                 self._notes.seen(view, None)
 

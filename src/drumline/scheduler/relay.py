@@ -222,7 +222,7 @@ class Relay:
         if not changes:
             return []
         ids = [change.id for change in changes]
-        views = await self._store.get(ids)
+        views = await self._store.queries.get(ids)
         letters = await self._store.dead_letters.get_dead_letters(ids)
         reasons = await self._store.dead_letters.reasons([(change.id, change.attempt) for change in changes])
         messages = []
@@ -238,7 +238,7 @@ class Relay:
                 change=change,
                 at=event.at,
                 payload=None if payload is None else self._options.redaction.payload(payload),
-                attempts=await self._store.attempts(change.id),
+                attempts=await self._store.queries.attempts(change.id),
                 reason=reason,
             )
             told = dead_letter_event(event, dead_letter_message(failure), source=self._options.source)

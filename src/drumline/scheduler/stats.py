@@ -48,6 +48,6 @@ class StatsCounter:
 
     async def _prune(self) -> None:
         async with asyncio.timeout(STATEMENT_SECONDS):
-            now = await self._store.now()
+            now = await self._store.queries.now()
             for step, kept in KEPT_MS.items():
                 await self._store.stats.prune_stats(step=step, before=Instant(now - kept))

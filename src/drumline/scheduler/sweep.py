@@ -15,7 +15,7 @@ A wrong hint does no harm, so nothing here has to be exact; a pass that fails is
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -24,7 +24,7 @@ from drumline.core.ids import TaskId
 from drumline.core.metrics import Metrics
 from drumline.core.task import Lane
 from drumline.ports.queue import SweptQueue
-from drumline.ports.store import Hint, Querying, Sweeping
+from drumline.ports.store import Hint, Store
 
 HORIZON_MS: Final = 5 * 60_000
 """How far ahead the queue holds hints."""
@@ -43,18 +43,12 @@ PASS_SECONDS: Final = 60.0
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class SweptStore(Sweeping, Querying, Protocol):
-    """What the sweep asks of the store."""
-
-
 class Sweeper:
     """Refills a queue that has lost hints."""
 
     name = "sweep"
 
-    def __init__(
-        self, store: SweptStore, queue: SweptQueue, *, metrics: Metrics | None = None, every: float = 1.5
-    ) -> None:
+    def __init__(self, store: Store, queue: SweptQueue, *, metrics: Metrics | None = None, every: float = 1.5) -> None:
         self._hints = (metrics or Metrics()).sweep_hints
         self.every = every
         self._store = store
@@ -69,7 +63,7 @@ class Sweeper:
         """Put back what is missing, and return how many hints that were. A queue that is away is left alone."""
         async with asyncio.timeout(PASS_SECONDS):
             paused = await self._store.paused_queues() if self._passes % PAUSES_EVERY == 0 else None
-            now = await self._store.now()
+            now = await self._store.queries.now()
             standing = await self._queue.sync(now=now, paused=paused)
             if standing is None:
                 return 0

@@ -19,6 +19,7 @@ from drumline.stores.parts.secrets import Secrets
 from drumline.stores.parts.sign_ins import SignIns
 from drumline.stores.parts.subscriptions import Subscriptions
 from drumline.stores.parts.task_types import TaskTypes
+from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.parts.tenants import Tenants
 
 
@@ -38,6 +39,7 @@ class SharedParts:
         self.keys = Keys(database, clock, lanes)
         self.limits = FlowLimitStore(database, clock, lanes)
         self.outputs = Outputs(database, clock, lanes)
+        self.queries = TaskQueries(database, clock, lanes)
         self.schedules = Schedules(database, clock, lanes)
         self.secrets = Secrets(database, clock, lanes)
         self.sign_ins = SignIns(database, clock, lanes)

@@ -6,7 +6,6 @@ from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
 from drumline.stores.parts.firing import Firing
-from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.claiming import Claiming
@@ -27,7 +26,6 @@ class PostgresStore(
     Claiming,
     Settling,
     Sessions,
-    TaskQueries,
     Sweeping,
     Housekeeping,
     SharedParts,

@@ -7,7 +7,6 @@ from typing import Self
 from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
-from drumline.stores.parts.tasks import TaskQueries
 from drumline.stores.shared import SharedParts
 from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.database import Database
@@ -26,7 +25,6 @@ class SqliteStore(
     SubmittingLeased,
     Settling,
     Sessions,
-    TaskQueries,
     Sweeping,
     Housekeeping,
     SharedParts,
