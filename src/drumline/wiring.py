@@ -1,6 +1,6 @@
 """Puts an engine together from what the settings name: the only place that knows every backend.
 
-Backends are imported when they are asked for, so that nobody needs the driver of a database they do not use.
+Backends are imported when they are asked for, so that only drivers of databases in use are needed.
 """
 
 import asyncio

@@ -57,7 +57,7 @@ class AuditService:
         except Unavailable as error:
             log.error("act.unanswered", act=entry.act, target=entry.target, key=entry.key, error=error.message)  # noqa: TRY400
         else:
-            # Whoever keeps logs elsewhere has with them how each chain ended at the time.
+            # Logs that are stored elsewhere then have the end of each chain at the time.
             log.info(
                 "act.recorded",
                 act=entry.act,

@@ -34,7 +34,7 @@ from drumline.ports.dead_letters import DeadLetterFilter, Mark
 from drumline.ports.store import Store, TaskFilter
 
 EVERYTHING: Final = Caller("the engine")
-"""Whoever is meant for every task."""
+"""A caller that may act on every task."""
 SAMPLE: Final = 5
 PAGE: Final = 1000
 """Tasks looked at in one go while they are chosen."""

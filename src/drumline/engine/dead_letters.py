@@ -119,7 +119,7 @@ class DeadLetterService:
         """Run the task of a dead letter again, with another payload if one is given.
 
         What the caller was not shown of the old one is put back where it stood, if it `may_restore`: with it the rest
-        of an edited payload can send values somewhere that nobody was shown.
+        of an edited payload can send values somewhere that the caller was not shown.
         """
         (letter,) = await self._store.dead_letters.get_dead_letters([task], tenant=tenant)
         if letter is None:

@@ -1,7 +1,7 @@
 """The feed: one reader of the log for all who follow it in this process.
 
 The log is read once, each event is written out once, and everybody who is interested gets the same bytes. It is read
-only while somebody follows. Whoever takes too little for too long is cut off, and goes on later from where it was.
+only while there are clients. One that reads too slowly for too long is cut off, and continues later from where it was.
 """
 
 import asyncio
@@ -140,7 +140,7 @@ class EventFeed:
             self._leave(follower)
 
     async def place_of(self, last_id: str) -> EventPosition | None:
-        """Return the place of the event that somebody heard last, or raise `Invalid` if that is no event.
+        """Return the place of the event that a client received last, or raise `Invalid` if that is no event.
 
         None if one cannot go on from it: it is of another log, or it was dropped.
         """
@@ -209,14 +209,14 @@ class EventFeed:
             self._reading = None
 
     async def _read(self) -> None:
-        """Read on while anybody follows."""
+        """Read on while there are clients."""
         is_away = False
         while self._followers:
             try:
                 if is_away:
                     await self._look_back()
                 is_full = await self._read_page()
-            except Exception as error:  # whoever follows must not be left to a reader that has died
+            except Exception as error:  # clients must not be left with a reader that has died
                 if not is_away:
                     log.warning("feed.away", error=str(error), exc_info=_traceback_of(error))
                 is_away = True

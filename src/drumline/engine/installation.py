@@ -1,7 +1,7 @@
 """Figures of the whole installation, the same at every API server: totals from the store, and its stock.
 
-Prometheus reads these from schedulers, each event counted once. Whoever asks an API server for one figure by its name
-wants to know how the installation stands, not what happened in this process.
+Prometheus reads these from schedulers, each event counted once. A client that asks an API server for one metric by its
+name wants that of the installation, not of this process.
 """
 
 import asyncio

@@ -87,7 +87,7 @@ class LeaseOnSubmit:
     async def _hand(self, reservation: Reservation, task: ClaimedTask) -> None:
         if await self._queue.hand(reservation, task) is False:
             self._settlements.release([task])
-        # If nobody knows whether it was heard, it may be running: only the session's beats tell.
+        # None means that it is unknown whether it arrived. It may be running: only the session's heartbeats tell.
 
     async def _offer(self, reservation: Reservation, hint: Hint) -> None:
         await self._queue.unreserve(reservation)

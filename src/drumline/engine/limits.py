@@ -109,7 +109,7 @@ class LocalKeyTurns:
 
 
 class KeyTurnsCache:
-    """The purses of the keys that were used lately."""
+    """The turns of the keys that were used lately."""
 
     def __init__(self) -> None:
         self._turns_of_keys: OrderedDict[str, LocalKeyTurns] = OrderedDict()

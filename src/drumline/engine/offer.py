@@ -54,7 +54,7 @@ class Offers:
             free, limited = self._flow.split(some)
             if free and await self._queue.push(free) and not limited:
                 continue  # a lone one, and it is on its way to the one who will run it
-            if limited:  # nobody is hinted at them: the store chooses among them, and finds who may start
+            if limited:  # there are no hints for them: the store chooses among them, and finds which may start
                 await self._queue.tell(limited)
             if self.waiters.are_any:
                 for queue, count in Counter(hint.lane.queue for hint in some).items():

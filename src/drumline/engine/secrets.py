@@ -109,7 +109,7 @@ class SecretService:
     async def rotate(self) -> Rotated:
         """Seal anew, with the first key, all that is sealed with another, and signing secrets that are not sealed.
 
-        It may be interrupted and repeated: what is done stays done. A value that somebody sets meanwhile is theirs.
+        It may be interrupted and repeated: what is done stays done. A value that is set meanwhile is kept.
         """
         secrets, unreadable = await self._reseal_secrets()
         signing, more = await self._reseal_signing()
@@ -141,7 +141,7 @@ class SecretService:
     async def _reseal_one(self, tenant: str, subscription: SubscriptionId | None) -> bool:
         old = await self._store.subscriptions.secrets(subscription, tenant=tenant)
         new = resealed(self.box, old or (), signing_purpose(tenant, subscription))
-        # If somebody changes it at this moment, they seal it with the key that is the first one now.
+        # A change at this moment is sealed with the key that is the first one now.
         return new != (old or ()) and await self._store.subscriptions.put_secrets(
             subscription, new, old=old, tenant=tenant
         )

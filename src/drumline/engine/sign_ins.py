@@ -27,7 +27,7 @@ OVER: Final = "you were signed in for as long as that lasts: sign in again"
 SIGNED_OUT: Final = "you have signed out: sign in again"
 NOT_OURS: Final = "what the browser keeps of your sign-in is not valid: sign in again"
 STATE_MS: Final = 600_000
-"""How long somebody may take at their provider."""
+"""How long a user may take at the provider."""
 RENEW_SHARE: Final = 60
 """A sign-in is written anew after this part of the idle time: often enough, and not in every answer."""
 
@@ -57,7 +57,7 @@ class SignInService:
     async def by_key(self, *, id: str, name: str, digest: bytes, is_first: bool, is_lasting: bool) -> SignIn:
         """Sign in the holder of an API key."""
         made = await self._made(f"{BY_KEY}:{id}", name, is_lasting=is_lasting)
-        if is_first:  # whoever started the server may have chosen words for it, whose digest could be guessed
+        if is_first:  # it may be a word that the operator chose, whose digest could be guessed
             return msgspec.structs.replace(made, proof=self.proof_of(digest))
         return msgspec.structs.replace(made, digest=digest)
 

@@ -1,4 +1,4 @@
-"""The secrets that sign webhooks, sealed while the store has them: whoever reads the database cannot sign in our name.
+"""The secrets that sign webhooks, sealed while the store has them: a reader of the database cannot sign in our name.
 
 Without a key they are kept as they are, and sealed by `drumline secrets rotate` once there is one.
 """

@@ -103,7 +103,7 @@ class SubscriptionService:
                 id, rotated(old or (), kept, until=until), old=old, tenant=tenant
             ):
                 return secret
-        raise Conflict("somebody else is changing this secret too", field="id")
+        raise Conflict("another request is changing this secret too", field="id")
 
     async def send_test(self, id: SubscriptionId, *, tenant: str | None = None) -> Delivery:
         """Let a notifier send a test to a subscription's target, enabled or not, and return the delivery."""

@@ -1,6 +1,6 @@
 """Types of tasks: what their workers declare, and whether payloads fit.
 
-Every submission asks for its type. Answers come from memory, as those about tenants do: nobody waits for the store
+Every submission asks for its type. Answers come from memory, as those about tenants do: no caller waits for the store
 under steady use, and what a worker has published holds on every server within two seconds.
 """
 
@@ -64,7 +64,7 @@ class TypeRegistry:
         memory = self._known.recall(key)
         if memory is not None:
             return memory.value or UNKNOWN_TYPE
-        if not _is_name(name):  # nothing to look for: whoever accepts the task says what is wrong with it
+        if not _is_name(name):  # nothing to look for: accepting the task says what is wrong with it
             return UNKNOWN_TYPE
         return await self._known.get(key) or UNKNOWN_TYPE
 

@@ -1,7 +1,7 @@
 """Idle claimers, and how they are woken: one per task that arrives, longest waiting first, never the whole herd.
 
-A task that falls due by time wakes nobody by itself, and a wake-up can be lost. So somebody has to look from time to
-time; but of thousands who wait for the same, one is enough. That one keeps watch: it has an alarm, for when the next
+A task that falls due by time wakes no claimer by itself, and a wake-up can be lost. So a claimer has to look from time
+to time; but of thousands who wait for the same, one is enough. That one keeps watch: it has an alarm, for when the next
 task is due or else for the safety net. When it leaves, another of its kind takes over. If a look by the alarm finds
 so much that the hands are full, two more are called, who call two more each if there is still enough.
 """
@@ -39,9 +39,9 @@ class Waiter:
         self.woken_for: str | None = None
         """The queue that it was woken for, until it claims again."""
         self.looks_for_all = False
-        """Whether it claims because time has passed: nobody else may know of what it finds."""
+        """Whether it claims because time has passed: no other claimer may know of what it finds."""
         self.handed: Hint | None = None
-        """What it was woken with: a task that nobody else was told of."""
+        """What it was woken with: a task that was offered to no other claimer."""
         self.leased: tuple[ClaimedTask, ...] = ()
         """What was leased to its claim while it waited."""
 
@@ -83,7 +83,7 @@ class Waiter:
 class Waiters:
     """The claimers of this process that wait for a task.
 
-    `poll` is how long the one who keeps watch sleeps when nobody wakes it: the safety net under the wake-ups.
+    `poll` is how long the one who keeps watch sleeps when it is not woken: the safety net under the wake-ups.
     """
 
     def __init__(self, *, poll: float = 1.0, clock: Callable[[], float] = monotonic) -> None:
@@ -97,7 +97,7 @@ class Waiters:
 
     @property
     def are_any(self) -> bool:
-        """Whether anybody waits."""
+        """Whether any claimer waits."""
         return bool(self._idle)
 
     @contextmanager
@@ -141,7 +141,7 @@ class Waiters:
         if not is_woken:
             waiter.looks_for_all = True
         waiter.woken.clear()
-        if not waiter.leased:  # else it claims nothing now: whoever woke it meant somebody who does
+        if not waiter.leased:  # else it claims nothing now, and the wake-up goes to another claimer
             waiter.woken_for = None
         self._idle[waiter] = None  # where it was, unless it was woken
 

@@ -1,8 +1,8 @@
 """Sending to Kafka.
 
 The producer is idempotent and waits for all in-sync brokers, and a message never expires: so the messages of one
-partition arrive as they were handed over, without gaps, each once for each time that it was sent. Whoever dies has sent
-a beginning of its batch, in every partition.
+partition arrive as they were handed over, without gaps, each once for each time that it was sent. A process
+that dies has sent a beginning of its batch, in every partition.
 """
 
 import asyncio

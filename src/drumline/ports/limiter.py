@@ -18,10 +18,10 @@ class Taken(Struct, frozen=True):
 
 
 class KeyTurns(Protocol):
-    """The turns of one key that this process has in hand."""
+    """The turns of one key that this process may still give."""
 
     def take_unreported(self, now: float) -> bool:
-        """Give a turn if so many are in hand that nobody has to be told; else say no, and mean nothing by it."""
+        """Give a turn if enough are left that the response need not report the rest; False decides nothing."""
         ...
 
 
@@ -33,7 +33,7 @@ class Limiter(Protocol):
         ...
 
     def take_now(self, key: str, rate: Rate) -> Taken | None:
-        """Answer at once, where that can be done without asking anybody."""
+        """Answer at once, where that can be done without asking another process."""
         ...
 
     async def take(self, key: str, rate: Rate) -> Taken:

@@ -18,14 +18,14 @@ from drumline.ports.store import ClaimRequest, Hint
 Woken = Callable[[str, int], None]
 """Called with a queue's name and a number of tasks that may have become claimable there."""
 Handed = Callable[[SessionId, Hint], bool]
-"""Called with a session and a hint that is nobody else's; tells whether the session waits and takes it."""
+"""Called with a session and a hint that was given to no other; tells whether the session waits and takes it."""
 
 Leased = Callable[[SessionId, ClaimedTask], None]
 """Called with a session and a task that is leased to it already."""
 
 
 class Reservation(Struct, frozen=True, kw_only=True):
-    """A session that waits, and to which a task may be leased: nobody else hands it anything meanwhile."""
+    """A session that waits, and to which a task may be leased: no other process hands it anything meanwhile."""
 
     session: SessionId
     nonce: int
@@ -63,7 +63,7 @@ class Queue(Protocol):
     async def push(self, hints: Sequence[Hint]) -> bool:
         """Offer tasks, and wake those who wait for them in other processes.
 
-        A lone task may be handed to a session that waits, in whatever process; then that is told, and nobody is woken.
+        A lone task may be handed to a waiting session of any process; then the answer is True, and no other is woken.
         """
         ...
 
@@ -76,7 +76,7 @@ class Queue(Protocol):
         ...
 
     async def pop(self, request: ClaimRequest) -> Popped | None:
-        """Take up to `request.limit` due hints that the session can run; nobody else gets them while they are claimed.
+        """Take up to `request.limit` due hints that the session can run; no other session gets them meanwhile.
 
         None means that there are no hints to be had: the store should choose by itself. A session that finds none and
         `waits` may be handed the next by `listen`.
@@ -86,7 +86,7 @@ class Queue(Protocol):
     async def reserve(self, lane: Lane) -> Reservation | None:
         """Take a session off the list of those that wait: the one that can run a lane and has waited longest.
 
-        None if nobody waits, or tasks of the lane do, or the queue is paused or away. Whoever has a reservation uses it
+        None if no session waits, or tasks of the lane do, or the queue is paused or away. The caller uses a reservation
         by `hand`, or gives it back by `unreserve`. One that is lost costs the session only this way of being told of
         tasks, until it looks again.
         """
@@ -99,7 +99,7 @@ class Queue(Protocol):
     async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:
         """Tell a session of a task that is leased to it; tell whether its process listens.
 
-        None if nobody knows whether it was told: the queue went away meanwhile.
+        None if it is unknown whether it arrived: the queue went away meanwhile.
         """
         ...
 
@@ -161,7 +161,7 @@ class SweptQueue(Queue, Protocol):
     async def restore(
         self, hints: Sequence[Hint], *, bounds: Mapping[Lane, Instant | None] = MappingProxyType({})
     ) -> bool | None:
-        """Take hints in again, without waking anybody.
+        """Take hints in again, without waking any claimer.
 
         For lanes in `bounds` it is known how far the queue now holds them: up to a due time, and the store has
         more; or, with None, entirely.

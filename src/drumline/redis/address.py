@@ -38,7 +38,7 @@ class Address:
         return RedisCluster.from_url(
             self._urls[0],
             startup_nodes=nodes,
-            # A slot without a node is no reason to refuse the others: the queue lies on one, the board on all.
+            # A slot without a node is no reason to refuse the others: the queue is on one, the read model on all.
             require_full_coverage=False,
             # Else redis-py closes all connections after some slots have moved, also those that others are using.
             reinitialize_steps=0,

@@ -155,7 +155,7 @@ class RedisClient:
             await asyncio.gather(self._probing, return_exceptions=True)
         await self._joined.drained()
         async with self._alone:
-            pass  # whoever was sending has its answer
+            pass  # the sender has its answer
         if isinstance(self._client, Redis):
             await self._let_go(self._client.connection_pool)
         await self._client.aclose()
@@ -221,7 +221,7 @@ class RedisClient:
         try:
             answers = await talk.ask([pack_command(command) for command in commands])
         except BaseException:
-            await talk.stop_retrying(pool)  # answers that nobody read would be taken for those to come
+            await talk.stop_retrying(pool)  # unread answers would be taken for those to later commands
             raise
         self._idle.append(talk)
         return answers

@@ -2,7 +2,7 @@
 
 redis-py knows how to reach a server: sockets, TLS, logins. But behind it every answer passes through a stream, a parser
 and half a dozen coroutines, which on an idle machine take longer than the server and the network together; and a lone
-task is waited for all that time. So once a connection stands, its transport is told to speak with what is here.
+task is waited for all that time. So once a connection is open, its transport gets a protocol of ours.
 """
 
 import asyncio
@@ -145,7 +145,7 @@ async def opened(pool: ConnectionPool) -> AbstractConnection:
 def _transport_of(connection: AbstractConnection) -> asyncio.Transport:
     """Return the transport of an open connection; raises `TypeError` if redis-py keeps it elsewhere.
 
-    redis-py has no public way to it. Should that attribute go, nobody else would say so: whoever opens connections
+    redis-py has no public way to it. Should that attribute go, only this would show it: opening connections
     takes every error for a Redis that is away.
     """
     writer: Any = getattr(connection, "_writer", NOTHING_YET)

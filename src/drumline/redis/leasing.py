@@ -31,9 +31,9 @@ class Leasing(RedisQueueBase):
         await self._client.run(RedisCall("ZADD", (self._keys.idle,), words, plain=True))
 
     async def hand(self, reservation: Reservation, task: ClaimedTask) -> bool | None:
-        """Tell a session of a task that is leased to it; None if Redis is away, and nobody knows.
+        """Tell a session of a task that is leased to it; None if Redis is away, so that this is unknown.
 
-        Said once: heard twice it would run twice, and if only the first time somebody listened, it would be released
+        Said once: heard twice it would run twice, and if there was a listener only the first time, it would be released
         while it runs.
         """
         channel = self._keys.leases + reservation.process

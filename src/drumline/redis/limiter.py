@@ -1,7 +1,7 @@
 """How often keys may ask, counted in Redis for all servers together; while it is away, for this process alone.
 
 A rate of up to a thousand in its window is exact: each turn is asked for, many at once by one call, and a refusal is
-remembered, so that whoever goes on knocking costs Redis nothing. Larger rates come in lots, see `engine.limits`.
+remembered, so that a client that keeps asking costs Redis nothing. Larger rates come in lots, see `engine.limits`.
 """
 
 from collections import Counter

@@ -126,7 +126,7 @@ class RedisQueue(Leasing, Swept):
     async def listen(self, woken: Woken, handed: Handed | None = None, leased: Leased | None = None) -> None:
         """Call `woken` for pushes by other processes, and the others for what is given to a session, until cancelled.
 
-        In a cluster nothing is: a node cannot tell whether somebody listens on another.
+        In a cluster nothing is: a node cannot tell whether there is a listener at another.
         """
         leases = self._keys.leases + self._origin
 
@@ -141,7 +141,7 @@ class RedisQueue(Leasing, Swept):
             elif handed is not None:
                 self._hand(*parse_handed(message), handed)
 
-        with suppress(Unavailable):  # the line has told it: a wrong address is known before somebody needs it
+        with suppress(Unavailable):  # the client has logged it: a wrong address is known before it is needed
             await self._client.check()
         self._is_heard = handed is not None and not self._address.is_cluster
         self._is_leased_to = self._is_heard and leased is not None

@@ -1,9 +1,9 @@
 """The read model in Redis. It is fed after the fact, in the background, and never slows those who do the work.
 
 A note costs this process and Redis some forty microseconds. That is nothing at a hundred tasks a second, and twice the
-work itself at thirty thousand. So the board takes notes while it can keep up; when it cannot, it rests for a second
+work itself at thirty thousand. So the model takes notes while it can keep up; when it cannot, it rests for a second
 and looks at none, and for longer if that was in vain. A status that was left out would make an older one linger, so
-whenever something was left out or lost, the board says so under one key, for longer than a status that may change is
+whenever something was left out or lost, the model says so under one key, for longer than a status that may change is
 kept: whatever could have been missed has expired by the time the doubt has. While in doubt, `status` answers only with
 ends, which change no more; an operator's act that renews an ended task is never left out. Tasks that wait are kept as
 long as they do: until their time if they have one, else by a scheduler that renews them (`scheduler/read_model.py`).
@@ -44,7 +44,7 @@ MOST_RENEWALS: Final = 20_000
 MOST_AT_ONCE: Final = 250
 REST_SECONDS: Final = 1.0
 LONGEST_REST: Final = 4.0
-"""Less than a doubt outlasts what could have been missed: it is told before each rest, and again after."""
+"""Less than a doubt outlasts what could have been missed: it is written before each rest, and again after."""
 GATHER_SECONDS: Final = 0.03
 CLOSE_SECONDS: Final = 1.0
 CATCH_UP_SECONDS: Final = 10.0
@@ -90,7 +90,7 @@ class RedisReadModel:
 
     @classmethod
     async def open(cls, url: str, *, prefix: str = DEFAULT_PREFIX, metrics: Metrics | None = None) -> Self:
-        """Return the board at `url`. Nothing is sent yet."""
+        """Return the read model at `url`. Nothing is sent yet."""
         return cls(url, prefix=prefix, metrics=metrics)
 
     def note(self, notes: Iterable[Note]) -> None:

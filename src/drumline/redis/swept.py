@@ -49,7 +49,7 @@ class Swept(RedisQueueBase):
     async def restore(
         self, hints: Sequence[Hint], *, bounds: Mapping[Lane, Instant | None] = MappingProxyType({})
     ) -> bool | None:
-        """Take hints in again, without waking anybody; `bounds` tells how far the queue then holds a lane."""
+        """Take hints in again, without waking any claimer; `bounds` tells how far the queue then holds a lane."""
         parts = list(_parts(hints))
         for part in parts:
             args: list[str | int] = []

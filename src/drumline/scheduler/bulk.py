@@ -1,7 +1,7 @@
 """Bulk: carry out what was asked for many tasks, piece by piece, each operation at its own rate.
 
 Any number of schedulers do it side by side. The store lets one of them at an operation at a time, and carries out and
-notes each piece in one transaction: whoever dies in the middle leaves the rest to the others.
+notes each piece in one transaction: a scheduler that dies in the middle leaves the rest to the others.
 """
 
 import asyncio

@@ -16,7 +16,7 @@ SHARE: Final = 20
 LONGEST_PAUSE: Final = 300.0
 """So that in ten minutes, the wider of the buckets, there is always a sample."""
 APART: Final = 0.75
-"""The share of a pause in which nobody else is to sample: less than what chance leaves of our own pauses."""
+"""The share of a pause in which no other scheduler samples: less than what chance leaves of our own pauses."""
 STATEMENT_SECONDS: Final = 30.0
 
 

@@ -5,7 +5,7 @@ schedule's misfire policy. A scheduler knows that it has been there if it has ma
 set and that goes on while the machine sleeps. So neither a step of the wall clock nor a suspended machine is taken
 for the other. Of the time before its own first pass it knows by the word that those who are there leave in the store,
 each second. If the last word is old, it does not act on it at once: the clock may have been set just now. It waits
-for longer than anybody who is there would, and only if no word comes was there an absence.
+for longer than a running scheduler would, and only if no record comes was there an absence.
 
 After an absence no word is left before all that was missed is dealt with: a scheduler that dies half-way through it
 leaves it to the next one to judge in the same way.
@@ -34,7 +34,7 @@ ON_TIME_MS: Final = 1_000
 WORD_EVERY: Final = 1.0
 """Seconds between two words of a scheduler that is there."""
 PATIENCE: Final = 3.0
-"""Seconds without a word after which nobody else is there."""
+"""Seconds without a record after which no other scheduler is running."""
 LOOK_EVERY: Final = 0.25
 """Seconds between two looks at whether a word has come."""
 MOST_BATCHES: Final = 200
@@ -52,7 +52,7 @@ def since_boot() -> float:
 
 
 class Doubt(NamedTuple):
-    """Whether anybody else is there: how many words there were, when the last was, and since when none has come."""
+    """Whether another scheduler is running: how many records there were, the last one, and since when none came."""
 
     words: int
     last: Instant | None
@@ -146,7 +146,7 @@ class Firer:
         times = [time for time in (watch.next_due, watch.next_start) if time is not None]
         if not times:
             return None
-        # What is still due is being fired by somebody else, whose transaction has not ended.
+        # What is still due is being fired by another scheduler, whose transaction has not ended.
         seconds = ELSEWHERE_SECONDS if min(times) <= watch.now else (min(times) - watch.now) / 1000
         return self._clock() + seconds
 
@@ -157,7 +157,7 @@ class Firer:
             if says_word:
                 await self._leave_word()
             batches = await asyncio.gather(*(_within(act()) for _ in range(self._firings.parallel)))
-            # Whoever has more comes last, so that the loop goes on.
+            # A batch that has more comes last, so that the loop goes on.
             done += sorted(batches, key=lambda fired: fired.has_more)
         return done, not done[-1].has_more
 

@@ -34,7 +34,7 @@ class PauseKeeper:
         self._control = control
         self._queues = queues
         self._kept: frozenset[str] | None = None
-        """What was last named; nothing before the first pass, when nobody knows what others left behind."""
+        """What was last named; nothing before the first pass, when it is unknown what others left behind."""
 
     async def pass_once(self) -> int:
         """Pause and resume what is to be; return how many queues that were."""

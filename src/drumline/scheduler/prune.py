@@ -1,4 +1,4 @@
-"""Prune: delete tasks that ended longer ago than they are kept for, and notes of runs, without holding anybody up."""
+"""Prune: delete tasks that ended longer ago than they are kept for, and notes of runs, in small transactions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

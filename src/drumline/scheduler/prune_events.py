@@ -1,4 +1,4 @@
-"""Prune events: drop what everybody has passed on and nobody can want to read again."""
+"""Prune events: drop rows of the log that every consumer has passed on and that are older than the retention."""
 
 import asyncio
 from datetime import timedelta

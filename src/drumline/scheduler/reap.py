@@ -2,8 +2,8 @@
 
 Death is observed, not read off a clock: a session is dead when its beat number has not moved for a whole TTL of
 this observer's own healthy time. Time is healthy while passes succeed and come when they should. After a database
-outage, a suspended machine or a stalled loop every session gets a full TTL again, so an outage reaps nobody. The store
-closes a session only if its beat number is still the one observed: a beat that arrives in between saves it.
+outage, a suspended machine or a stalled loop every session gets a full TTL again, so an outage reaps none. The
+store closes a session only if its beat number is still the one observed: a beat that arrives in between saves it.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Reaper:
         async with asyncio.timeout(self._longest_gap):
             self._observe(await self._engine.store.beat_numbers(), now)
             dead = [(session, beat) for session, (beat, since) in self._seen.items() if now - since >= self._ttl]
-            # Also with nobody to close: tasks of sessions that were closed, and lost claims, are freed here.
+            # Also with no session to close: tasks of sessions that were closed, and lost claims, are freed here.
             return await self._engine.store.reap(dead, poison_after=self._poison_after)
 
     def _observe(self, beats: dict[SessionId, int], now: float) -> None:

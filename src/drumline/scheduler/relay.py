@@ -195,12 +195,12 @@ class Relay:
             return self._position
         position = await self._store.events.take_cursor(CONSUMER, holder=self._holder, seconds=HOLD_SECONDS)
         if self._is_under_way and self._pages[0].old != position:
-            # Somebody else has sent it, while this process was not to be heard of.
+            # Another relay has sent it, while this process was stalled.
             self._pages.clear()
             self._is_under_way = False
             await self._bus.forget()
         if position is None:
-            self._noted = UNKNOWN  # whoever has the cursor notes what it sees
+            self._noted = UNKNOWN  # the holder of the cursor notes what it sees
         self._position, self._taken_at = position, now
         return position
 
@@ -208,7 +208,7 @@ class Relay:
         """Move the cursor behind what was kept; tell whether there may be more at once."""
         self._pages.popleft()
         self._is_under_way = False
-        # Whatever comes of it: where the cursor stands is known again only when somebody has looked.
+        # Whatever comes of it: the position of the cursor is known again only after it was read.
         self._position = None
         moved = await self._store.events.move_cursor(CONSUMER, holder=self._holder, old=page.old, new=page.new)
         if moved:

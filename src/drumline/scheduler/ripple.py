@@ -1,7 +1,7 @@
 """Ripple: jobs that wait for others are told when those have ended.
 
-Whoever ends a job does so right after its commit. This is the net below: for those who died in between, and for a store
-that was away.
+The process that ends a job does so right after its commit. This duty is the safety net: for processes that died in
+between, and for a store that was unavailable.
 """
 
 import asyncio

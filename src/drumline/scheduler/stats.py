@@ -1,4 +1,4 @@
-"""Stats: count what the log of changes says, for charts and figures, and drop what nobody looks at any more."""
+"""Stats: count the events of the log for charts and metrics, and drop counts that are too old to be shown."""
 
 import asyncio
 from typing import Final

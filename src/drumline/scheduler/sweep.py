@@ -37,7 +37,7 @@ DEEPEST: Final = 6_400
 REFILL: Final = 200_000
 """Hints in one refill, shared by the lanes."""
 PAUSES_EVERY: Final = 20
-"""Passes between two looks at the paused queues; whoever pauses one tells the queue at once."""
+"""Passes between two looks at the paused queues; pausing one tells the queue at once."""
 PASS_SECONDS: Final = 60.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
