@@ -75,7 +75,7 @@ def test_a_clients_secret_may_lie_in_a_file_and_is_shown_nowhere(folder: Path) -
         (given({**PROVIDER, "name": "key"}), "sign_in.providers[0].name", "and not key"),
         (given(PROVIDER, PROVIDER), "sign_in.providers[1].name", "two called company"),
         (given({**PROVIDER, "issuer": "sso.example.com"}), "sign_in.providers[0].issuer", "an address such as"),
-        (given({**PROVIDER, "rules": []}), "sign_in.providers[0].rules", "nobody could come in"),
+        (given({**PROVIDER, "rules": []}), "sign_in.providers[0].rules", "no user could sign in"),
         (given({**PROVIDER, "algorithms": ["HS256"]}), "sign_in.providers[0].algorithms", "must be some of RS256"),
         (given({**PROVIDER, "algorithms": ["none"]}), "sign_in.providers[0].algorithms", "must be some of RS256"),
         (given({**PROVIDER, "scopes": ["email"]}), "sign_in.providers[0].scopes", "openid"),

@@ -181,7 +181,7 @@ class Batcher(Generic[In, Out]):
             answers = await asyncio.gather(*(answer for _, answer in sent), return_exceptions=True)
         finally:
             for _, answer in sent:
-                answer.cancel()  # whoever left does not want to hear of them
+                answer.cancel()  # a caller that was cancelled does not want the answers
         told: list[Out | DrumlineError] = []
         for (part, _), outs in zip(sent, answers, strict=True):
             if not isinstance(outs, BaseException):

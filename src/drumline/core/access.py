@@ -237,7 +237,7 @@ def _listed(patterns: tuple[str, ...]) -> str:
 
 
 USUAL: Final = Rate(100, 60.0)
-"""How often a key may ask that nobody has said more about."""
+"""The rate of a key that has none of its own."""
 WORKING: Final = Rate(60_000, 60.0)
 """The same for workers: a fleet shares a key, and each of its members claims, beats and reports."""
 

@@ -1,9 +1,9 @@
 """API keys: their syntax, and what is stored of them.
 
     sk_live_6Qm…43 characters…zX4f0Kd2
-    │  │    │                   └ 6 characters: CRC-32 of all before, so that a mistyped key is told apart at once
+    │  │    │                   └ 6 characters: CRC-32 of all before, so that a mistyped key is recognised at once
     │  │    └ 256 random bits in base 62
-    │  └ the environment, so that nobody takes a key of the test system for one of production
+    │  └ the environment, so that keys of the test system are not taken for those of production
     └ what secret scanners look for
 
 Only the SHA-256 digest of a key is kept: it is random enough that nothing slower is needed.
@@ -28,9 +28,9 @@ SECRET_BYTES: Final = 32
 ENVIRONMENT_PATTERN: Final = r"[a-z0-9]{1,16}"
 
 LEAST_LENGTH: Final = 8
-"""Characters that a key must have which somebody thought up for a server to start with."""
+"""The minimum length of a first key that an operator chooses."""
 STRONG_LENGTH: Final = 24
-"""Characters from which on nobody guesses a key, if enough of them differ."""
+"""The length from which a key cannot be guessed, if enough of its characters differ."""
 STRONG_CHARACTERS: Final = 10
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -2,8 +2,8 @@
 
 Each tenant has a chain of its own. A row's hash covers the row and the hash before it, so a row that was changed, put
 in, taken out or moved breaks every hash that follows. The head keeps how long the chain is and how it ends, so that a
-tail that was cut off is missed too. Whoever can write rows and head alike can forge a whole chain: to see that, keep
-`<count>:<hash>` of a head somewhere else and compare.
+tail that was cut off is missed too. An attacker who can write both rows and head can forge a whole chain: to detect
+that, keep `<count>:<hash>` of a head somewhere else and compare.
 
 An act is written twice: *asked* before it is done, and *done* or *refused* after it. A row that was asked and never
 answered is an act that was under way when its server died.

@@ -153,7 +153,7 @@ class NewBulk(Struct, frozen=True, kw_only=True):
 
     id: BulkId
     tenant: str | None
-    """Whose tasks it may touch; None is everybody's."""
+    """The tenant whose tasks it may change; None means all."""
     act: BulkAct
     rate: float | None = None
     plan: BulkPlan

@@ -81,7 +81,7 @@ def to_datetime(instant: Instant) -> datetime:
     return datetime.fromtimestamp(instant / 1000, UTC)
 
 
-@lru_cache(maxsize=1024)  # what is told together has mostly happened together
+@lru_cache(maxsize=1024)  # times that are shown together are mostly equal
 def moment_of(instant: Instant) -> str:
     """Return an instant as ISO 8601 in UTC with milliseconds."""
     seconds, millis = divmod(instant, 1000)

@@ -22,7 +22,7 @@ _MISSING = "Object missing required field `"
 _LONGEST_TEXT = 500
 """Characters that are read of the beginning and of the end of an error: in between may be what the caller sent."""
 _LONGEST_FIELD = 100
-"""Characters of a name that the caller made up, as it is told back."""
+"""Characters of a caller's name that an error message repeats."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _SQUARE = bytes.maketrans(b"{}", b"[]")

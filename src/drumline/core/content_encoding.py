@@ -14,7 +14,7 @@ ACCEPTED: Final = "gzip, deflate"
 _GZIP: Final = 31
 _ZLIB: Final = 15
 _RAW: Final = -15
-"""Window bits, by which zlib is told the format."""
+"""Window bits, which select zlib's format."""
 _CHARSETS: Final = {
     "utf-8": "utf-8",
     "utf8": "utf-8",

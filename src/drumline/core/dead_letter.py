@@ -147,7 +147,7 @@ def dead_letter_message(failure: FailedTask) -> DeadLetterMessage:
 
 
 def dead_letter_event(failed: Event, message: DeadLetterMessage, *, source: str) -> CloudEvent:
-    """Return a dead letter as the event that leaves the house, beside that of the failure itself."""
+    """Return a dead letter as a published event, beside that of the failure itself."""
     event = cloud_event(failed, source=source)
     return replace(event, id=f"{event.id}-dead", type=DEAD_LETTER_CREATED, data=message)
 

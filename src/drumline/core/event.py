@@ -2,7 +2,7 @@
 
 A *fact* is a change of anything but a task (a job, a schedule, a worker, a queue, a key …): its store writes it into
 the outbox in the transaction that changes it, with all that is worth telling. Changes of tasks are kept as acts.
-Whoever reads the outbox gets both as an `Event`, in one order for everybody.
+Readers of the outbox get both as an `Event`, in one order for all readers.
 """
 
 import re
@@ -52,7 +52,7 @@ _TYPE_OF: Final = {
     Act.RESUME: "drumline.task.resumed",
 }
 END: Final = 999_999_999
-"""Behind every event of a row: an id with it names no event, but where somebody has come to."""
+"""Behind every event of a row: an id with it names no event, but the position of a reader."""
 
 _ID: Final = re.compile(r"([0-9a-f]{8})-(\d{1,18})-(\d{1,9})", re.ASCII)
 
@@ -65,7 +65,7 @@ class Fact(Struct, frozen=True, array_like=True):
     subject: str
     """The id of what changed. Facts about one subject reach every reader in their order."""
     tenant: str
-    """Whose it is; empty for what belongs to nobody, such as a worker that serves everybody."""
+    """Its tenant; empty for what belongs to none, such as a worker that serves all."""
     data: dict[str, Any] = {}
     """What is worth telling of it, ready for JSON: times by `core.clock.moment_of`, never a secret."""
 
@@ -127,7 +127,7 @@ class Event(Struct, frozen=True, kw_only=True):
     data: TaskChange | dict[str, Any]
     """Of a task a `TaskChange`; else what the fact says."""
     notify: tuple[NotifyTarget, ...] = ()
-    """Whom the task itself asks to be told; for the notifier, not for the world."""
+    """The targets that the task itself names; for the notifier, not published."""
     trace: str | None = None
     """The trace that the task belongs to."""
 
@@ -138,7 +138,7 @@ class Event(Struct, frozen=True, kw_only=True):
 
 
 class CloudEvent(Struct, frozen=True, kw_only=True):
-    """An event as it leaves the house."""
+    """An event as it is published."""
 
     specversion: str = SPEC_VERSION
     """The version of CloudEvents."""
@@ -173,12 +173,12 @@ def type_of(act: Act | None, state: State) -> str:
     if act is None:
         return TASK_SUBMITTED
     if act is Act.CANCEL and state is State.RUNNING:
-        return TASK_CANCEL_REQUESTED  # its worker is told by a signal or its next beat
+        return TASK_CANCEL_REQUESTED  # its worker learns it by a signal or its next heartbeat
     return _TYPE_OF[act]
 
 
 def cloud_event(event: Event, *, source: str = DEFAULT_SOURCE, link: str | None = None) -> CloudEvent:
-    """Return an event as it leaves the house."""
+    """Return an event as it is published."""
     position, offset = event.place
     return CloudEvent(
         id=event.id,

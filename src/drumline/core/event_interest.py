@@ -19,11 +19,11 @@ class EventInterest(Struct, frozen=True, kw_only=True):
     """A filter of events; an empty field matches all. Clients with equal filters share one reader."""
 
     tenant: str | None = None
-    """Whose; None is everybody's, and also what belongs to nobody."""
+    """The tenant; None means all, and also events without one."""
     types: tuple[str, ...] = ()
     """Kinds such as `task.failed`, or `task` for all about tasks."""
     hidden: tuple[str, ...] = ()
-    """Kinds that whoever asks may not hear of."""
+    """Kinds that the client may not read."""
     names: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """Fair shares: which tenant's task comes next where several have some waiting.
 
-Every tenant stands at a level: what it has in flight, divided by its weight. Each task that it is given raises it by
-one step, and the next task goes to whoever stands lowest. So among those who have work waiting, what runs is shared by
-weight, whatever they have queued; and with one tenant alone nothing changes.
+Every tenant has a level: its running tasks, divided by its weight. Each task that it is given raises it by one step,
+and the next task goes to the tenant with the lowest level. So running tasks are shared by weight among tenants that
+have tasks waiting, however many those are; and with one tenant alone nothing changes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

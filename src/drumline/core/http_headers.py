@@ -19,7 +19,7 @@ FRAMING: Final = frozenset(
         "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     }
 )  # fmt: skip
-"""What the client itself says, or nobody."""
+"""Headers that only the client itself may set."""
 ONE_REQUEST: Final = frozenset({"basic", "bearer", "digest", "token", "apikey", "aws4-hmac-sha256"})
 """Kinds of `Authorization` that hold for one request. Others, such as NTLM, sign in the whole connection."""
 

@@ -7,8 +7,8 @@ A task that needs others is *blocked*. It keeps two counts: `pending`, the tasks
     all_done        is released when the last one it needs has ended
     any_failed      is released then too if one ended badly; else it is skipped, because it is not needed
 
-Whoever is skipped has ended, so the same holds for those that need it. A skip has a cause: the task that failed or was
-cancelled, however far up. One that is merely not needed has none, and harms nobody but those who need it to complete.
+A skipped task has ended, so the same holds for those that need it. A skip has a cause: the task that failed or was
+cancelled, however far up. One that is merely not needed has none, and affects only tasks that need it to complete.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -164,7 +164,7 @@ def _comes_back(
             parent in revived or members[parent].state is State.COMPLETED or members[parent].state not in TERMINAL
             for parent in member.parents
         )
-    # An alarm that failed may not be needed any more, but whoever runs its job again wants to see it end well.
+    # An alarm that failed may not be needed any more, but a job that is run again should end well.
     return not is_skipped or not _is_not_needed(member.run_if, _counts(member, members, revived))
 
 

@@ -1,8 +1,8 @@
 """Whether a process is alive: each of its activities must report progress again and again.
 
-An open port proves nothing. A duty that hangs, a loop that stands still or a worker that has stopped beating does not
-say anything any more, and is found by that. An outage elsewhere is no reason: whoever tries in vain and tries again has
-made progress, and starting the process anew would cure nothing.
+An open port proves nothing. A duty that hangs, a blocked loop or a worker without heartbeats does not report any more,
+and is found by that. An outage elsewhere does not count: an activity that fails and tries again has made progress, and
+restarting the process would not help.
 """
 
 from msgspec import Struct

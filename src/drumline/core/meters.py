@@ -1,7 +1,7 @@
 """What a process counts of itself: counters, gauges and histograms by labels.
 
 Counting is a look into a dictionary and an addition, in the thread of the event loop, and mostly once for a whole
-batch. Whoever serves the figures reads them here; which there are stands in `metrics.py`.
+batch. The exposition reads them here; `metrics.py` lists them.
 """
 
 from bisect import bisect_left
@@ -12,7 +12,7 @@ Labels = tuple[str, ...]
 """The values of a family's labels, in the order of their names."""
 
 OTHER: Final = "other"
-"""The value of a label for whoever came when there was no room for more values."""
+"""The label value that is used when there is no room for more values."""
 SECONDS: Final = tuple(2.0**power for power in range(-11, 6))
 """Bounds from half a millisecond to half a minute. Powers of two, as native histograms have them."""
 ITEMS: Final = tuple(float(2**power) for power in range(13))

@@ -1,8 +1,8 @@
 """Every metric: its name, meaning and labels. docs/reference/metrics.md is made from this file.
 
 Names are those of Prometheus: seconds, `_total` for what only grows. Labels have few values: those that users choose
-(queues, task names) are bounded, ids are never among them. One object holds the figures of a process, whatever roles it
-has; it is made by whoever starts the process and handed to everything that counts.
+(queues, task names) are bounded, ids are never among them. One object holds the metrics of a process, whatever roles it
+has; the process makes it and passes it to everything that counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from drumline.core.stats import BOUNDS, Figure, Measure
 
 MOST_QUEUES: Final = 200
 MOST_TASKS: Final = 400
-"""Pairs of queue and task name that are told apart."""
+"""Pairs of queue and task name that have series of their own."""
 DURATIONS: Final = tuple(bound / 1000 for bound in BOUNDS)
 
 
@@ -28,7 +28,7 @@ class Metrics:
         self.queue_labels = BoundedLabels(MOST_QUEUES)
         self.task_labels = BoundedLabels(MOST_TASKS)
         self.before_reading: list[Callable[[], None]] = []
-        """Called before the figures are read, by those who would rather tell than be asked all the time."""
+        """Called before the metrics are read, to set values that change all the time."""
         self._make_tasks()
         self._make_engine()
         self._make_backends()
@@ -58,7 +58,7 @@ class Metrics:
         lane = self.task_labels.of(figure.queue, figure.name)
         if lane not in self.submitted.values:
             for counter in self._by_measure.values():
-                counter.add(0, lane)  # a rate can only be told from the second value on
+                counter.add(0, lane)  # a rate can only be computed from the second value on
         seconds = figure.total_ms / 1000
         if figure.measure is Measure.WAIT:
             self.task_wait.add(self.queue_labels.of(figure.queue), figure.duration, figure.count, seconds)

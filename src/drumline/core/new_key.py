@@ -144,7 +144,7 @@ def replace_key(old: ApiKey, key: str, *, id: KeyId, asked: Asked) -> NewKey:
     spec = msgspec.structs.replace(old.spec, prefix=prefix_of(key), created_by=asked.by.id, replaces=old.id)
     ends_at = None if old.expires_at is None else Instant(asked.now + old.expires_at - old.created_at)
     makers = asked.by.ends_at
-    if makers is not None:  # whoever has a key that ends could go on for ever, by replacing it
+    if makers is not None:  # otherwise an expiring key could replace itself forever
         ends_at = makers if ends_at is None else min(ends_at, makers)
     return NewKey(id=id, tenant=old.tenant, digest=digest_of(key.encode()), spec=spec, expires_at=ends_at)
 

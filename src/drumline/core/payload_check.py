@@ -37,7 +37,7 @@ _LIMITS: Final = {
 }
 """Keywords of a schema as msgspec knows them, by the type that they limit."""
 PATTERNS: Final = frozenset({PHONE, SENDER})
-"""Those of the built-in tasks: of others nobody knows how long they take."""
+"""Those of the built-in tasks: of others it is not known how long they take."""
 _SIMPLE: Final[dict[str, Any]] = {"null": None, "boolean": bool, "integer": int, "number": float, "string": str}
 
 Node = dict[str, Any]

@@ -27,7 +27,7 @@ class RoleRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     value: str
     """What the claim must be, or have among its values; `*` stands for anything in it."""
     role: Role
-    """What that makes of somebody."""
+    """What a matching user gets."""
     claim: str = "groups"
     """The claim that is looked at; a dot leads into an object, as in `realm_access.roles`."""
     tenant: str | None = None
@@ -87,7 +87,7 @@ def check_provider(provider: Provider, *, field: str) -> Provider:
     if not provider.client_id:
         raise Invalid("must not be empty", field=f"{field}.client_id")
     if not provider.rules:
-        raise Invalid("must have a rule, or nobody could come in", field=f"{field}.rules")
+        raise Invalid("must have a rule, or no user could sign in", field=f"{field}.rules")
     if not provider.algorithms or not set(provider.algorithms) <= set(ALGORITHMS):
         raise Invalid(f"must be some of {', '.join(ALGORITHMS)}", field=f"{field}.algorithms")
     if "openid" not in provider.scopes:
@@ -132,7 +132,7 @@ def _check_tenants(provider: Provider, field: str) -> None:
 
 
 def _fits(rule: RoleRule, claims: Claims) -> bool:
-    # An address that nobody has verified is whatever its owner typed.
+    # An unverified address is whatever the user typed.
     if rule.claim == "email" and claims.get("email_verified") not in {True, "true"}:
         return False
     allowed = globs_of((rule.value,))

@@ -4,7 +4,7 @@ A field whose name matches one of the patterns, in letters of either case and wi
 `[redacted]` whatever is in it, unless that is empty or a reference to a secret. The stored payload stays as it is, and
 so does what the worker gets.
 
-Somebody who edits what they were shown sends `[redacted]` back: it stands for what was there.
+A caller who edits a redacted payload sends `[redacted]` back: it means the old value.
 """
 
 from collections.abc import Sequence

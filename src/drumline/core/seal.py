@@ -1,6 +1,6 @@
 """Sealing: what a browser keeps for us comes back as it was, or not at all.
 
-A sealed text can be read by whoever has it, and made by nobody but the servers that share the secret. Each purpose has
+A sealed text can be read by anyone who has it, but made only by servers that share the secret. Each purpose has
 a key of its own, so that what was sealed for one is nothing for another.
 """
 

@@ -37,7 +37,7 @@ class SessionSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     types: tuple[TaskType, ...]
     capacity: int
     tenant: str | None = None
-    """The tenant it works for; nobody's means everybody's."""
+    """The tenant it works for; None means all."""
     label: str = ""
     key: str = ""
     """The id of the key that opened it, where it was opened over HTTP."""
@@ -67,7 +67,7 @@ class Beat(Struct, frozen=True, kw_only=True):
 class BeatReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the store knows better.
 
-    `is_open` false means that the session was taken for dead: whatever it holds is somebody else's now.
+    `is_open` false means that the session has expired: its tasks may be claimed by other workers.
     """
 
     is_open: bool

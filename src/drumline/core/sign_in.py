@@ -1,7 +1,7 @@
 """A sign-in: the session of a browser whose user has proved their identity once.
 
-It is kept by the browser, sealed, and by nobody else. It ends by itself when nobody has used it for a while, and in any
-case after its lifetime; before that, when its key does, or when somebody signs out.
+Only the browser keeps it, sealed. It ends by itself when it was not used for a while, and in any
+case after its lifetime; before that, when its key ends, or when the user signs out.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from drumline.core.provider import Provider
 from drumline.core.rate import Rate
 
 USUAL_RATE: Final = Rate(1000, 60.0)
-"""How often somebody at a browser may ask: a page asks for many things at once."""
+"""The rate of a browser: a page sends many requests at once."""
 EVERYBODY: Final = "*"
 """Stands for all who are signed in."""
 

@@ -43,9 +43,9 @@ class Act(StrEnum):
     RELEASE = "release"  # its worker gives it back unfinished, without counting
     REAP = "reap"  # its worker died
     STOP = "stop"  # its worker saw the cancellation and stopped it
-    CANCEL = "cancel"  # somebody asks that it not run, or stop
-    FORCE_CANCEL = "force_cancel"  # somebody cancels it now, whatever the worker does
-    RESCHEDULE = "reschedule"  # somebody changes its time or priority
+    CANCEL = "cancel"  # a caller asks that it does not run, or stops
+    FORCE_CANCEL = "force_cancel"  # a caller cancels it now, whatever the worker does
+    RESCHEDULE = "reschedule"  # a caller changes its time or priority
     RETRY = "retry"  # an operator runs an ended task again
     RESUME = "resume"  # an operator runs its job again, and it has to wait for others first
 
@@ -67,7 +67,7 @@ TRANSITIONS: Final[Mapping[tuple[State, Act], State]] = MappingProxyType(
         (State.RUNNING, Act.RELEASE): State.QUEUED,
         (State.RUNNING, Act.REAP): State.QUEUED,
         (State.RUNNING, Act.STOP): State.CANCELLED,
-        (State.RUNNING, Act.CANCEL): State.RUNNING,  # the worker is told by a signal or its next beat
+        (State.RUNNING, Act.CANCEL): State.RUNNING,  # the worker learns it by a signal or its next heartbeat
         (State.RUNNING, Act.FORCE_CANCEL): State.CANCELLED,
         (State.FAILED, Act.RETRY): State.QUEUED,
         (State.CANCELLED, Act.RETRY): State.QUEUED,

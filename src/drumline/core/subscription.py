@@ -24,9 +24,9 @@ STATE_OF: Final = {
     TASK_CANCELLED: State.CANCELLED,
     TASK_SKIPPED: State.SKIPPED,
 }
-"""The ends of a task. Nobody is told of what comes before them: that is for those who follow the events."""
+"""The ends of a task. Subscriptions get no earlier changes; the event stream has them."""
 TEST_EVENT: Final = "drumline.subscription.tested"
-"""What somebody gets who tries a subscription out."""
+"""The type of the event that tests a subscription."""
 DEFAULT_EVENTS: Final = (TASK_FAILED, "drumline.job.failed")
 MOST_EVENTS: Final = 50
 
@@ -115,7 +115,7 @@ def states_wanted(wanted: EventFilter) -> frozenset[State]:
 def is_told(subscription: Subscription, event: Event) -> bool:
     """Tell whether an event matches a subscription: of its tenant, and not older than it.
 
-    What belongs to nobody is told to the home tenant, which is the operator's.
+    Events without a tenant go to the home tenant, which is the operator's.
     """
     wanted = subscription.filter
     return (

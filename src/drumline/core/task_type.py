@@ -35,7 +35,7 @@ class PayloadMode(StrEnum):
     WARN = "warn"
     """It is accepted, and the answer says so."""
     OFF = "off"
-    """Nobody looks: the attempt fails."""
+    """Payloads are not checked: the attempt fails."""
 
 
 class TypeDefaults(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,7 +119,7 @@ def read_type(defaults: str | None, schema: str | None, former_schema: str | Non
     """Return a stored row as a type."""
     declared = NO_DEFAULTS if defaults is None else decode(defaults, TypeDefaults)
     return StoredType(
-        # The very same where nothing is declared: what is usual is told by a look.
+        # The very same object where nothing is declared, so that an identity check finds the common case.
         defaults=NO_DEFAULTS if declared == NO_DEFAULTS else declared,
         schema=None if schema is None else schema.encode(),
         former_schema=None if former_schema is None else former_schema.encode(),

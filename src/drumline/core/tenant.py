@@ -28,7 +28,7 @@ class Quotas(Struct, frozen=True, kw_only=True, omit_defaults=True):
     schedules: int | None = None
     """Schedules."""
     weight: int | None = None
-    """Its share of the workers that serve everybody, where another tenant's is 1."""
+    """Its share of the workers that serve all tenants, where another tenant's is 1."""
 
     @property
     def are_about_tasks(self) -> bool:

@@ -51,7 +51,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     now: Instant
     sessions: tuple[SessionView, ...] = ()
     pause: str | None = None
-    """Why its queue is paused: empty if nobody said, None if it is not."""
+    """Why its queue is paused: empty if no reason was given, None if it is not paused."""
     is_name_paused: bool = False
     """Whether the configuration says that tasks of its name wait."""
     limits: tuple[LimitUse, ...] = ()

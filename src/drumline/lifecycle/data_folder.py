@@ -47,7 +47,7 @@ def first_key(data: Path, environment: str = "live") -> str:
     path = data / KEY_FILE
     with suppress(FileNotFoundError):
         return _read_key(path)
-    # Written aside and linked into place: whoever looks finds no key or a whole one, and of two who start at the
+    # Written aside and linked into place: a reader finds no key or a whole one, and of two processes that start at the
     # same time the second takes the first one's.
     key = make_key(environment, secrets.token_bytes(SECRET_BYTES))
     aside = _write_aside(data, f"{key}\n".encode())

@@ -53,7 +53,7 @@ async def _monitored(
         yield
         return
     if exposition is None:
-        raise Invalid("figures need prometheus-client: pip install 'drumline[worker]'", field="monitor.port")
+        raise Invalid("metrics need prometheus-client: pip install 'drumline[worker]'", field="monitor.port")
     from drumline.observe.monitor import Monitor  # noqa: PLC0415 - only where there is a port
 
     monitor = Monitor(exposition, metrics.liveness, is_ready=lambda: not stopping.asked.is_set())
@@ -84,7 +84,7 @@ async def traced(settings: TraceSettings, *, role: str) -> AsyncIterator[Tracer]
 def exposition_of(metrics: Metrics, *, role: str) -> "Exposition | None":
     """Return the metrics exposition; None if its package is not installed."""
     try:
-        from drumline.observe.exposition import Exposition  # noqa: PLC0415 - not to be had everywhere
+        from drumline.observe.exposition import Exposition  # noqa: PLC0415 - not installed everywhere
     except ModuleNotFoundError as error:
         if error.name != "prometheus_client":
             raise

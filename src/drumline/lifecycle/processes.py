@@ -70,7 +70,7 @@ def run(process: Coroutine[Any, Any, None]) -> None:
     spare_collector()
     factory: Callable[[], asyncio.AbstractEventLoop]
     try:
-        from uvloop import new_event_loop as factory  # noqa: PLC0415 - not to be had everywhere
+        from uvloop import new_event_loop as factory  # noqa: PLC0415 - not installed everywhere
     except ImportError:
         factory = asyncio.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
@@ -89,8 +89,8 @@ def run(process: Coroutine[Any, Any, None]) -> None:
 def run_to_end(loop: asyncio.AbstractEventLoop, main: "asyncio.Task[None]") -> None:
     """Run the loop until `main` has ended, whatever user code raises in tasks and callbacks of its own.
 
-    asyncio passes SystemExit and KeyboardInterrupt on to whoever runs the loop. Code that waits for such a task gets
-    the error too, so that the attempt fails; the process has other attempts, and goes on.
+    asyncio passes SystemExit and KeyboardInterrupt on to the caller that runs the loop. Code that waits for such a task
+    gets the error too, so that the attempt fails; the process has other attempts, and goes on.
     """
     while True:
         try:

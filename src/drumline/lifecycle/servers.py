@@ -139,7 +139,7 @@ def _server_key(settings: Settings) -> str:
             log.warning("first_key.weak", help="it is short: take the output of `openssl rand -hex 32`")
         return key
     make_data_folder(settings.data)
-    return check_first_key(first_key(settings.data, settings.access.environment))  # somebody may have written it
+    return check_first_key(first_key(settings.data, settings.access.environment))  # an operator may have written it
 
 
 def _sign_in(settings: Settings, key: str) -> SignInOptions:

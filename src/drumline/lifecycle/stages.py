@@ -11,7 +11,7 @@ from drumline.lifecycle.stop_signals import Stopping
 Service = Callable[[asyncio.Event], Awaitable[None]]
 """Runs until the event is set, and then ends in order."""
 HURRY_SECONDS = 10.0
-"""How long services may take to end once somebody has lost patience."""
+"""How long services may take to end after a second stop signal."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -29,7 +29,7 @@ class Stage:
 async def run_in_stages(stages: Sequence[Stage], stopping: Stopping) -> None:
     """Run every service until asked to stop, or until those that are the purpose have ended by themselves.
 
-    Then the stages stop in order: the next one is told when the one before has ended. A service that fails takes the
+    Then the stages stop in order: the next one is stopped when the one before has ended. A service that fails takes the
     others down with it, since half a process is worse than none.
     """
     async with asyncio.TaskGroup() as group:

@@ -3,7 +3,7 @@
 Our own events and what libraries and tasks say through `logging` come out in one form. An event's name is
 `thing.happened`; its facts are fields, never part of the name.
 
-Whoever chooses what stands in a field cannot write a line of their own: JSON has no lines inside, and in text every
+A user who chooses the value of a field cannot write a line of their own: JSON has no lines inside, and in text every
 control character is escaped. Fields with telling names, and secrets that a task was given, are not written.
 
 A line never raises: whether it can be written, and whether its fields can be shown, is no concern of the code that
@@ -104,7 +104,7 @@ class SafeLogger(_Filtering):  # type: ignore[misc]
     def _proxy_to_logger(self, method_name: str, event: str | None = None, *args: Any, **fields: Any) -> Any:
         try:
             return super()._proxy_to_logger(method_name, event, *args, **fields)
-        except Exception as error:  # noqa: BLE001 - such as a __repr__ of somebody else
+        except Exception as error:  # noqa: BLE001 - such as a __repr__ of user code
             with suppress(Exception):
                 self._logger.msg(f"log.unwritable: {event!r}: {type(error).__name__}")
             return None

@@ -1,8 +1,8 @@
 """A small HTTP listener for monitoring: metrics and health, at a port of its own.
 
 Schedulers, workers and notifiers have none of the API's packages, and need of HTTP only this much: GET, a few fixed
-paths, one answer per connection. It runs in the same event loop as everything else; where that stands still, nobody is
-answered, which is the right answer.
+paths, one answer per connection. It runs in the same event loop as everything else: if that is
+blocked, no request is answered, as it should be.
 """
 
 import asyncio

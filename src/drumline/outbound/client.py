@@ -119,6 +119,6 @@ def guarded_client(guard: AddressGuard) -> httpx.AsyncClient:
 
     Making one reads certificates from the disk: do it in a thread.
     """
-    # Whoever uses it puts the whole exchange under a deadline.
+    # The caller puts the whole exchange under a deadline.
     transport = GuardedTransport(GuardedNetwork(guard))
     return httpx.AsyncClient(transport=transport, cookies=no_cookies(), trust_env=False, timeout=None)  # noqa: S113

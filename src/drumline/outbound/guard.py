@@ -1,6 +1,6 @@
 """The guard at the door: requests that others write must not reach the inside.
 
-Whoever may name a URL that this machine calls could otherwise call, through it, what only this machine reaches: the
+A user who may name a URL that this machine calls could otherwise reach through it what only this machine reaches: the
 database beside it, the cloud's metadata, the router. So a URL is read strictly (`core/url.py`), its host is resolved
 once, every address that comes back is judged, and the connection goes to a judged address: an answer that changes
 between the look and the connection changes nothing. The same holds for each redirect, since the guard stands where

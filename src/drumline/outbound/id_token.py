@@ -95,13 +95,13 @@ def _check_answer(claims: Claims, expected: Expected) -> None:
         raise Unauthorized("the ID token is the answer to another sign-in")
     audience = claims["aud"]
     if (isinstance(audience, list) and len(audience) > 1 and "azp" not in claims) or claims.get("azp", ours) != ours:
-        raise Unauthorized("the ID token was made for somebody else")
+        raise Unauthorized("the ID token was issued for another client")
 
 
 def check_same_person(told: Claims, token: Claims) -> Claims:
     """Return the userinfo claims, or raise `Forbidden` if they are about another user than the token."""
     if told.get("sub") != token["sub"]:
-        raise Forbidden("the provider told of somebody else")
+        raise Forbidden("the provider's userinfo is about another user")
     return told
 
 

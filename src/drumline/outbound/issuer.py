@@ -31,7 +31,7 @@ SECONDS: Final = 10.0
 LARGEST: Final = 1_000_000
 """Bytes of an answer."""
 KEEP_SECONDS: Final = 600.0
-"""How long its description and its keys are taken at their word."""
+"""How long its description and its keys are cached."""
 LOOK_AGAIN_SECONDS: Final = 5.0
 """How soon keys may be fetched again because a token names another one."""
 

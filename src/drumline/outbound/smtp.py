@@ -104,7 +104,7 @@ def compose(mail: Mail, *, sender: str) -> EmailMessage:
 async def send(mail: Mail, settings: MailServer) -> dict[str, str]:
     """Hand the mail over and return the recipients that were refused, with the reasons.
 
-    Raises `Invalid` for a mail that makes no sense, and `MailFailed` if nobody was accepted.
+    Raises `Invalid` for a mail that makes no sense, and `MailFailed` if no recipient was accepted.
     """
     recipients = recipients_of(mail)
     message = compose(mail, sender=settings.sender)

@@ -171,9 +171,9 @@ class EventSettings(Struct, frozen=True, kw_only=True):
     """The log of everything that changes, which the stream of events is read from."""
 
     retention: timedelta = timedelta(days=1)
-    """How long events can be read again, once everybody has passed them on: how long a stream may be cut off."""
+    """How long events can be read again, once all consumers have passed them: how long a stream may be cut off."""
     rows: Annotated[int, Meta(ge=0)] = 1_000_000
-    """How many rows are kept at most, once everybody has passed them on; a row holds one event or some thousands."""
+    """How many rows are kept at most, once all consumers have passed them; a row holds one event or some thousands."""
     source: str = "/drumline"
     """What events name as their source; worth setting when several systems write to one Kafka."""
 
@@ -267,7 +267,7 @@ class SignInSettings(Struct, frozen=True, kw_only=True):
     lifetime: timedelta = timedelta(days=7)
     """After how long it ends in any case."""
     rate: str = "1000/60s"
-    """How often somebody may ask whom a provider vouched for; a sign-in by key has the rate of its key."""
+    """The rate of a user who signed in by a provider; a sign-in by key has the rate of its key."""
     secret: Secret | None = None
     """What sign-ins are sealed with, at least 32 characters, the same on every API server; made from the first key when
     not set. Another one ends every sign-in."""
@@ -306,7 +306,7 @@ class MonitorSettings(Struct, frozen=True, kw_only=True):
 
     port: Port | None = None
     """The port of `/metrics`, `/livez` and `/readyz`, the same in every role; not opened when not set, and with 0 a
-    free one is taken. An API server shows them at its own port besides, `/metrics` to keys that may read figures."""
+    free one is taken. An API server shows them at its own port besides, `/metrics` to keys that may read metrics."""
     host: str = "127.0.0.1"
     """The address that this port is opened on. It shows the names of queues and tasks to everyone who can reach it."""
 
@@ -370,7 +370,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     queue_url: Secret | None = None
     """The Redis that holds the queue: `redis://…`, `rediss://…` or `redis+cluster://…`; none when not set."""
     queue_prefix: str = "drumline:"
-    """What every key and channel in Redis begins with; an empty text for none, in a Redis that nobody else uses."""
+    """What every key and channel in Redis begins with; an empty text for none, in a Redis of its own."""
     bus_url: Secret | None = None
     """The Kafka that events are sent to: `kafka://host:9092,host2:9092`; none when not set."""
     allow_shell: bool | None = None

@@ -29,7 +29,7 @@ def _made(path: Path) -> str:
     with suppress(FileNotFoundError):
         return path.read_text(encoding="utf-8")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Written aside and linked into place: whoever looks finds no key or a whole one, and of two who start at the
+    # Written aside and linked into place: a reader finds no key or a whole one, and of two processes that start at the
     # same time the second takes the first one's.
     descriptor, aside = mkstemp(dir=path.parent, prefix=".new-")
     try:

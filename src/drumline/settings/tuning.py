@@ -17,7 +17,7 @@ def tuning_of(settings: Settings) -> Tuning:
         poll=tune.poll.total_seconds(),
         submit_batch=tune.submit_batch,
         claim_batch=tune.claim_batch,
-        # The very same where nothing is set: what is usual is told by a look.
+        # The very same object where nothing is set, so that an identity check finds the common case.
         retry=DEFAULT_RETRY if retry == DEFAULT_RETRY else retry,
         paused_queues=frozenset(settings.pauses.queues),
         paused_names=frozenset(settings.pauses.names),

@@ -155,7 +155,7 @@ def _routed() -> Iterator[None]:
     root = logging.getLogger()
     level = root.level
     if not root.handlers and level > logging.INFO:
-        # Nobody has configured logging: then a task's log.info should be seen in its log.
+        # Logging is not configured: then a task's log.info should still appear in its log.
         root.setLevel(logging.INFO)
     handler = AttemptHandler()
     root.addHandler(handler)
@@ -167,7 +167,7 @@ def _routed() -> Iterator[None]:
     try:
         yield
     finally:
-        # Somebody else may have replaced the streams meanwhile; only our own are taken back.
+        # Other code may have replaced the streams meanwhile; only our own are restored.
         if sys.stdout is tees[0]:
             sys.stdout = out
         if sys.stderr is tees[1]:

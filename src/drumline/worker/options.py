@@ -27,9 +27,9 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     tenant: str | None = None
     label: str = ""
     grace: float = 30.0
-    """How long attempts may go on when the worker is told to stop."""
+    """How long attempts may go on when the worker is asked to stop."""
     stop_grace: float = 5.0
-    """How long an attempt may take to end once it was told to, before it is killed or left behind."""
+    """How long an attempt may take to end once it was asked to, before it is killed or left behind."""
     claim_wait: float = 20.0
     """How long one claim waits for a first task."""
     beat_every: float = BEAT_EVERY

@@ -90,7 +90,7 @@ class Reporter:
         except (Invalid, Unavailable):
             raise
         except DrumlineError as error:
-            # A key that is being changed, a proxy with nobody behind it: that says nothing about the outcomes, and an
+            # A key that is being changed, a proxy without its server: that says nothing about the outcomes, and an
             # attempt that has succeeded must not be failed for it.
             raise Unavailable(f"{type(error).__name__}: {error}") from error
 

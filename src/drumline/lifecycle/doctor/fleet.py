@@ -58,7 +58,7 @@ def judge_lanes(due: Sequence[Lane], sessions: Sequence[SessionView], queues: Se
     for text in list(lonely)[:MOST_NAMED]:
         yield warning("queue.no_worker", text, advice)
     if not lonely:
-        yield ok("queue.no_worker", "somebody is there for everything that is due")
+        yield ok("queue.no_worker", "a live worker serves everything that is due")
 
 
 def judge_workers(sessions: Sequence[SessionView], queues: Sequence[QueueView], now: Instant) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def judge_scheduler(watch: Watch, sessions: Sequence[SessionView]) -> Finding:
         return problem("scheduler", f"no scheduler has been heard of for {silence:.0f} s", advice)
     if any(watch.now - view.beat_at > GONE_SECONDS * 1000 for view in sessions):
         return problem("scheduler", "workers are silent, and no scheduler gives their tasks to others", advice)
-    text = "a scheduler is at work" if has_schedules else "nobody misses a scheduler: there is no schedule"
+    text = "a scheduler is at work" if has_schedules else "no scheduler is needed: there is no schedule"
     return ok("scheduler", text)
 
 

@@ -47,7 +47,7 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     """Which built-in kinds of task a worker runs."""
 
     shell: bool = False
-    """Whoever may submit tasks may then run programs on the worker's machine."""
+    """Callers who may submit tasks may then run programs on the worker's machine."""
     walls: Confinement = NO_WALLS
     """Which programs those are, as whom they run and how much they get."""
     http: bool = True

@@ -74,7 +74,7 @@ class FunctionServer:
     def _listen(self) -> None:
         while header := _receive(self._line, HEADER):
             self._orders.put(decode_order(_receive(self._line, int.from_bytes(header, "big"))))
-        os._exit(0)  # the worker has hung up or died: nobody waits for what is computed here
+        os._exit(0)  # the worker has closed the socket or died: nothing waits for the result
 
     def _terminate(self, _number: int, _frame: object) -> None:
         if not self._is_busy:
@@ -131,7 +131,7 @@ class FunctionServer:
             self._send(ProgressFrame(done, total, message))
 
     def _send(self, reply: Reply) -> None:
-        with self._sending:  # a function may have threads, and each of them its word to say
+        with self._sending:  # threads of the function may send at the same time
             self._line.sendall(frame(reply))
 
     def _definition(self, order: Order) -> TaskDefinition:

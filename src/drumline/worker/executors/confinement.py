@@ -21,7 +21,7 @@ TURNING: Final = re.compile(
     r"|OPENSSL_CONF|OPENSSL_MODULES|PHPRC|AWKPATH|TCLLIBPATH|.*_PROXY|.*_WRAPPER",
     re.IGNORECASE | re.DOTALL,
 )
-"""Variables by which a program can be made to run or read something else; nobody may allow them."""
+"""Variables by which a program can be made to run or read something else; they cannot be allowed."""
 HARMLESS: Final = ("TASK_*", "LANG", "LANGUAGE", "LC_*", "TZ", "COLUMNS", "LINES", "NO_COLOR")
 """Variables that tasks may set wherever they may run something."""
 
@@ -147,7 +147,7 @@ def user_named(name: str, *, field: str) -> User:
     except KeyError as error:
         raise Invalid(f"there is no user {name} on this machine", field=field) from error
     if os.geteuid() != 0:
-        raise Invalid("needs a worker that is started as root: only it may become somebody else", field=field)
+        raise Invalid("needs a worker that is started as root: only root may switch users", field=field)
     if entry.pw_uid == 0:
         raise Invalid("must not be the superuser", field=field)
     return User(name, entry.pw_uid, entry.pw_gid)

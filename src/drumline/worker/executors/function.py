@@ -76,7 +76,7 @@ class ThreadFunction:
     async def execute(self, call: ExecutorCall) -> Any:
         """Call the function and wait for it.
 
-        A thread cannot be stopped from outside. A function that is to stop is told through its context; if it has not
+        A thread cannot be stopped from outside. A function learns from its context that it should stop; if it has not
         ended by the end of the grace it is left behind, and its slot stays taken until it ends.
         """
         definition = self._definition

@@ -41,7 +41,7 @@ KEPT_HEADERS: Final = frozenset(
     ("content-type", "content-length", "date", "etag", "last-modified", "location", "retry-after", "x-request-id")
 )
 HARMLESS_HEADERS: Final = frozenset(("accept", "accept-language", "content-type", "user-agent"))
-"""What another server than the one that a request was meant for may be told."""
+"""Headers that are still sent after a redirect to another server."""
 MOST_REDIRECTS: Final = 20
 RETRYABLE: Final = frozenset((408, 425, 429))
 

@@ -62,7 +62,7 @@ class Threads:
             ran = _run(function)
             with self._lock:
                 self._idle += 1
-            # A loop that was closed meanwhile has nobody left who waits.
+            # If the loop was closed meanwhile, nothing waits for the result.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(_tell, future, ran)
             del function, future, ran

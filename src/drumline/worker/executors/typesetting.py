@@ -28,7 +28,7 @@ def main(seconds: int, memory: int, file_size: int) -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Each thread of the library reserves memory of its own.
     os.environ["RAYON_NUM_THREADS"] = "2"
-    # Typst would fetch packages that a template imports; a proxy that nobody answers on keeps it from the network.
+    # Typst would fetch packages that a template imports; a proxy address without a server keeps it off the network.
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         os.environ[name] = os.environ[name.upper()] = NOWHERE
     os.environ.pop("no_proxy", None)
