@@ -1,4 +1,4 @@
-"""Asking for what the scenario says, as fast as it says."""
+"""Sends the requests of the scenario."""
 
 import asyncio
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Feed:
         await self._client.aclose()
 
     async def fill(self, receiver: str) -> None:
-        """Request for something of everything, and wait until the first failures were dealt with."""
+        """Send the requests that fill every screen, and wait until the first failures were handled."""
         await self._reach()
         self.sends_webhooks = await self._tells(receiver)
         for ask in opening(self._seed, receiver):
