@@ -146,7 +146,7 @@ async def _open_filled(settings: Settings) -> Engine:
 
 async def _open_session(engine: Engine) -> SessionId:
     session = SessionId(Random().getrandbits(63))
-    await engine.store.open_session(
+    await engine.store.sessions.open_session(
         session,
         SessionSpec(host="limit", pid=0, version="0", queues=(), types=(TaskType(name="noop"),), capacity=CLAIM),
     )

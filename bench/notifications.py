@@ -58,7 +58,7 @@ def main() -> None:
 async def _measure(server: Postgres, tasks: int) -> dict[str, float]:
     store = await PostgresStore.open(server.recreate("notifications"))
     await store.migrate()
-    await store.open_session(SESSION, SPEC)
+    await store.sessions.open_session(SESSION, SPEC)
     reader = Reader(store, holder=7, new_id=_new_id, source="/bench")
     costs: dict[str, float] = {}
 

@@ -42,7 +42,7 @@ async def submit(store: Store, name: str = "work", *, tenant: str = "default", *
 async def open_session(store: Store, *names: str, queues: Sequence[str] = (), tenant: str | None = None) -> SessionId:
     session = SessionId(next(_numbers) + (1 << 40))
     types = tuple(TaskType(name=name) for name in names or ("work",))
-    await store.open_session(
+    await store.sessions.open_session(
         session,
         SessionSpec(
             host="host", pid=1, version="0", queues=tuple(queues), types=types, capacity=10, tenant=tenant, label="ada"

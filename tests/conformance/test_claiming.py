@@ -198,7 +198,7 @@ async def test_a_closed_session_gets_nothing(store: Store) -> None:
     task = await submit(store)
     ada = await open_session(store)
 
-    await store.close_session(ada)
+    await store.sessions.close_session(ada)
 
     assert await claim(store, ada) == []
     assert await state_of(store, task) is State.QUEUED
@@ -214,7 +214,7 @@ async def test_a_draining_session_gets_nothing(store: Store) -> None:
     await submit(store)
     ada = await open_session(store)
 
-    await store.drain_session(ada)
+    await store.sessions.drain_session(ada)
 
     assert await claim(store, ada) == []
 

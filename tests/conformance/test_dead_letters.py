@@ -87,7 +87,7 @@ async def test_a_poisonous_task_leaves_one(store: Store) -> None:
     ada = await open_session(store)
     await claim_one(store, ada)
 
-    await store.reap([(ada, 0)], poison_after=1)
+    await store.sessions.reap([(ada, 0)], poison_after=1)
 
     letter = await letter_of(store, task)
     assert (letter.reason, letter.kind) == (Reason.POISON, POISON)
@@ -121,7 +121,7 @@ async def test_a_late_failure_leaves_none(store: Store) -> None:
     await submit(store)
     ada = await open_session(store)
     lease = (await claim_one(store, ada)).lease
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
 
     await store.settle([Settlement(lease=lease, act=Act.FAIL, error=OOPS)])
 

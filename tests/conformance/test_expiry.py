@@ -77,8 +77,8 @@ async def test_a_task_that_was_claimed_too_late_has_expired_also_after_a_crash(
     assert await store.expiry.expired([task]) == {task: expires_at}
     assert await store.expiry.due_expiries(limit=10) == DueExpiries({}, []), "its claim cancels it"
 
-    await store.close_session(session)
-    await store.reap([], poison_after=3)
+    await store.sessions.close_session(session)
+    await store.sessions.reap([], poison_after=3)
 
     assert await state_of(store, task) is State.QUEUED
     assert await store.expiry.due_expiries(limit=10) == DueExpiries({task: expires_at}, [])

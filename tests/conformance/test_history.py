@@ -169,7 +169,7 @@ class Histories(RuleBasedStateMachine):
     def beat(self, who: int) -> None:
         session = self.sessions[who]
         held = [o.lease for o in self.oracles.values() if o.session == session and o.lease]
-        (reply,) = self.run(self.store.beat([beat(session, *held)]))
+        (reply,) = self.run(self.store.sessions.beat([beat(session, *held)]))
         assert reply.is_open
         assert reply.lost == ()
         asked = {task for task, o in self.oracles.items() if o.session == session and o.cancel_requested}
@@ -178,8 +178,8 @@ class Histories(RuleBasedStateMachine):
     @rule(who=st.integers(0, 1))
     def crash(self, who: int) -> None:
         session = self.sessions[who]
-        (number,) = [view.beat for view in self.run(self.store.sessions()) if view.id == session]
-        self.run(self.store.reap([(session, number)], poison_after=POISON_AFTER))
+        (number,) = [view.beat for view in self.run(self.store.sessions.sessions()) if view.id == session]
+        self.run(self.store.sessions.reap([(session, number)], poison_after=POISON_AFTER))
         for oracle in self.oracles.values():
             if oracle.session == session:
                 poison = oracle.crashes + 1 >= POISON_AFTER and not oracle.cancel_requested

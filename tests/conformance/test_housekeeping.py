@@ -58,11 +58,11 @@ async def test_a_session_is_remembered_until_what_it_held_is_free(store: Store, 
     task = await submit(store)
     session = await open_session(store)
     await claim_one(store, session)
-    await store.close_session(session)
+    await store.sessions.close_session(session)
     clock.advance(60)
 
     await store.prune(ended_before=clock.now(), limit=100)
-    reaped = await store.reap([], poison_after=3)
+    reaped = await store.sessions.reap([], poison_after=3)
 
     assert [hint.task for hint in reaped.requeued] == [task], "without its session nobody would find the task"
 

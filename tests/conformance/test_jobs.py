@@ -159,7 +159,7 @@ async def test_a_poisoned_task_skips_what_hangs_on_it(store: Store) -> None:
     job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
     await claim_keys(store, session)
 
-    reaped = await store.reap([(session, 0)], poison_after=1)
+    reaped = await store.sessions.reap([(session, 0)], poison_after=1)
 
     assert reaped.poisoned == (job.tasks["a"],)
     assert reaped.effects.moved == ((job.tasks["b"], State.SKIPPED),)
@@ -172,7 +172,7 @@ async def test_a_reaped_task_runs_again_and_its_job_goes_on(store: Store) -> Non
     job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
     await claim_keys(store, session)
 
-    reaped = await store.reap([(session, 0)], poison_after=3)
+    reaped = await store.sessions.reap([(session, 0)], poison_after=3)
 
     assert [hint.task for hint in reaped.requeued] == ids(job, "a")
     assert await run_all(store, await open_session(store)) == [["a"], ["b"]]
@@ -198,7 +198,7 @@ async def test_a_late_worker_cannot_end_a_task_of_a_job(store: Store) -> None:
     session = await open_session(store)
     job = await submit_job(store, job_of({"a": (), "b": ("a",)}))
     late = (await claim_keys(store, session))["a"]
-    await store.reap([(session, 0)], poison_after=3)
+    await store.sessions.reap([(session, 0)], poison_after=3)
 
     (answer,) = await store.settle([Settlement(lease=late.lease, act=Act.COMPLETE)])
 

@@ -51,7 +51,7 @@ async def test_cancelling_a_job_cancels_what_waits_and_asks_what_runs(store: Sto
     assert {task for task, _ in answer.effects.moved} == {job.tasks[key] for key in waiting}
     view = await job_view(store, job.id)
     assert (view.cancel_requested, view.reason) == (True, "wrong input")
-    (reply,) = await store.beat([beat(session, claimed[running].lease)])
+    (reply,) = await store.sessions.beat([beat(session, claimed[running].lease)])
     assert reply.cancelled == (job.tasks[running],)
     await finish(store, claimed[running], Act.STOP)
     assert await counts_of(store, job.id) == JobCounts(total=3, cancelled=3, running=0)

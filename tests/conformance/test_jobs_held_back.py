@@ -45,7 +45,7 @@ async def test_a_clean_up_whose_worker_died_waits_for_the_task_that_it_needs(sto
     dead = await open_session(store)
     job, _ = await clean_up_running_while_a_runs_again(store, dead)
 
-    reaped = await store.reap([(dead, 0)], poison_after=3)
+    reaped = await store.sessions.reap([(dead, 0)], poison_after=3)
 
     assert reaped.requeued == ()
     assert reaped.effects.moved == ((job.tasks["clean"], State.BLOCKED),)

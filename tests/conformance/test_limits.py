@@ -95,7 +95,7 @@ async def test_a_dead_workers_slots_are_free_when_it_is_reaped(store: Store) -> 
     await claim_limited(store, ada)
     assert (await claim_limited(store, bob)).tasks == ()
 
-    await store.reap([(ada, 0)], poison_after=9)
+    await store.sessions.reap([(ada, 0)], poison_after=9)
 
     assert len((await claim_limited(store, bob)).tasks) == 2
 
@@ -105,7 +105,7 @@ async def test_a_late_worker_neither_frees_nor_takes_a_slot(store: Store) -> Non
     await many(store, 1)
     ada, bob = await open_session(store), await open_session(store)
     (late,) = (await claim_limited(store, ada)).tasks
-    await store.reap([(ada, 0)], poison_after=9)
+    await store.sessions.reap([(ada, 0)], poison_after=9)
     (held,) = (await claim_limited(store, bob)).tasks
     assert held.lease.task == late.lease.task
 
@@ -404,7 +404,7 @@ async def test_many_claimers_at_once_never_exceed_a_limit(store: Store) -> None:
         while len(done) < 40:
             tasks = (await claim_limited(store, session, limit=2)).tasks
             assert (await store.limits.running_under([limit.id])).get(limit.id, 0) <= 3
-            await store.beat([beat(session, *[task.lease for task in tasks])])
+            await store.sessions.beat([beat(session, *[task.lease for task in tasks])])
             await complete(store, *tasks)
             done.extend(tasks)
 

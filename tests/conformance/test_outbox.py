@@ -193,7 +193,7 @@ async def test_a_crash_and_a_poisoning_are_told(store: Store) -> None:
     for _ in range(2):
         ada = await open_session(store)
         await claim_one(store, ada)
-        await store.reap([(ada, 0)], poison_after=2)
+        await store.sessions.reap([(ada, 0)], poison_after=2)
 
     events = await of_task(store, began, task)
 
@@ -205,13 +205,13 @@ async def test_workers_and_pauses_are_told_as_facts(store: Store) -> None:
     began = await start(store)
     ada = await open_session(store, "work", tenant="acme")
     bob = await open_session(store, "work")
-    await store.drain_session(ada)
-    await store.close_session(ada)
-    await store.reap([(bob, 0)], poison_after=3)
+    await store.sessions.drain_session(ada)
+    await store.sessions.close_session(ada)
+    await store.sessions.reap([(bob, 0)], poison_after=3)
     await store.control.pause_queue("mail", tenant="acme", reason="full")
     await store.control.resume_queue("mail", tenant="acme")
     await store.control.resume_queue("mail", tenant="acme")
-    await store.close_session(ada)
+    await store.sessions.close_session(ada)
 
     events = await events_after(store, began)
 
@@ -442,6 +442,6 @@ async def test_a_beat_tells_nothing(store: Store) -> None:
     ada = await open_session(store)
     began = await start(store)
 
-    await store.beat([beat(ada)])
+    await store.sessions.beat([beat(ada)])
 
     assert await events_after(store, began) == []

@@ -37,7 +37,7 @@ async def test_a_late_worker_says_nothing(store: Store) -> None:
     ada, bob = await open_session(store), await open_session(store)
     stale = (await claim_one(store, ada)).lease
     await say(store, stale, 9, 10)
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
     assert await store.outputs.progress([task]) == [None]
     current = (await claim_one(store, bob)).lease
     assert await store.outputs.progress([task]) == [None], "what the last attempt said is not how far this one is"

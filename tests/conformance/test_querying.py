@@ -232,7 +232,7 @@ async def test_a_tenant_is_shown_the_workers_that_serve_it(store: Store) -> None
     betas = await open_session(store, tenant="beta")
 
     async def seen(tenant: str | None) -> set[SessionId]:
-        return {view.id for view in await store.sessions(tenant=tenant)}
+        return {view.id for view in await store.sessions.sessions(tenant=tenant)}
 
     assert await seen("acme") == {everybodys, acmes}
     assert await seen("nobody") == {everybodys}

@@ -12,7 +12,7 @@ from tests.factories import beat, claim, claim_one, open_session, settle, state_
 async def test_an_open_session_is_listed_with_what_it_said(store: Store, clock: ManualClock) -> None:
     ada = await open_session(store, "a", "b", queues=["q"], tenant="red")
 
-    (view,) = await store.sessions()
+    (view,) = await store.sessions.sessions()
 
     assert (view.id, view.spec.names, view.spec.queues, view.spec.tenant) == (ada, ("a", "b"), ("q",), "red")
     assert (view.opened_at, view.beat_at, view.beat, view.held) == (clock.now(), clock.now(), 0, 0)
@@ -25,9 +25,9 @@ async def test_a_beat_moves_the_beat_number_and_time(store: Store, clock: Manual
     lease = (await claim_one(store, ada)).lease
     clock.advance(5)
 
-    (reply,) = await store.beat([beat(ada, lease)])
+    (reply,) = await store.sessions.beat([beat(ada, lease)])
 
-    (view,) = await store.sessions()
+    (view,) = await store.sessions.sessions()
     assert (reply.is_open, reply.lost, reply.cancelled, reply.should_drain) == (True, (), (), False)
     assert (view.beat, view.beat_at, view.held) == (1, clock.now(), 1)
 
@@ -38,7 +38,7 @@ async def test_a_beat_tells_which_leases_were_lost(store: Store) -> None:
     leases = [task.lease for task in await claim(store, ada)]
     await store.control.cancel([lost], force=True)
 
-    (reply,) = await store.beat([beat(ada, *leases)])
+    (reply,) = await store.sessions.beat([beat(ada, *leases)])
 
     assert reply.is_open
     assert reply.lost == (lost,)
@@ -51,25 +51,25 @@ async def test_a_beat_tells_which_tasks_should_stop(store: Store) -> None:
     lease = (await claim_one(store, ada)).lease
     await store.control.cancel([task])
 
-    (reply,) = await store.beat([beat(ada, lease)])
+    (reply,) = await store.sessions.beat([beat(ada, lease)])
 
     assert (reply.cancelled, reply.lost) == ((task,), ())
 
 
 async def test_a_beat_tells_a_session_to_drain(store: Store) -> None:
     ada = await open_session(store)
-    await store.drain_session(ada)
+    await store.sessions.drain_session(ada)
 
-    (reply,) = await store.beat([beat(ada)])
+    (reply,) = await store.sessions.beat([beat(ada)])
 
     assert reply.should_drain
 
 
 async def test_a_closed_session_s_beat_is_told_so(store: Store) -> None:
     ada = await open_session(store)
-    await store.close_session(ada)
+    await store.sessions.close_session(ada)
 
-    (reply,) = await store.beat([beat(ada)])
+    (reply,) = await store.sessions.beat([beat(ada)])
 
     assert not reply.is_open
 
@@ -77,40 +77,40 @@ async def test_a_closed_session_s_beat_is_told_so(store: Store) -> None:
 async def test_many_sessions_beat_in_one_call(store: Store) -> None:
     sessions = [await open_session(store) for _ in range(20)]
 
-    replies = await store.beat([beat(session) for session in sessions])
+    replies = await store.sessions.beat([beat(session) for session in sessions])
 
     assert all(reply.is_open for reply in replies)
-    assert [view.beat for view in await store.sessions()] == [1] * 20
+    assert [view.beat for view in await store.sessions.sessions()] == [1] * 20
 
 
 async def test_open_sessions_are_found_by_their_ids(store: Store) -> None:
     ada, bob, _ = [await open_session(store, name, queues=["q"]) for name in ("a", "b", "c")]
-    await store.close_session(bob)
+    await store.sessions.close_session(bob)
 
-    found = await store.session_specs([SessionId(99), ada, bob])
+    found = await store.sessions.session_specs([SessionId(99), ada, bob])
 
     assert [None if spec is None else spec.names for spec in found] == [None, ("a",), None]
 
 
 async def test_the_beat_numbers_of_open_sessions_are_told(store: Store) -> None:
     ada, bob, eve = [await open_session(store) for _ in range(3)]
-    await store.beat([beat(ada), beat(bob)])
-    await store.close_session(bob)
+    await store.sessions.beat([beat(ada), beat(bob)])
+    await store.sessions.close_session(bob)
 
-    assert await store.beat_numbers() == {ada: 1, eve: 0}
+    assert await store.sessions.beat_numbers() == {ada: 1, eve: 0}
 
 
 async def test_draining_an_unknown_session_is_refused(store: Store) -> None:
     with pytest.raises(NotFound):
-        await store.drain_session(SessionId(99))
+        await store.sessions.drain_session(SessionId(99))
 
 
 async def test_a_closed_session_is_listed_only_when_asked_for(store: Store, clock: ManualClock) -> None:
     ada = await open_session(store)
-    await store.close_session(ada)
+    await store.sessions.close_session(ada)
 
-    assert await store.sessions() == []
-    assert [view.closed_at for view in await store.sessions(closed=True)] == [clock.now()]
+    assert await store.sessions.sessions() == []
+    assert [view.closed_at for view in await store.sessions.sessions(closed=True)] == [clock.now()]
 
 
 async def test_a_dead_session_s_tasks_run_again_elsewhere(store: Store) -> None:
@@ -118,7 +118,7 @@ async def test_a_dead_session_s_tasks_run_again_elsewhere(store: Store) -> None:
     ada, bob = await open_session(store), await open_session(store)
     first = await claim_one(store, ada)
 
-    reaped = await store.reap([(ada, 0)], poison_after=5)
+    reaped = await store.sessions.reap([(ada, 0)], poison_after=5)
 
     second = await claim_one(store, bob)
     assert reaped.sessions == (ada,)
@@ -132,9 +132,9 @@ async def test_a_session_that_has_beaten_since_is_not_reaped(store: Store) -> No
     task = await submit(store)
     ada = await open_session(store)
     lease = (await claim_one(store, ada)).lease
-    await store.beat([beat(ada, lease)])
+    await store.sessions.beat([beat(ada, lease)])
 
-    reaped = await store.reap([(ada, 0)], poison_after=5)
+    reaped = await store.sessions.reap([(ada, 0)], poison_after=5)
 
     assert reaped.sessions == ()
     assert await state_of(store, task) is State.RUNNING
@@ -144,9 +144,9 @@ async def test_tasks_left_by_a_session_that_closed_in_order_are_given_back_witho
     task = await submit(store)
     ada = await open_session(store)
     await claim_one(store, ada)
-    await store.close_session(ada)
+    await store.sessions.close_session(ada)
 
-    reaped = await store.reap([], poison_after=1)
+    reaped = await store.sessions.reap([], poison_after=1)
 
     (view,) = await store.queries.get([task])
     assert view is not None
@@ -159,7 +159,7 @@ async def test_a_crash_is_counted_apart_from_failures(store: Store) -> None:
     ada = await open_session(store)
     await claim_one(store, ada)
 
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
 
     (view,) = await store.queries.get([task])
     assert view is not None
@@ -172,7 +172,7 @@ async def test_a_task_whose_workers_keep_dying_is_failed_as_poison(store: Store)
     for _ in range(3):
         session = await open_session(store)
         await claim_one(store, session)
-        outcomes.append(await store.reap([(session, 0)], poison_after=3))
+        outcomes.append(await store.sessions.reap([(session, 0)], poison_after=3))
 
     (view,) = await store.queries.get([task])
     assert view is not None
@@ -189,7 +189,7 @@ async def test_a_dead_worker_s_task_whose_cancellation_was_asked_for_is_cancelle
     await claim_one(store, ada)
     await store.control.cancel([task])
 
-    reaped = await store.reap([(ada, 0)], poison_after=5)
+    reaped = await store.sessions.reap([(ada, 0)], poison_after=5)
 
     assert reaped.requeued == ()
     assert await state_of(store, task) is State.CANCELLED
@@ -199,9 +199,9 @@ async def test_a_reaped_worker_is_fenced_and_told(store: Store) -> None:
     task = await submit(store)
     ada = await open_session(store)
     lease = (await claim_one(store, ada)).lease
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
 
-    (reply,) = await store.beat([beat(ada, lease)])
+    (reply,) = await store.sessions.beat([beat(ada, lease)])
 
     assert not reply.is_open
     assert reply.lost == (task,)
@@ -215,11 +215,11 @@ async def test_a_claim_whose_answer_was_lost_is_released_after_two_beats(store: 
     await claim_one(store, ada)
 
     clock.advance(5)
-    await store.beat([beat(ada)])
-    after_one = await store.reap([], poison_after=5)
+    await store.sessions.beat([beat(ada)])
+    after_one = await store.sessions.reap([], poison_after=5)
     clock.advance(5)
-    await store.beat([beat(ada)])
-    after_two = await store.reap([], poison_after=5)
+    await store.sessions.beat([beat(ada)])
+    after_two = await store.sessions.reap([], poison_after=5)
 
     (view,) = await store.queries.get([task])
     assert view is not None
@@ -234,9 +234,9 @@ async def test_a_task_that_its_session_still_lists_is_never_a_ghost(store: Store
     lease = (await claim_one(store, ada)).lease
     for _ in range(5):
         clock.advance(5)
-        await store.beat([beat(ada, lease)])
+        await store.sessions.beat([beat(ada, lease)])
 
-    assert (await store.reap([], poison_after=5)).ghosts == 0
+    assert (await store.sessions.reap([], poison_after=5)).ghosts == 0
     assert await state_of(store, task) is State.RUNNING
 
 
@@ -244,27 +244,27 @@ async def test_a_task_claimed_just_before_a_beat_is_not_a_ghost(store: Store, cl
     ada = await open_session(store)
     for _ in range(3):
         clock.advance(5)
-        await store.beat([beat(ada)])
+        await store.sessions.beat([beat(ada)])
     await submit(store)
     await claim_one(store, ada)
     clock.advance(0.1)
-    await store.beat([beat(ada)])
+    await store.sessions.beat([beat(ada)])
 
-    assert (await store.reap([], poison_after=5)).ghosts == 0
+    assert (await store.sessions.reap([], poison_after=5)).ghosts == 0
 
 
 async def test_a_session_says_what_it_serves_now_and_keeps_what_it_can_run(store: Store) -> None:
     ada = await open_session(store, "work", queues=["a"])
     bob = await open_session(store, "work")
 
-    await store.change_session(ada, queues=["b", "c"], capacity=20)
+    await store.sessions.change_session(ada, queues=["b", "c"], capacity=20)
 
-    (spec, other) = await store.session_specs([ada, bob])
+    (spec, other) = await store.sessions.session_specs([ada, bob])
     assert spec is not None
     assert (spec.queues, spec.capacity, spec.names) == (("b", "c"), 20, ("work",))
     assert other is not None
     assert other.queues == ()
-    await store.close_session(ada)
-    await store.change_session(ada, queues=[], capacity=1)
-    closed = {view.id: view.spec.capacity for view in await store.sessions(closed=True)}
+    await store.sessions.close_session(ada)
+    await store.sessions.change_session(ada, queues=[], capacity=1)
+    closed = {view.id: view.spec.capacity for view in await store.sessions.sessions(closed=True)}
     assert closed[ada] == 20

@@ -100,7 +100,7 @@ async def test_a_late_worker_cannot_overwrite_a_newer_attempt(store: Store) -> N
     task = await submit(store)
     ada, bob = await open_session(store), await open_session(store)
     stale = await claim_one(store, ada)
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
     current = await claim_one(store, bob)
 
     with pytest.raises(Fenced):
@@ -114,7 +114,7 @@ async def test_a_late_worker_cannot_settle_a_task_that_waits_again(store: Store)
     task = await submit(store)
     ada = await open_session(store)
     stale = await claim_one(store, ada)
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
 
     with pytest.raises(Fenced):
         await settle(store, stale.lease, Act.COMPLETE)
@@ -252,7 +252,7 @@ async def test_every_execution_is_in_the_history(store: Store, clock: ManualCloc
     await settle(store, (await claim_one(store, ada)).lease, Act.BACK_OFF)
     await settle(store, (await claim_one(store, bob)).lease, Act.RELEASE)
     crashed = await claim_one(store, ada)
-    await store.reap([(ada, 0)], poison_after=5)
+    await store.sessions.reap([(ada, 0)], poison_after=5)
     clock.advance(1)
     await settle(store, (await claim_one(store, bob)).lease, Act.COMPLETE)
     del crashed
@@ -286,6 +286,6 @@ async def test_a_settled_task_is_no_longer_held(store: Store) -> None:
     lease = (await claim_one(store, ada)).lease
     await settle(store, lease, Act.COMPLETE)
 
-    (reply,) = await store.beat([beat(ada, lease)])
+    (reply,) = await store.sessions.beat([beat(ada, lease)])
 
     assert reply.lost == (lease.task,)

@@ -36,7 +36,7 @@ async def perform(store: Store, act: Act, task: TaskId, session: SessionId, leas
     """Do an act through the port; tell whether the store accepted it."""
     acts: dict[Act, Callable[[], Awaitable[object]]] = {
         Act.CLAIM: lambda: store.claim([claim_request(session, hints=(task,))]),
-        Act.REAP: lambda: store.reap([(session, 0)], poison_after=9),
+        Act.REAP: lambda: store.sessions.reap([(session, 0)], poison_after=9),
         Act.CANCEL: lambda: store.control.cancel([task]),
         Act.FORCE_CANCEL: lambda: store.control.cancel([task], force=True),
         Act.RESCHEDULE: lambda: store.control.reschedule([Change(task=task, delay_ms=0)]),

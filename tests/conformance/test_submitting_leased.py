@@ -99,7 +99,7 @@ Case = Callable[[Store], Awaitable[tuple[SessionId, NewTask]]]
 
 async def not_open(store: Store) -> tuple[SessionId, NewTask]:
     ada = await open_session(store)
-    await store.close_session(ada)
+    await store.sessions.close_session(ada)
     return ada, new_task()
 
 
@@ -109,7 +109,7 @@ async def unknown(_store: Store) -> tuple[SessionId, NewTask]:
 
 async def draining(store: Store) -> tuple[SessionId, NewTask]:
     ada = await open_session(store)
-    await store.drain_session(ada)
+    await store.sessions.drain_session(ada)
     return ada, new_task()
 
 
@@ -127,7 +127,7 @@ async def another_tenants(store: Store) -> tuple[SessionId, NewTask]:
 
 async def moved_to_another_queue(store: Store) -> tuple[SessionId, NewTask]:
     ada = await open_session(store)
-    await store.change_session(ada, queues=("mail",), capacity=1)
+    await store.sessions.change_session(ada, queues=("mail",), capacity=1)
     return ada, new_task()
 
 
@@ -178,11 +178,11 @@ async def test_what_the_session_never_heard_of_is_released_after_two_beats(store
     task = await leased(store, ada)
 
     clock.advance(5)
-    await store.beat([beat(ada)])
-    first = await store.reap([], poison_after=POISON_AFTER)
+    await store.sessions.beat([beat(ada)])
+    first = await store.sessions.reap([], poison_after=POISON_AFTER)
     clock.advance(5)
-    await store.beat([beat(ada)])
-    second = await store.reap([], poison_after=POISON_AFTER)
+    await store.sessions.beat([beat(ada)])
+    second = await store.sessions.reap([], poison_after=POISON_AFTER)
 
     assert (first.ghosts, second.ghosts) == (0, 1)
     (again,) = await claim(store, bob)
@@ -196,8 +196,8 @@ async def test_what_the_session_holds_is_left_to_it(store: Store) -> None:
     task = await leased(store, ada)
 
     for _ in range(3):
-        await store.beat([beat(ada, task.lease)])
-    reaped = await store.reap([], poison_after=POISON_AFTER)
+        await store.sessions.beat([beat(ada, task.lease)])
+    reaped = await store.sessions.reap([], poison_after=POISON_AFTER)
 
     assert reaped.ghosts == 0
     assert await state_of(store, task.lease.task) is State.RUNNING
@@ -206,9 +206,9 @@ async def test_what_the_session_holds_is_left_to_it(store: Store) -> None:
 async def test_what_a_dead_session_was_leased_begins_elsewhere(store: Store) -> None:
     ada, bob = await open_session(store), await open_session(store)
     task = await leased(store, ada)
-    numbers = await store.beat_numbers()
+    numbers = await store.sessions.beat_numbers()
 
-    reaped = await store.reap([(ada, numbers[ada])], poison_after=POISON_AFTER)
+    reaped = await store.sessions.reap([(ada, numbers[ada])], poison_after=POISON_AFTER)
 
     assert [hint.task for hint in reaped.requeued] == [task.lease.task]
     (again,) = await claim(store, bob)

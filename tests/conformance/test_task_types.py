@@ -26,7 +26,7 @@ _numbers = iter(range(1, 100_000))
 
 async def publish(store: Store, *types: TaskType, tenant: str | None = None) -> None:
     spec = SessionSpec(host="ada", pid=1, version="1", queues=(), types=types, capacity=1, tenant=tenant)
-    await store.open_session(SessionId(next(_numbers)), spec)
+    await store.sessions.open_session(SessionId(next(_numbers)), spec)
 
 
 async def find(store: Store, name: str = "charge", *, tenant: str = "default") -> StoredType | None:
@@ -50,8 +50,8 @@ def former_of(stored: StoredType | None) -> Any:
 
 async def test_what_a_worker_publishes_is_found_also_after_it_has_left(store: Store) -> None:
     await publish(store, TaskType(name="charge", schema=schema("n"), defaults=CHARGE))
-    ((session, _),) = (await store.beat_numbers()).items()
-    await store.close_session(session)
+    ((session, _),) = (await store.sessions.beat_numbers()).items()
+    await store.sessions.close_session(session)
 
     found = await find(store)
 

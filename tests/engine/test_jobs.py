@@ -185,8 +185,8 @@ async def test_results_that_cannot_be_read_now_are_given_later(
     with monkeypatch.context() as patched:
         patched.setattr(store.jobs, "results", away)
         assert await claim(gateway, session) == {}
-    await store.close_session(session)
-    await store.reap([], poison_after=3)
+    await store.sessions.close_session(session)
+    await store.sessions.reap([], poison_after=3)
 
     again = await gateway.open_session(WORKER)
     assert (await claim(gateway, again))["b"].attempt == 1

@@ -25,11 +25,11 @@ async def test_a_worker_that_beats_keeps_its_store_from_being_taken_for_a_restor
     async with opened(settings) as wired:
         await wired.engine.store.migrate()
         session = await wired.engine.sessions.open(SPEC)
-        await wired.engine.store.beat([Beat(session=session)])
+        await wired.engine.store.sessions.beat([Beat(session=session)])
 
         async def beat() -> None:
             while is_alive:
-                await wired.engine.store.beat([Beat(session=session)])
+                await wired.engine.store.sessions.beat([Beat(session=session)])
                 await asyncio.sleep(0.05)
 
         beating = asyncio.create_task(beat())

@@ -222,7 +222,7 @@ async def test_an_embedded_installation_that_is_well_is_said_to_be_so(tmp_path: 
     store = await SqliteStore.open(tmp_path / "data" / "drumline.db")
     await store.schedules.note_watch()
     spec = SessionSpec(host="h", pid=1, version="1", queues=(), types=(TaskType(name="work"),), capacity=1)
-    await store.open_session(SessionId(7), spec)
+    await store.sessions.open_session(SessionId(7), spec)
     await submit(store, "work")
     await store.close()
 

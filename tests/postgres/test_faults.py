@@ -151,12 +151,12 @@ async def test_a_beat_on_a_dead_connection_leaves_time_for_another(proxy: Proxy,
     began = monotonic()
 
     with pytest.raises(Unavailable):
-        await far.beat([Beat(session=ada)])
+        await far.sessions.beat([Beat(session=ada)])
 
     assert monotonic() - began < 30, "half of what statements may take, and sixty times what this one may"
     assert DEFAULT_BUDGET.settle <= SESSION_TTL / 3
     proxy.heal()
-    assert (await far.beat([Beat(session=ada)]))[0].is_open
+    assert (await far.sessions.beat([Beat(session=ada)]))[0].is_open
     await far.close()
 
 

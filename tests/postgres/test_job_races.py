@@ -85,7 +85,7 @@ async def retrying(store: PostgresStore, case: Case) -> object:
 
 
 async def reaping(store: PostgresStore, case: Case) -> object:
-    return await store.reap([(case.session, 0)], poison_after=1)  # type: ignore[list-item]
+    return await store.sessions.reap([(case.session, 0)], poison_after=1)  # type: ignore[list-item]
 
 
 async def starting(store: PostgresStore, case: Case) -> object:
@@ -140,7 +140,7 @@ async def prepared(store: PostgresStore) -> Case:
 async def check(store: PostgresStore, case: Case) -> None:
     """See that the job is whole now, and that whoever runs what is left brings it to an end."""
     await consistent(store, case.job.id)
-    await store.reap([(case.session, 0)], poison_after=9)  # type: ignore[list-item]
+    await store.sessions.reap([(case.session, 0)], poison_after=9)  # type: ignore[list-item]
     bob = await open_session(store)
     for _ in range(5):
         await run_all(store, bob)

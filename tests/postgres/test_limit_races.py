@@ -62,14 +62,14 @@ async def work(store: PostgresStore, seed: int, progress: Progress) -> None:
         progress.leases += len(answer.tasks)
         await asyncio.sleep(random.random() * 0.01)
         if random.random() < 0.15:  # it dies, and all that it holds is taken from it
-            while session not in (await store.reap([(session, 0)], poison_after=1000)).sessions:
+            while session not in (await store.sessions.reap([(session, 0)], poison_after=1000)).sessions:
                 pass  # another is reaping
             session = await open_session(store, name)
         else:
             acts = [random.choice([Act.COMPLETE, Act.RELEASE, Act.SNOOZE]) for _ in answer.tasks]
             ends = [Settlement(lease=task.lease, act=act) for task, act in zip(answer.tasks, acts, strict=True)]
             await store.settle(ends)
-    await store.close_session(session)
+    await store.sessions.close_session(session)
 
 
 async def test_many_processes_never_exceed_a_limit_and_never_stop_below_it(
@@ -90,7 +90,7 @@ async def test_many_processes_never_exceed_a_limit_and_never_stop_below_it(
 
     assert most == MOST
     # Nobody holds anything now: all the slots are there to be had.
-    await store.reap([], poison_after=1000)
+    await store.sessions.reap([], poison_after=1000)
     ada = await open_session(store, *NAMES)
     (answer,) = await store.claim([claim_request(ada, *NAMES, limit=50, limited=True)])
     assert len(answer.tasks) == MOST

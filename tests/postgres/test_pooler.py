@@ -56,13 +56,13 @@ async def test_a_task_lives_its_whole_life_behind_a_pooler(pooled: PostgresStore
     (first,) = await claim(pooled, ada)
     await settle(pooled, first.lease, Act.BACK_OFF)
     (again,) = await claim(pooled, ada, hints=(task,))
-    await pooled.beat([beat(ada, again.lease)])
+    await pooled.sessions.beat([beat(ada, again.lease)])
     await pooled.outputs.append_log([LogChunk(task=task, epoch=again.lease.epoch, seq=0, text="hello")])
     await pooled.control.cancel([task])
     ended = await settle(pooled, again.lease, Act.RELEASE)
     (retried,) = await pooled.control.retry([task])
     (moved,) = await pooled.control.reschedule([Change(task=task, delay_ms=60_000)])
-    await pooled.reap([], poison_after=3)
+    await pooled.sessions.reap([], poison_after=3)
 
     (view,) = await pooled.queries.get([task])
 

@@ -91,11 +91,11 @@ async def retrying(store: PostgresStore, case: Case) -> object:
 
 
 async def reaping(store: PostgresStore, case: Case) -> object:
-    return await store.reap([(case.ada, 0)], poison_after=POISON_AFTER)
+    return await store.sessions.reap([(case.ada, 0)], poison_after=POISON_AFTER)
 
 
 async def beating(store: PostgresStore, case: Case) -> object:
-    (reply,) = await store.beat([beat(case.ada, *([case.lease] if case.lease else []))])
+    (reply,) = await store.sessions.beat([beat(case.ada, *([case.lease] if case.lease else []))])
     return reply
 
 
@@ -194,7 +194,7 @@ def check_endings(case: Case, after: TaskView, answers: dict[str, object]) -> No
 
 async def finish(store: PostgresStore, case: Case) -> None:
     """Bring the task to its end: whatever a race leaves behind can still be worked with."""
-    await store.reap([(case.ada, 0), (case.bob, 0)], poison_after=POISON_AFTER)
+    await store.sessions.reap([(case.ada, 0), (case.bob, 0)], poison_after=POISON_AFTER)
     (view,) = await store.queries.get([case.task])
     assert view is not None
     if view.state is State.QUEUED:

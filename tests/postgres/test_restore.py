@@ -104,7 +104,7 @@ async def test_a_dump_under_load_is_restored_elsewhere_and_goes_on(
         assert (done.workers, len(done.log)) == (1, 8)
         assert isinstance(engine.queue, RedisQueue)
         await Sweeper(store, engine.queue).pass_once()
-        reaped = await store.reap(list((await store.beat_numbers()).items()), poison_after=3)
+        reaped = await store.sessions.reap(list((await store.sessions.beat_numbers()).items()), poison_after=3)
         engine.offer_freed(reaped.requeued)
         assert {hint.task for hint in reaped.requeued} == set(running)
         again: set[str] = set()

@@ -374,7 +374,7 @@ async def test_a_lease_of_which_the_word_is_lost_is_released_by_the_beats_of_its
 
     for _ in range(2):
         await LocalGateway(engine).beat(Beat(session=ada.session))
-    reaped = await store.reap([], poison_after=3)
+    reaped = await store.sessions.reap([], poison_after=3)
 
     assert [each.task for each in reaped.requeued] == [submitted.id]
     (view,) = await store.queries.get([submitted.id])

@@ -109,8 +109,8 @@ async def test_a_task_that_started_in_time_is_retried_and_completes(
     await worker.claim()
     clock.advance(5)
     assert await expirer.pass_once() == 0
-    await engine.store.close_session(worker.session)
-    await engine.store.reap([], poison_after=3)
+    await engine.store.sessions.close_session(worker.session)
+    await engine.store.sessions.reap([], poison_after=3)
 
     again = await open_worker(engine)
     assert [claimed.lease.task for claimed in await again.claim()] == [task]

@@ -84,7 +84,7 @@ async def test_what_ran_when_the_copy_was_made_is_reaped_and_runs_again(tmp_path
     await store.close()
 
     copy = await SqliteStore.open(tmp_path / "copy.db")
-    (reaped,) = (await copy.reap(list((await copy.beat_numbers()).items()), poison_after=3)).requeued
+    (reaped,) = (await copy.sessions.reap(list((await copy.sessions.beat_numbers()).items()), poison_after=3)).requeued
     bob = await open_session(copy, "work")
     again = await claim_one(copy, bob, "work")
     (view,) = await copy.queries.get([task])

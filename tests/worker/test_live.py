@@ -76,7 +76,7 @@ async def test_a_session_opened_anew_has_the_new_settings(house: House) -> None:
         change(shift, queues=("b",), capacity=3, beat_every=0.01)
         first = shift.worker.session
         assert first is not None
-        await house.engine.store.close_session(first)
+        await house.engine.store.sessions.close_session(first)
         await until(lambda: shift.worker.session not in {None, first})
 
         (seen,) = await house.engine.sessions.list()

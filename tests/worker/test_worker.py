@@ -461,7 +461,7 @@ async def reap(house: House, shift: Shift) -> None:
     """Take the worker for dead."""
     assert shift.worker.session is not None
     (view,) = await house.engine.sessions.list()
-    reaped = await house.engine.store.reap([(view.id, view.beat)], poison_after=3)
+    reaped = await house.engine.store.sessions.reap([(view.id, view.beat)], poison_after=3)
     if not reaped.sessions:  # it has beaten meanwhile
         await reap(house, shift)
         return

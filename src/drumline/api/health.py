@@ -132,7 +132,7 @@ async def _kafka(store: Store) -> dict[str, Any] | None:
 async def _workers(store: Store) -> dict[str, Any] | None:
     """Return the live workers; None if the store cannot tell. Having none is a problem when tasks are due."""
     try:
-        sessions = await store.sessions()
+        sessions = await store.sessions.sessions()
         is_lonely = not sessions and bool(await store.upcoming(due_before=await store.queries.now(), per_lane=1))
     except Unavailable:
         return None

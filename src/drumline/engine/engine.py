@@ -89,7 +89,11 @@ class Engine:
             store, self._lease_on_submit, self.effects, checks=checks, ids=ids, options=options
         )
         self.sessions = SessionService(
-            store, self.types, new_id=lambda: SessionId(SystemRandom().getrandbits(63)), clock=clock, limits=limits
+            store.sessions,
+            self.types,
+            new_id=lambda: SessionId(SystemRandom().getrandbits(63)),
+            clock=clock,
+            limits=limits,
         )
 
         self.control = TaskControl(store.control, queue, self.effects, self._waiters, self.stops)

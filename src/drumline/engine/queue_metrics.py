@@ -18,7 +18,7 @@ async def update_queue_metrics(store: Store, metrics: Metrics, clock: Clock) -> 
     """Set the gauges from the store, and return how many queues there are. Reads much of a table: do it seldom."""
     now = await store.queries.now()
     queues = await store.queries.queues()
-    sessions = await store.sessions()
+    sessions = await store.sessions.sessions()
     cursors = await store.events.cursors()
     letters = await store.bulks.survey(DeadLetterFilter(), most=MOST_LETTERS)
     _set_queues(metrics, queues, now)

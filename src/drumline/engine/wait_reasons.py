@@ -32,7 +32,7 @@ class WaitReasons:
             return Surroundings(now=now)
         return Surroundings(
             now=now,
-            sessions=tuple(await self._store.sessions(tenant=tenant)),
+            sessions=tuple(await self._store.sessions.sessions(tenant=tenant)),
             pause=await self._pause(view.lane),
             is_name_paused=view.lane.name in self.paused_names,
             limits=tuple(await self._store.limits.limit_uses(view.id, tenant=tenant)),

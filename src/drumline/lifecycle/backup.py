@@ -49,20 +49,20 @@ async def check_idle(settings: Settings) -> None:
     async with opened(settings) as wired:
         store = wired.engine.store
         await store.migrate()
-        alive = await _beating(store)
+        alive = await _beating(store.sessions)
     if alive:
         which = ", ".join(f"{view.spec.host}:{view.spec.pid}" for view in alive[:MOST_NAMED])
         raise Conflict(f"workers run on this store ({which}): stop everything first", field="store")
 
 
-async def _beating(store: Sessions) -> list[SessionView]:
+async def _beating(sessions: Sessions) -> list[SessionView]:
     """Return the workers that beat now; a copy also has those that did when it was made."""
     since = SystemClock().now() - int(2 * SESSION_TTL * 1000)
-    before = {view.id: view.beat for view in await store.sessions() if view.beat_at > since}
+    before = {view.id: view.beat for view in await sessions.sessions() if view.beat_at > since}
     if not before:
         return []
     await asyncio.sleep(BEAT_EVERY + 1)
-    return [view for view in await store.sessions() if view.beat > before.get(view.id, -1)]
+    return [view for view in await sessions.sessions() if view.beat > before.get(view.id, -1)]
 
 
 async def finish_restore(settings: Settings) -> Restored:
@@ -75,7 +75,7 @@ async def finish_restore(settings: Settings) -> Restored:
         store = wired.engine.store
         await store.migrate()
         name = await store.events.rename_log()
-        workers = len(await store.sessions())
+        workers = len(await store.sessions.sessions())
     forgotten = 0
     if settings.queue_url is not None:
         from drumline.redis.forgetting import forget_all  # noqa: PLC0415 - a driver that not all have

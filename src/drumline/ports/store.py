@@ -162,7 +162,6 @@ class Housekeeping(Protocol):
 class Store(
     Submitting,
     Executing,
-    Sessions,
     Sweeping,
     Housekeeping,
     Protocol,
@@ -182,6 +181,11 @@ class Store(
     @property
     def control(self) -> Controlling:
         """Cancelling, rescheduling and retrying tasks, pausing queues."""
+        ...
+
+    @property
+    def sessions(self) -> Sessions:
+        """Workers, and the leases that they hold."""
         ...
 
     @property

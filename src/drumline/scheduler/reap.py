@@ -56,10 +56,10 @@ class Reaper:
 
     async def _look(self, now: float) -> Reaped:
         async with asyncio.timeout(self._longest_gap):
-            self._observe(await self._engine.store.beat_numbers(), now)
+            self._observe(await self._engine.store.sessions.beat_numbers(), now)
             dead = [(session, beat) for session, (beat, since) in self._seen.items() if now - since >= self._ttl]
             # Also with no session to close: tasks of sessions that were closed, and lost claims, are freed here.
-            return await self._engine.store.reap(dead, poison_after=self._poison_after)
+            return await self._engine.store.sessions.reap(dead, poison_after=self._poison_after)
 
     def _observe(self, beats: dict[SessionId, int], now: float) -> None:
         self._last_look = now

@@ -27,7 +27,7 @@ MOST_NAMED: Final = 10
 async def examine_fleet(store: Store) -> AsyncIterator[Finding]:
     """Check workers, queues, schedulers, the outbox and the runtime configuration."""
     now = await store.queries.now()
-    sessions = await store.sessions()
+    sessions = await store.sessions.sessions()
     due = await store.upcoming(due_before=now, per_lane=1)
     queues = await store.queries.queues()
     for finding in judge_lanes([hint.lane for hint in due], sessions, queues):

@@ -1,30 +1,25 @@
-"""The registry of workers, and freeing what the dead held."""
+"""Heartbeats of workers, and freeing the tasks of dead ones."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from drumline.aio.threads import off_loop
-from drumline.core.clock import Instant
-from drumline.core.codec import decode, encode
+from drumline.core.clock import Clock, Instant
+from drumline.core.codec import decode
 from drumline.core.dead_letter import POISON
-from drumline.core.errors import NotFound
-from drumline.core.event import worker_closed, worker_draining, worker_opened, worker_reaped
-from drumline.core.ids import SessionId, TaskId, session_text
+from drumline.core.event import worker_reaped
+from drumline.core.ids import SessionId, TaskId
 from drumline.core.outcome import ErrorInfo
-from drumline.core.session import Beat, BeatReply, SessionSpec, SessionView
+from drumline.core.session import Beat, BeatReply, SessionSpec
 from drumline.core.state import Act, State
 from drumline.ports.hint import NO_EFFECTS, Effects
 from drumline.ports.store import Hint, Reaped
-from drumline.stores.driver import Line, tell_facts
+from drumline.stores.driver import Database, Lanes, Line, Transaction, tell_facts
 from drumline.stores.endings import Ending, is_queued
-from drumline.stores.parts.task_types import publish_types
-from drumline.stores.postgres.access import Access
-from drumline.stores.postgres.cursors import LanePosition
-from drumline.stores.postgres.database import Transaction
+from drumline.stores.parts.sessions import SessionTables
+from drumline.stores.postgres.cursors import Cursors, LanePosition
 from drumline.stores.postgres.endings import Held, bury, end, record
+from drumline.stores.postgres.following import PostgresFollowing
 
-CLOSED_FOR_MS: Final = 24 * 3_600_000
-"""How long a closed session is still shown."""
 REAPING: Final = 0x6472_756D_7265_6170
 """The advisory lock of the one reap that is under way."""
 MOST_REAPED: Final = 5000
@@ -35,19 +30,20 @@ Freed = tuple[Ending, bool]
 """How an orphan ends, and whether it was a ghost."""
 
 
-class Sessions(Access):
-    """`ports.store.Sessions` on PostgreSQL."""
+class Sessions(SessionTables):
+    """`ports.sessions.Sessions` on PostgreSQL."""
 
-    async def open_session(self, session: SessionId, spec: SessionSpec) -> None:
-        """Register a worker under an id that was never used before."""
-        text = encode(spec).decode()
-
-        async def open_(transaction: Transaction) -> None:
-            if await transaction.fetch("open_session", session=session, spec=text, now=self._now()):
-                await publish_types(transaction, spec, self._now())
-                await tell_facts(transaction, [worker_opened(session, spec)], now=self._now())
-
-        await self._database.transact(Line.SETTLE, open_, repeat=True)
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock | None,
+        lanes: Lanes,
+        following: PostgresFollowing,
+        cursors: Cursors,
+    ) -> None:
+        super().__init__(database, clock, lanes)
+        self._following = following
+        self._cursors = cursors
 
     async def beat(self, beats: Sequence[Beat]) -> list[BeatReply]:
         """Note signs of life, and tell each session which leases it lost and which tasks should stop."""
@@ -88,65 +84,6 @@ class Sessions(Access):
             else BeatReply(is_open=False, lost=tuple(lease.task for lease in beat.held))
             for beat in beats
         ]
-
-    async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
-        """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
-        given: dict[str, Any] = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
-        await self._database.fetch(Line.DESK, "change_session", repeat=True, **given)
-
-    async def pause_in_session(self, session: SessionId, *, names: Sequence[str]) -> None:
-        """Note which task names a worker is not handed; one that is not open is left as it is."""
-        text = encode(list(names)).decode()
-        await self._database.fetch(Line.DESK, "pause_in_session", repeat=True, session=session, names=text)
-
-    async def drain_session(self, session: SessionId) -> None:
-        """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
-
-        async def drain(transaction: Transaction) -> bool:
-            rows = await transaction.fetch("drain_session", session=session)
-            facts = [worker_draining(session, decode(spec, SessionSpec)) for (spec,) in rows]
-            await tell_facts(transaction, facts, now=self._now())
-            return bool(rows)
-
-        if not await self._database.transact(Line.DESK, drain, repeat=True):
-            raise NotFound(f"worker {session_text(session)} has no open session", field="id")
-
-    async def close_session(self, session: SessionId) -> None:
-        """Note that a worker has left in order."""
-
-        async def close(transaction: Transaction) -> None:
-            rows = await transaction.fetch("close_session", session=session, now=self._now())
-            facts = [worker_closed(session, decode(spec, SessionSpec)) for (spec,) in rows]
-            await tell_facts(transaction, facts, now=self._now())
-
-        await self._database.transact(Line.SETTLE, close, repeat=True)
-
-    async def sessions(self, *, closed: bool = False, tenant: str | None = None) -> list[SessionView]:
-        """Return the open sessions, and with `closed` those that ended lately too; `held` is as of the last beat."""
-        since = await self._time() - CLOSED_FOR_MS if closed else None
-        rows = await self._database.fetch(Line.BROAD, "sessions", repeat=True, within=tenant, closed_since=since)
-        views = await off_loop(sum(len(row[1]) for row in rows), lambda: [
-            SessionView(
-                id=SessionId(session), spec=decode(spec, SessionSpec), opened_at=Instant(opened_at),
-                beat_at=Instant(beat_at), beat=beat, should_drain=should_drain, closed_at=closed_at, held=held,
-            )
-            for session, spec, opened_at, beat_at, beat, should_drain, closed_at, held in rows
-        ])  # fmt: skip
-        return [view for view in views if view.spec.serves(tenant)]
-
-    async def session_specs(self, sessions: Sequence[SessionId]) -> list[SessionSpec | None]:
-        """Return what each of these sessions can run; None for one that is not open."""
-        rows = await self._database.fetch(Line.CLAIM, "session_specs", repeat=True, sessions=sessions)
-        specs = await off_loop(
-            sum(len(spec) for _, spec in rows),
-            lambda: {session: decode(spec, SessionSpec) for session, spec in rows},
-        )
-        return [specs.get(session) for session in sessions]
-
-    async def beat_numbers(self) -> dict[SessionId, int]:
-        """Return the beat number of every open session."""
-        rows = await self._database.fetch(Line.BROAD, "beat_numbers", repeat=True)
-        return {SessionId(session): beat for session, beat in rows}
 
     async def reap(self, dead: Sequence[tuple[SessionId, int]], *, poison_after: int) -> Reaped:
         """Close the sessions whose beat number is still the one given, and free what no live session holds."""

@@ -25,7 +25,6 @@ class PostgresStore(
     SubmittingLeased,
     Claiming,
     Settling,
-    Sessions,
     Sweeping,
     Housekeeping,
     SharedParts,
@@ -37,6 +36,7 @@ class PostgresStore(
         self.jobs = PostgresJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
         self.firing = Firing(database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in)
+        self.sessions = Sessions(database, clock, self._lanes, self._following, self._cursors)
         self.stats = Stats(database, clock, self._lanes)
         self.events = EventLog(database, clock, self._lanes, ACT_OF)
 

@@ -24,7 +24,6 @@ from drumline.stores.sqlite.sweeping import Sweeping
 class SqliteStore(
     SubmittingLeased,
     Settling,
-    Sessions,
     Sweeping,
     Housekeeping,
     SharedParts,
@@ -38,6 +37,7 @@ class SqliteStore(
         self.firing = SqliteFiring(
             database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in
         )
+        self.sessions = Sessions(database, clock, self._lanes, self._following)
         self.stats = Stats(database, clock, self._lanes)
         self.events = EventLog(database, clock, self._lanes, ACT_OF)
 

@@ -1,11 +1,3 @@
--- name: open_session
--- open a session: register a worker. Repeated, it changes nothing.
-INSERT INTO drumline.session (id, spec, opened_at, beat_at)
-SELECT :session::int8, :spec::text, clock.now, clock.now
-FROM (SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now) AS clock
-ON CONFLICT DO NOTHING
-RETURNING id
-
 -- name: beat
 -- beat: note signs of life, and find the leases that are not the session's any more or whose task should stop.
 --   :sessions, :firsts, :lasts   each session once, sorted; what it holds is tasks[first..last]
@@ -47,47 +39,6 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) AS live ON true
 WHERE live.session IS DISTINCT FROM g.owner OR live.cancel_requested
-
--- name: change_session
--- change a session: what it serves from now on.
-UPDATE drumline.session
-SET spec = (spec::jsonb || jsonb_build_object('queues', :queues::text::jsonb, 'capacity', :capacity::int4))::text
-WHERE id = :session::int8 AND closed_at IS NULL
-
--- name: pause_in_session
--- pause in a session: the task names that it is not handed.
-UPDATE drumline.session
-SET spec = (spec::jsonb || jsonb_build_object('paused', :names::text::jsonb))::text
-WHERE id = :session::int8 AND closed_at IS NULL
-
--- name: drain_session
--- drain a session: it is given no more tasks, and told so at its next beat.
-UPDATE drumline.session SET should_drain = true WHERE id = :session::int8 AND closed_at IS NULL
-RETURNING spec
-
--- name: close_session
--- close a session in order.
-UPDATE drumline.session
-SET closed_at = coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8)
-WHERE id = :session::int8 AND closed_at IS NULL
-RETURNING spec
-
--- name: sessions
--- sessions: the open ones; with :closed_since those that closed since that time too.
-SELECT
-    s.id, s.spec, s.opened_at, s.beat_at, s.beat, s.should_drain, s.closed_at,
-    CASE WHEN s.closed_at IS NULL THEN cardinality(s.held) ELSE 0 END AS held
-FROM drumline.session AS s
-WHERE s.closed_at IS NULL OR s.closed_at >= :closed_since::int8
-ORDER BY s.opened_at, s.id
-
--- name: session_specs
--- claim: what open sessions can run.
-SELECT s.id, s.spec FROM drumline.session AS s WHERE s.id = any(:sessions::int8 []) AND s.closed_at IS NULL
-
--- name: beat_numbers
--- reap: how often each open session has beaten.
-SELECT s.id, s.beat FROM drumline.session AS s WHERE s.closed_at IS NULL
 
 -- name: reap_alone
 -- reap: whether this pass is the only one; another one under way does the same work.

@@ -1,46 +1,6 @@
--- name: open_session
--- open a session: register a worker.
-INSERT INTO session (id, spec, opened_at, beat_at, last_beat_at) VALUES (?, ?, ?, ?, ?)
-
--- name: change_session
--- change a session: what it serves from now on.
-UPDATE session SET spec = json_set(spec, '$.queues', json(:queues), '$.capacity', :capacity)
-WHERE id = :session AND closed_at IS NULL
-
--- name: pause_in_session
--- pause in a session: the task names that it is not handed.
-UPDATE session SET spec = json_set(spec, '$.paused', json(:names))
-WHERE id = :session AND closed_at IS NULL
-
--- name: sessions
--- sessions: the open ones; with :closed those that closed since that time too.
-SELECT
-    session.id, spec, opened_at, beat_at, beat, should_drain, closed_at,
-    (SELECT count(*) FROM task_live WHERE state = 2 AND task_live.session = session.id)
-FROM session
-WHERE closed_at IS NULL OR (:closed_since IS NOT NULL AND closed_at >= :closed_since)
-ORDER BY opened_at, session.id
-
--- name: session_specs
--- claim: what open sessions can run.
-SELECT session.id, session.spec
-FROM json_each(:sessions) AS given
-INNER JOIN session ON given.value = session.id
-WHERE session.closed_at IS NULL
-
--- name: beat_numbers
--- reap: how often each open session has beaten.
-SELECT id, beat FROM session WHERE closed_at IS NULL
-
--- name: drain_session
--- drain a session: it is given no more tasks, and told so at its next beat.
-UPDATE session SET should_drain = 1 WHERE id = :session AND closed_at IS NULL
-RETURNING spec
-
--- name: close_session
--- close a session: in order (:beat NULL), or as dead if its beat number is still the one observed.
-UPDATE session SET closed_at = :now, is_dead = :beat IS NOT NULL
-WHERE id = :session AND closed_at IS NULL AND (:beat IS NULL OR beat = :beat)
+-- name: reap_session
+-- reap: close a session as dead, if its beat number is still the one observed.
+UPDATE session SET closed_at = :now, is_dead = 1 WHERE id = :session AND closed_at IS NULL AND beat = :beat
 RETURNING spec
 
 -- name: beat
