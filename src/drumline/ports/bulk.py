@@ -1,8 +1,8 @@
-"""Bulk operations, as the store keeps them: part of the store, with its general promises (`ports/store.py`).
+"""Bulk operations, as the store keeps them, with the general promises of `ports/store.py`.
 
 The tasks that an operation is about are frozen when it is asked for, in one transaction: whatever fails or is submitted
-later is not swept in. Each piece of it is carried out and noted in one transaction, so that it is dealt with once,
-whoever is killed in the middle. A dead letter that was resolved or replaced meanwhile is left alone.
+later is not included. Each piece of it is carried out and noted in one transaction, so that it is dealt with once,
+whichever process is killed in the middle. A dead letter that was resolved or replaced meanwhile is left alone.
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ class Survey(Struct, frozen=True, kw_only=True):
 
 
 class Advanced(Struct, frozen=True, kw_only=True):
-    """What a step of a bulk operation did, and how it stands after it."""
+    """What a step of a bulk operation did, and the operation after it."""
 
     view: BulkView
     changed: tuple[Changed, ...] = ()
 
 
 def bulk_fact(what: str, view: BulkView) -> Fact:
-    """Return what is told of an operation: it was started, completed or aborted."""
+    """Return the event of an operation that was started, completed or aborted."""
     counts = {"total": view.total, "done": view.done, "skipped": view.skipped, "failed": view.failed}
     data = {"act": view.act, "reason": view.plan.reason, **counts}
     return Fact(f"drumline.bulk.{what}", view.id, view.tenant or "", data)
@@ -77,7 +77,7 @@ class Bulks(Protocol):
     async def advance_bulk(self, bulk: BulkId, *, limit: int) -> Advanced | None:
         """Deal with the next tasks of an operation, at most `limit` and what its rate allows by the store's clock.
 
-        None if it is not running, or somebody else is dealing with it right now.
+        None if it is not running, or another process is dealing with it right now.
         """
         ...
 
@@ -86,7 +86,7 @@ class Bulks(Protocol):
         ...
 
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
-        """Return an operation as it stands, or raise `NotFound`."""
+        """Return an operation, or raise `NotFound`."""
         ...
 
     async def bulks(

@@ -61,5 +61,5 @@ class Bus(Protocol):
 
     @property
     def reason(self) -> str:
-        """What stands in the way at the moment, for people; empty if nothing is known to."""
+        """Why events cannot be sent at the moment, for people; empty if they can."""
         ...

@@ -98,7 +98,7 @@ class DeadLetterGroup(Struct, frozen=True, kw_only=True):
 
 
 class PayloadEdit(Struct, frozen=True, kw_only=True):
-    """What a task was given before somebody changed it."""
+    """The payload that a task had before it was edited."""
 
     epoch: int
     """Attempts up to this one ran with it."""
@@ -108,13 +108,13 @@ class PayloadEdit(Struct, frozen=True, kw_only=True):
 
 
 def discarded(letter: DeadLetter) -> Fact:
-    """Return what is told of a dead letter that somebody discards."""
+    """Return the event of a discarded dead letter."""
     data = {"name": letter.lane.name, "queue": letter.lane.queue, "fingerprint": letter.fingerprint}
     return Fact("drumline.dead_letter.discarded", letter.task, letter.lane.tenant, data)
 
 
 def edited(task: TaskId, lane: Lane, *, epoch: int) -> Fact:
-    """Return what is told of a task that somebody gives another payload; payloads are in no event."""
+    """Return the event of a task whose payload was edited; payloads are in no event."""
     data = {"name": lane.name, "queue": lane.queue, "epoch": epoch}
     return Fact("drumline.task.edited", task, lane.tenant, data)
 

@@ -99,7 +99,7 @@ class Executing(Protocol):
         ...
 
     async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
-        """Return where each leased task stands; None for a lease that is not current."""
+        """Return the state of each leased task; None for a lease that is not current."""
         ...
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:

@@ -22,7 +22,7 @@ from drumline.ports.hint import NO_EFFECTS, Effects
 
 
 class SubmittedJob(Struct, frozen=True, kw_only=True):
-    """The store's answer to a job: its id, where it stands, the ids of its tasks by key, and whether it is new."""
+    """The store's answer to a job: its id, its status, the ids of its tasks by key, and whether it is new."""
 
     id: JobId
     status: JobStatus
@@ -32,7 +32,7 @@ class SubmittedJob(Struct, frozen=True, kw_only=True):
 
 
 class ChangedJob(Struct, frozen=True, kw_only=True):
-    """An act on a job that holds: where the job stands after it, and what that led to."""
+    """An act on a job that was done: the status of the job after it, and what that led to."""
 
     id: JobId
     status: JobStatus

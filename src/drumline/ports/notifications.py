@@ -1,9 +1,9 @@
-"""Notifications, as the store keeps them: part of the store, with its general promises (`ports/store.py`).
+"""Notifications, as the store keeps them, with the general promises of `ports/store.py`.
 
-The notifier reads the log of what changed with a cursor of its own. What has to be told to whom is written as
-deliveries in the transaction that moves the cursor: either both are there or neither, so nothing is left out and
-nothing is told for having been read twice. An event is delivered to a target once, whatever happens (one row per event
-and target); each try is claimed for a while, and whoever dies during a try has it repeated by another.
+The notifier reads the event log with a cursor of its own. Deliveries are written in the transaction that moves the
+cursor: either both are there or neither, so nothing is left out and nothing is sent for having been read twice. An
+event is delivered to a target once, whatever happens (one row per event and target); each try is claimed for a while,
+and if a notifier dies during a try, another one repeats it.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from drumline.core.subscription import NewSubscription, Subscription, Subscripti
 
 
 class Listening(Struct, frozen=True):
-    """Who wants to be told of anything."""
+    """The subscriptions that are enabled, and whether tasks name targets themselves."""
 
     subscriptions: tuple[Subscription, ...]
     """Those that are enabled."""
@@ -46,7 +46,7 @@ class PickRange(Struct, frozen=True, kw_only=True):
 
 
 class Interest(Struct, frozen=True, kw_only=True):
-    """Ends of tasks that somebody wants to be told of: of a tenant, and if said of one name or queue."""
+    """Ends of tasks that a subscription asks for: of a tenant, and of one name or queue if that is set."""
 
     tenant: str
     states: frozenset[State]
@@ -55,7 +55,7 @@ class Interest(Struct, frozen=True, kw_only=True):
 
 
 class Picked(Struct, frozen=True):
-    """Events that somebody may want to be told of, and how far the log was looked through."""
+    """Events that may match a subscription, and how far the log was read."""
 
     events: tuple[Event, ...]
     position: int
@@ -163,7 +163,7 @@ class Deliveries(Protocol):
     """What has to be sent to whom, and what became of it. A `tenant` of None means every tenant's."""
 
     async def listening(self) -> Listening:
-        """Return who wants to be told of anything."""
+        """Return the enabled subscriptions, and whether any task names targets itself."""
         ...
 
     async def queue_deliveries(self, deliveries: Sequence[NewDelivery], *, move: CursorMove | None = None) -> bool:

@@ -46,7 +46,7 @@ class LogSpan(Struct, frozen=True):
 
 
 class CursorView(Struct, frozen=True, kw_only=True):
-    """Where a consumer stands, for people."""
+    """How far a consumer has read, for people."""
 
     consumer: str
     position: int
@@ -88,7 +88,7 @@ class EventLog(Protocol):
         ...
 
     async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
-        """Take a consumer's cursor for so many seconds, or keep it; return where it stands.
+        """Take a consumer's cursor for so many seconds, or keep it; return its position.
 
         None if another holder has it. `holder` is a random number of the process. A consumer that is new begins at
         the start of the log. Two that both believe to hold it pass events on twice, and lose none.
@@ -96,7 +96,7 @@ class EventLog(Protocol):
         ...
 
     async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
-        """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
+        """Move a cursor that this holder has from `old` to `new`; return False if it is elsewhere."""
         ...
 
     async def note_cursor(self, consumer: str, *, holder: int, error: str | None) -> None:
@@ -112,7 +112,7 @@ class EventLog(Protocol):
         ...
 
     async def cursors(self) -> list[CursorView]:
-        """Return where every consumer stands."""
+        """Return the position of every consumer."""
         ...
 
     async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:

@@ -36,7 +36,7 @@ class WaitingType(Struct, frozen=True):
 
 
 class QueueView(Struct, frozen=True, kw_only=True):
-    """A queue as it stands."""
+    """A queue and what waits in it."""
 
     tenant: str
     name: str
@@ -51,7 +51,7 @@ class QueueView(Struct, frozen=True, kw_only=True):
 
 
 class Holder(Struct, frozen=True):
-    """Who runs or ran an execution: nobody's session, where it ended without one."""
+    """The session that runs or ran an execution; none where it ended without one."""
 
     session: SessionId | None
     nonce: int

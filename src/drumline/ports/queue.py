@@ -137,7 +137,7 @@ class Queue(Protocol):
 
 
 class QueueState(Struct, frozen=True):
-    """Where a queue stands: its generation, and the lanes of which the store has more than it could hold.
+    """The generation of a queue, and the lanes of which the store has more tasks than the queue holds.
 
     The generation is a random word, written when a refill was complete. None, or another one than last time, means
     that hints were lost as a whole: the queue was emptied, restarted, failed over or set back.
@@ -151,7 +151,7 @@ class SweptQueue(Queue, Protocol):
     """A queue that can lose hints, and that the sweep makes whole again from the store. None means it is away."""
 
     async def sync(self, *, now: Instant, paused: Sequence[tuple[str, str]] | None = None) -> QueueState | None:
-        """Take over the store's time, and if given its paused queues as (tenant, queue); tell how the queue stands."""
+        """Take over the store's time, and if given its paused queues as (tenant, queue); return the queue's state."""
         ...
 
     async def absent(self, hints: Sequence[Hint]) -> frozenset[TaskId] | None:

@@ -93,7 +93,7 @@ class ReadModel(Protocol):
         ...
 
     def note_job(self, note: JobNote) -> None:
-        """Write where a job stands, in the background. There are few, so this is not left out."""
+        """Write the status of a job, in the background. There are few, so this is not left out."""
         ...
 
     def note_letters(self, notes: Sequence[LetterNote]) -> None:

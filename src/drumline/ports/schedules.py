@@ -42,7 +42,7 @@ class ScheduleFilter(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """What a schedule is, as against where it stands."""
+    """What a schedule is, apart from its state."""
 
     name: str
     rule: Rule
@@ -71,7 +71,7 @@ class ScheduleChange(Struct, frozen=True, kw_only=True):
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
-    """A run that somebody asks for: at once, or waiting until `start_at`."""
+    """A run that was asked for: at once, or waiting until `start_at`."""
 
     fire_time: Instant
     kind: RunKind
@@ -112,9 +112,9 @@ class Watch(Struct, frozen=True, kw_only=True):
 
     now: Instant
     seen_at: Instant | None
-    """When a scheduler last left word that it is here; None if there never was one."""
+    """When a scheduler last noted that it is running; None if there never was one."""
     words: int
-    """How many such words there have been."""
+    """How many such notes there have been."""
     next_due: Instant | None
     """When the next firing is due."""
     next_start: Instant | None
@@ -169,11 +169,11 @@ class Schedules(Protocol):
         ...
 
     async def watch(self) -> Watch:
-        """Tell what there is to fire, and when. Changes nothing."""
+        """Return what there is to fire, and when. Changes nothing."""
         ...
 
     async def note_watch(self) -> None:
-        """Leave word that a scheduler is here, and that nothing which was missed is left."""
+        """Note that a scheduler is running, and that no missed firing is left."""
         ...
 
     async def prune_runs(self, *, before: Instant, limit: int) -> int:

@@ -31,7 +31,7 @@ class Box(Protocol):
         ...
 
     def open(self, sealed: bytes, purpose: Purpose) -> str:
-        """Return what was sealed, with whichever key; `Unreadable` if no key fits or somebody touched it."""
+        """Return what was sealed, with any of the keys; `Unreadable` if no key fits or it was altered."""
         ...
 
     def key_of(self, sealed: bytes) -> str:

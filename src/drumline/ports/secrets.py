@@ -7,7 +7,7 @@ from drumline.core.secret import SealedSecret, SecretView
 
 
 class PutSecret(NamedTuple):
-    """A secret as it stands after its value was set, and whether there was none of that name before."""
+    """A secret whose value was set, and whether there was none of that name before."""
 
     secret: SecretView
     created: bool

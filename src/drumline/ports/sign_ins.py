@@ -16,7 +16,7 @@ class SignInMark(Struct, frozen=True):
 
 
 class SignIns(Protocol):
-    """Marks. There are few: one for each time that somebody signs in with a provider, or signs out."""
+    """Marks. There are few: one for each sign-in with a provider, and one for each sign-out."""
 
     async def leave_marks(self, marks: Sequence[SignInMark]) -> list[bool]:
         """Leave marks at the store's time, and tell which were not there; one that was is of now from here on.

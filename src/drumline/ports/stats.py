@@ -1,4 +1,4 @@
-"""Figures over time, as the store keeps them: counted once from the log of what changed, never from the tasks.
+"""Figures over time, as the store keeps them: counted once from the event log, never from the tasks.
 
 Only how many tasks wait is looked at now and then: see `sample_depth`.
 """
@@ -10,7 +10,7 @@ from drumline.core.stats import CountedEvents, Figure, Level, Stat, StatsRange
 
 
 class Stats(Protocol):
-    """Counting, and looking at what was counted."""
+    """Counts events, and returns what was counted."""
 
     async def gather_stats(self, *, limit: int) -> CountedEvents:
         """Count what the next rows of the log say, up to `limit` rows, and return what that was.
@@ -29,7 +29,7 @@ class Stats(Protocol):
         ...
 
     async def sample_depth(self, *, apart_ms: int) -> bool:
-        """Note how many tasks of each lane are due and wait to be run, unless somebody has in the last `apart_ms`.
+        """Note how many tasks of each lane are due and wait to be run, unless that was done in the last `apart_ms`.
 
         Tell whether it was done. Whoever does it at the same time, or again after a lost answer, adds one more sample
         of the same level, which its mean does not mind. All tasks that wait are looked at, a
@@ -38,7 +38,7 @@ class Stats(Protocol):
         ...
 
     async def read_depth(self, stretch: StatsRange) -> list[Level]:
-        """Return how many tasks waited, of each bucket in which samples were taken; 0 is told like any other level."""
+        """Return how many tasks waited, of each bucket in which samples were taken; 0 is a level like any other."""
         ...
 
     async def prune_stats(self, *, step: int, before: Instant) -> int:

@@ -1,7 +1,9 @@
 """The store: the durable truth about tasks, leases, attempts and sessions.
 
-Every intent takes a list and is one transaction. What an intent returns has been committed. `Unavailable` is raised
-when the store cannot be reached; then nothing is known, and every intent may be repeated safely.
+A store is made of aggregates, each behind a small port: `store.keys`, `store.jobs`, `store.events` … Tasks are its own.
+
+Every method that takes a list is one transaction. What a method returns has been committed. `Unavailable` is raised
+when the store cannot be reached; then nothing is known, and every call may be repeated safely.
 
 The store's clock decides what is due. A store is given a `Clock` by tests; without one it uses its own.
 """
@@ -78,7 +80,7 @@ class Submitting(Protocol):
     """Bringing tasks in."""
 
     async def prepare(self) -> None:
-        """Have ready what bringing in the first task needs, such as a connection."""
+        """Prepare what storing the first task needs, such as a connection."""
         ...
 
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
@@ -114,7 +116,7 @@ class Sweeping(Protocol):
         """Return the queued tasks due before one time, and from another time on if there is one.
 
         Of every lane, or of those named, at most `per_lane`: the earliest, in their order, lane by lane. Lanes under
-        flow limits are left out: nobody is hinted at their tasks.
+        flow limits are left out: there are no hints for their tasks.
         """
         ...
 
@@ -137,16 +139,15 @@ class Housekeeping(Protocol):
     async def prune(self, *, ended_before: Instant, limit: int) -> int:
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many.
 
-        The oldest first, and none whose events somebody has yet to read. Whoever asks for the same again while batches
-        are full is led on from where the last one ended: what it passed over, for somebody acted on it just then, is
-        found when that is over and somebody begins anew.
+        The oldest first, and none whose events a consumer has yet to read. A call with the same time goes on from where
+        the last full batch ended; tasks that were locked then are found when pruning begins anew.
         """
         ...
 
     async def tidy(self, *, dead: int) -> bool:
         """Make room usable again that more than so many dead rows take up among the tasks that have not ended.
 
-        Nothing is lost if nobody calls it: a store gets to it by itself, sooner or later. Tell whether there was any.
+        Nothing is lost if it is never called: a store does it by itself, sooner or later. Return whether there was any.
         """
         ...
 
@@ -155,7 +156,7 @@ class Housekeeping(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish what is under way and let go of every connection."""
+        """Finish what is under way and close every connection."""
         ...
 
 
@@ -166,7 +167,7 @@ class Store(
     Housekeeping,
     Protocol,
 ):
-    """The whole store, as the engine sees it."""
+    """The store: tasks, and one attribute for each other aggregate."""
 
     @property
     def queries(self) -> Querying:
@@ -270,7 +271,7 @@ class Store(
 
     @property
     def dead_letters(self) -> DeadLetters:
-        """Tasks that failed for good, until somebody resolves them."""
+        """Tasks that failed for good and were not resolved yet."""
         ...
 
     @property

@@ -33,7 +33,7 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    """Makes spans. Whoever would make one looks at `is_on` first, so that no tracing costs nothing."""
+    """Makes spans. Callers check `is_on` first, so that disabled tracing costs nothing."""
 
     is_on: bool
 

@@ -19,7 +19,7 @@ class NoQueue:
         return False
 
     async def tell(self, hints: Sequence[Hint]) -> None:
-        """Tell nobody."""
+        """Do nothing: there are no other processes to wake."""
 
     @property
     def carries_signals(self) -> bool:

@@ -71,7 +71,7 @@ def secrets_of(text: str | None) -> Secrets:
 
 
 def broad_and_narrow(interests: Sequence[Interest]) -> tuple[frozenset[State], list[Interest]]:
-    """Return the ends that somebody wants of every task, and the interests that add something in certain lanes.
+    """Return the ends that are wanted of every task, and the interests that add others in certain lanes.
 
     Too many of those are not worth asking for one by one.
     """
@@ -153,7 +153,7 @@ def ended_task(key: str, task: str, name: str, error: str | None, log: str | Non
 
 
 def mail_turn(paced_to: int, now: int, *, burst: int, pace_ms: int) -> tuple[int, int]:
-    """Return when somebody's next mail may go, and what they are paced to if it goes now.
+    """Return when the next mail to a mailbox may be sent, and its pace if it is sent now.
 
     Mails are counted as if they had gone at an even pace; nobody gets more than `burst` ahead of it.
     """

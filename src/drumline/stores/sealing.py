@@ -81,7 +81,7 @@ class AesBox:
         return FORM + id_ + nonce + sealed
 
     def open(self, sealed: bytes, purpose: Purpose) -> str:
-        """Return what was sealed, with whichever key; `Unreadable` if no key fits or somebody touched it."""
+        """Return what was sealed, with any of the keys; `Unreadable` if no key fits or it was altered."""
         id_ = _id_in(sealed)
         if id_ not in self._ids:
             raise Unreadable(f"it was sealed with the key {id_.hex()}, which is not here", field="secret_key")

@@ -114,7 +114,7 @@ class Bulks(Part):
         return await self._database.transact(Line.DESK, abort, within=tenant)
 
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
-        """Return an operation as it stands, or raise `NotFound`."""
+        """Return an operation, or raise `NotFound`."""
         rows = await self._database.fetch(Line.DESK, "get_bulk", repeat=True, within=tenant, id=bulk, tenant=tenant)
         return _only(rows, bulk)
 

@@ -49,7 +49,7 @@ class JobTask(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task as an act finds it; the order is that of the statement `stands`."""
+    """A task as an act finds it; the columns are those of the statement `stands`."""
 
     id: TaskId
     lane: int

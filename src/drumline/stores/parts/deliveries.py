@@ -27,7 +27,7 @@ class Deliveries(Part):
     """`ports.notifications.Deliveries`."""
 
     async def listening(self) -> Listening:
-        """Return who wants to be told of anything."""
+        """Return the enabled subscriptions, and whether any task names targets itself."""
         rows = await self._database.fetch(Line.EVENTS, "subscriptions", repeat=True, id=None, tenant=None, enabled=True)
         ((has_targets,),) = await self._database.fetch(Line.EVENTS, "has_targets", repeat=True)
         return Listening(tuple(subscription_of(row) for row in rows), bool(has_targets))

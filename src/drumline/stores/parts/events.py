@@ -140,7 +140,7 @@ class EventLog(Part):
         return str(name)
 
     async def take_cursor(self, consumer: str, *, holder: int, seconds: float) -> int | None:
-        """Take a consumer's cursor for so many seconds, or keep it; return where it stands."""
+        """Take a consumer's cursor for so many seconds, or keep it; return its position."""
         rows = await self._database.fetch(
             Line.EVENTS,
             "take_cursor",
@@ -153,8 +153,8 @@ class EventLog(Part):
         return int(rows[0][0]) if rows else None
 
     async def move_cursor(self, consumer: str, *, holder: int, old: int, new: int) -> bool:
-        """Move a cursor that this holder has and that still stands at `old`; tell whether it was moved."""
-        # Not repeated when the answer was lost: a second try would find it moved and say that somebody else did it.
+        """Move a cursor that this holder has from `old` to `new`; return False if it is elsewhere."""
+        # Not repeated when the answer was lost: a second try would find it moved and blame another holder.
         rows = await self._database.fetch(
             Line.EVENTS, "move_cursor", consumer=consumer, holder=holder, old=old, new=new, now=self._now()
         )
@@ -175,7 +175,7 @@ class EventLog(Part):
         return bool(await self._database.fetch(Line.DESK, "forget_consumer", consumer=consumer))
 
     async def cursors(self) -> list[CursorView]:
-        """Return where every consumer stands."""
+        """Return the position of every consumer."""
         rows = await self._database.fetch(Line.DESK, "cursors", repeat=True)
         return [
             CursorView(
@@ -236,7 +236,7 @@ class EventLog(Part):
         return Told(EventPosition(position, place), at, task, self._acts[act], STATES[state], epoch)
 
     async def _lanes_of_interest(self, narrow: Sequence[Interest]) -> list[int]:
-        """Return the lanes that somebody is interested in."""
+        """Return the lanes that the interests name."""
         lanes: set[int] = set()
         for tenant, queue, name in {(interest.tenant, interest.queue, interest.task) for interest in narrow}:
             rows = await self._database.fetch(

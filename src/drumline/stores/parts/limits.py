@@ -107,7 +107,7 @@ class FlowLimitStore(Part):
         return moved, hints
 
     async def _sort_lane(self, lane: LimitedLane, until: Instant, most: int) -> int:
-        """Sort a lane a part at a time, so that nobody waits long; return how many tasks were moved."""
+        """Sort a lane in small transactions, which hold locks for a short time; return how many tasks were moved."""
         moved = 0
         while moved < most:
             part = min(SORTED_AT_ONCE, most - moved)

@@ -115,7 +115,7 @@ class Schedules(Part):
         return frozenset(Instant(time) for (time,) in rows)
 
     async def watch(self) -> Watch:
-        """Tell what there is to fire, and when."""
+        """Return what there is to fire, and when."""
         ((now, seen_at, words, due_at, start_at, has_waiting),) = await self._database.fetch(
             Line.FIRE, "watch", repeat=True, now=self._now()
         )
@@ -129,7 +129,7 @@ class Schedules(Part):
         )
 
     async def note_watch(self) -> None:
-        """Leave word that a scheduler is here."""
+        """Note that a scheduler is running."""
         await self._database.fetch(Line.FIRE, "note_watch", repeat=True, now=self._now())
 
     async def prune_runs(self, *, before: Instant, limit: int) -> int:

@@ -58,7 +58,7 @@ async def connect(url: str, *, settings: dict[str, str] | None, seconds: float) 
 
 
 async def connect_direct(url: str, *, settings: dict[str, str], seconds: float) -> "Connection | None":
-    """Open a connection to PostgreSQL itself; None if a pooler stands at the address."""
+    """Open a connection to PostgreSQL itself; None if the address is that of a pooler."""
     try:
         connection = await connect(url, settings=settings | {DIRECT: "on"}, seconds=seconds)
     except asyncpg.ProtocolViolationError:  # PgBouncer: "unsupported startup parameter"

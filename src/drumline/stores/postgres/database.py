@@ -47,7 +47,7 @@ DEFAULT_BUDGET: Final = Budget()
 
 
 class Transaction:
-    """Statements that hold together, or fall together."""
+    """Statements that are committed together or not at all."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -74,7 +74,7 @@ class Transaction:
 
 
 class Database:
-    """Hands out connections by line, and forgets those that failed.
+    """Hands out connections by line, and closes those that failed.
 
     What is asked `within` a tenant is asked from behind the second wall: on connections that act as the role of
     tenants, to which the policies of the tables show that tenant's rows and no others, whatever the statement says.
@@ -174,7 +174,7 @@ class Database:
         return await self._patiently(line, in_transaction, repeat, tenant)
 
     async def close(self) -> None:
-        """Wait for what is under way, and let go of every connection; whoever comes later is refused."""
+        """Wait for what is under way and close every connection; later calls are refused."""
         self._is_closed = True
         await asyncio.gather(*(self._hang_up(line) for line in Line))
 
@@ -233,7 +233,7 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self, connection: Connection, line: Line, tenant: str | None) -> AsyncIterator[None]:
-        """Begin and commit. Whoever fails in between has its connection cut, which takes everything back."""
+        """Begin and commit. On an error in between the connection is closed, which rolls back."""
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         if not self._is_direct:
             # What a connection of our own was told once, a pooled one has to be told each time.

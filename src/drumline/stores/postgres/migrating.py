@@ -58,7 +58,7 @@ def _refuse_newer(versions: Rows) -> None:
 
 
 async def _wall_in(transaction: Transaction) -> None:
-    """Build the second wall around tenants where it is missing; one that may not be built is told of, not more."""
+    """Create the role and policies of tenants where they are missing; if that is not permitted, log it."""
     ((_, missing),) = await transaction.fetch("wall")
     if missing is None:
         return

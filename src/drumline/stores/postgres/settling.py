@@ -37,7 +37,7 @@ class Settling(SettlingJobs):
     """The settling part of `ports.store.Executing` on PostgreSQL."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
-        """Return where each leased task stands; None for a lease that is not current."""
+        """Return the state of each leased task; None for a lease that is not current."""
         rows = await self._database.fetch(Line.SETTLE, "standing", repeat=True, **lease_columns(leases))
         found = {
             Lease(TaskId(str(task)), epoch, nonce): LeaseState(failures, decode_options(options), cancelled)

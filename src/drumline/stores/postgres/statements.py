@@ -62,7 +62,7 @@ def _whole(name: str, files: Mapping[str, str]) -> str:
 
 
 def _part(part: str, name: str, files: Mapping[str, str]) -> str:
-    """Return a part of the WITH of a statement: the one whose name stands before it."""
+    """Return the part of that name of the WITH of a statement."""
     found = re.findall(rf"^(?:WITH )?({part} AS .*?^\))", files[name], re.MULTILINE | re.DOTALL)
     if len(found) != 1:
         raise ValueError(f"{name} has {len(found)} parts {part}")

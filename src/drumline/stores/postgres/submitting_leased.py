@@ -15,7 +15,7 @@ from drumline.stores.postgres.submitting import Submitting
 
 
 class SubmittingLeased(Submitting):
-    """The part of `ports.store.Submitting` for a task that somebody waits for, on PostgreSQL."""
+    """The part of `ports.store.Submitting` for a task that a session waits for, on PostgreSQL."""
 
     async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
         """Store a task, leased to a session if that can be given it."""

@@ -33,7 +33,7 @@ class Wall:
         return not self.role and now - self._looked_at > LOOK_AGAIN
 
     def look(self, rows: Rows, now: float) -> None:
-        """Take in what wall.sql tells; a wall that is missing is told of in the log, once."""
+        """Take over the answer of the statement `wall`; if row security is missing, log it once."""
         ((role, missing),) = rows
         self._looked_at = now
         self.role = role if missing is None else ""
@@ -42,7 +42,7 @@ class Wall:
         self._missing = missing
 
     def lose(self) -> None:
-        """Note that nobody may act as the role any more: whoever asks next looks what has become of it."""
+        """Note that the role cannot be used any more; the next request looks it up again."""
         self.role = ""
         self._looked_at = float("-inf")
 

@@ -24,7 +24,7 @@ class Backup(Struct, frozen=True):
 
 
 def back_up(source: Path, target: Path, *, replace: bool = False) -> Backup:
-    """Copy a database as it is at one moment; whoever writes meanwhile is not held up, and is not in it.
+    """Copy a database as it is at one moment; writes meanwhile go on, and are not in the copy.
 
     The target is whole or not there, also when the machine fails. It is checked before it is given its name.
     """

@@ -115,7 +115,7 @@ class Settling(Access):
     """The settling part of `ports.store.Executing` on SQLite."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
-        """Return where each leased task stands; None for a lease that is not current."""
+        """Return the state of each leased task; None for a lease that is not current."""
         return await self._database.read(lambda connection: _standing(connection, leases))
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:

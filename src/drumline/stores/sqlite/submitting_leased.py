@@ -14,7 +14,7 @@ from drumline.stores.sqlite.submitting import Submitting
 
 
 class SubmittingLeased(Submitting, Claiming):
-    """The part of `ports.store.Submitting` for a task that somebody waits for, on SQLite."""
+    """The part of `ports.store.Submitting` for a task that a session waits for, on SQLite."""
 
     async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
         """Store a task, leased to a session if that can be given it."""
