@@ -314,7 +314,8 @@ def check_app(name: Any, **given: Any) -> None:
     of = "Drumline"
     check_kind("name", name, TEXT, of=of)
     check_name(name)
-    check_options({key: value for key, value in given.items() if value is not None}, given, of=of)
+    kinds = {**dict.fromkeys(given), "url": TEXT, "api_key": TEXT}
+    check_options({key: value for key, value in given.items() if value is not None}, kinds, of=of)
     if not isinstance(given["data"], Path | str | None):
         raise wrong("data", "a path", given["data"], of=of)
     if not isinstance(given["direct"], Direct | None):

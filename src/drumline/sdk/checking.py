@@ -1,14 +1,16 @@
 """Checking what programs write: options of decorators and submissions, where they are written and in their words.
 
-Types are checked by a table of option names, so that a mistake is a `TypeError` that names the option; whether a value
-makes sense is checked by those who know it, and raises `Invalid`.
+Types are those that the options' `TypedDict` declares: a mistake is a `TypeError` that names the option. Whether a
+value makes sense is checked where it is used, and raises `Invalid`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from reprlib import Repr
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
+from drumline.core.duration import Duration
 from drumline.core.json_errors import suggestion
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget
@@ -62,29 +64,48 @@ MOMENT: Final = Kind(lambda value: isinstance(value, datetime), "a datetime")
 YES_OR_NO: Final = Kind(lambda value: isinstance(value, bool), "True or False")
 ARGUMENTS: Final = Kind(lambda value: isinstance(value, Mapping), "a dictionary of arguments by name")
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "name": TEXT, "queue": TEXT, "key": TEXT, "limit_key": TEXT, "rate_limit": TEXT, "limit_by": TEXT, "owner": TEXT,
-    "tz": TEXT, "url": TEXT, "api_key": TEXT, "overlap": TEXT, "catch_up": TEXT, "mode": TEXT, "run_if": TEXT,
-    "retries": WHOLE, "max_attempts": WHOLE, "max_concurrent": WHOLE, "max_runs": WHOLE,
-    "timeout": DURATION, "delay": DURATION, "expires": DURATION, "jitter": DURATION, "interval": DURATION,
-    "priority": PRIORITY, "backoff": BACKOFF, "tags": TAGS, "notify": TARGETS,
-    "retry_on": ERRORS, "give_up_on": ERRORS,
-    "run_at": MOMENT, "start": MOMENT, "end": MOMENT,
-    "process": YES_OR_NO, "arguments": ARGUMENTS,
-}  # fmt: skip
-"""What each option may be, wherever it is taken."""
+_BY_TYPE: Final[Mapping[Any, Kind]] = {
+    str: TEXT,
+    int: WHOLE,
+    bool: YES_OR_NO,
+    datetime: MOMENT,
+    Duration: DURATION,
+    int | str: PRIORITY,
+    Backoff | float: BACKOFF,
+    Sequence[str]: TAGS,
+    Sequence[NotifyTarget]: TARGETS,
+    type[BaseException] | Sequence[type[BaseException]]: ERRORS,
+    Mapping[str, Any]: ARGUMENTS,
+}
+"""What an option may be, by the type that its `TypedDict` declares."""
 HINTS: Final[Mapping[str, str]] = {"run_at": "; for a time from now give delay"}
 
 
-def check_options(given: Mapping[str, Any], known: Iterable[str], *, of: str, noun: str = "option") -> None:
-    """Raise `TypeError` for options that are not known or not of their type; `of` is who takes them."""
-    taken = tuple(known)
+def kinds_of(options: Any) -> dict[str, Kind | None]:
+    """Return what each option of a `TypedDict` may be; None for those that are checked elsewhere."""
+    return {name: kind_of(type_) for name, type_ in options.__annotations__.items()}
+
+
+def check_options(given: Mapping[str, Any], known: Mapping[str, Kind | None], *, of: str, noun: str = "option") -> None:
+    """Raise `TypeError` for options that are not known or not of their type; `of` is the function that takes them."""
     for name, value in given.items():
-        if name not in taken:
-            raise TypeError(f"{of} has no {noun} {name!r}{suggestion(name, taken)}")
-        kind = KINDS.get(name)
+        if name not in known:
+            raise TypeError(f"{of} has no {noun} {name!r}{suggestion(name, known)}")
+        kind = known[name]
         if kind is not None and not kind.fits(value):
             raise wrong(name, kind.words + HINTS.get(name, ""), value, of=of)
+
+
+def kind_of(type_: Any) -> Kind | None:
+    """Return what an option of a type may be; None if that is checked elsewhere."""
+    return TEXT if _is_choice(type_) else _BY_TYPE.get(type_)
+
+
+def _is_choice(type_: Any) -> bool:
+    """Tell whether a type is a choice of texts: a literal, an enumeration, or either."""
+    if get_origin(type_) is Union:
+        return all(map(_is_choice, get_args(type_)))
+    return get_origin(type_) is Literal or (isinstance(type_, type) and issubclass(type_, StrEnum))
 
 
 def check_kind(name: str, value: Any, kind: Kind, *, of: str) -> None:

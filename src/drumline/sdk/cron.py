@@ -18,7 +18,7 @@ from drumline.core.duration import Duration, parse_duration
 from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.schedule import ScheduleRequest
 from drumline.core.zone import Zone, zone_of
-from drumline.sdk.checking import DURATION, TEXT, check_kind, check_options, one_of
+from drumline.sdk.checking import DURATION, TEXT, check_kind, check_options, kinds_of, one_of
 from drumline.sdk.definition import TaskDefinition, define, module_of
 from drumline.sdk.options import request_of
 from drumline.sdk.task import AsyncTask, Submittable, Task
@@ -118,7 +118,7 @@ class CronDecorator:
 def rule_for(options: CronOptions, *, cron: str | None = None, interval: Duration | None = None) -> ScheduleRequest:
     """Return what a decorator says of a schedule, checked where it is written; name and task are still to come."""
     of = "@app.cron" if interval is None else "@app.every"
-    check_options(options, CronOptions.__annotations__, of=of)
+    check_options(options, kinds_of(CronOptions), of=of)
     one_of("catch_up", options.get("catch_up", Misfire.ONCE), Misfire, of=of)
     one_of("overlap", options.get("overlap", Overlap.ALLOW), Overlap, of=of)
     if interval is None:

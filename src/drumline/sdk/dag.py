@@ -25,7 +25,7 @@ from drumline.core.mermaid import mermaid
 from drumline.core.names import check_name
 from drumline.core.retry import Backoff
 from drumline.core.task import NotifyTarget, TaskRequest
-from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
+from drumline.sdk.checking import TEXT, check_kind, check_options, kinds_of, wrong
 from drumline.sdk.client import Client, warn_if_blocking
 from drumline.sdk.handle import decode_any
 from drumline.sdk.job_handle import JobHandle
@@ -68,7 +68,7 @@ class Dag:
 
     def __init__(self, name: str, app: HasClient, options: DagOptions) -> None:
         check_kind("name", name, TEXT, of="app.dag")
-        check_options(options, DagOptions.__annotations__, of="app.dag")
+        check_options(options, kinds_of(DagOptions), of="app.dag")
         _check_needed(options.get("depends_on", ()))
         check_name(name)
         self.name = name
@@ -206,7 +206,7 @@ class Adder:
     """A dag with something said about the tasks that are added through it."""
 
     def __init__(self, dag: Dag, options: NodeOptions) -> None:
-        check_options(options, NodeOptions.__annotations__, of="dag.options")
+        check_options(options, kinds_of(NodeOptions), of="dag.options")
         self._dag = dag
         self._key = options.get("key")
         self._after = dag.keys_of(options.get("after", ()))

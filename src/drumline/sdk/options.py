@@ -1,6 +1,6 @@
 """What can be said about a task when it is defined, and about one submission of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
@@ -13,7 +13,7 @@ from drumline.core.ids import TaskId
 from drumline.core.priority import parse_priority
 from drumline.core.retry import MOST_RETRIES, Backoff
 from drumline.core.task import DEFAULT_TENANT, NotifyTarget, TaskRequest, accept
-from drumline.sdk.checking import as_errors, check_options, one_of
+from drumline.sdk.checking import as_errors, check_options, kinds_of, one_of
 from drumline.sdk.definition import Defaults, Mode
 
 DECORATOR: Final = "@app.task"
@@ -88,7 +88,7 @@ class Options(TypedDict, total=False):
 
 def defaults_of(settings: DecoratorOptions) -> Defaults:
     """Return a task's defaults; raises `TypeError` or `Invalid` for settings that make no sense."""
-    check_options(settings, DecoratorOptions.__annotations__, of=DECORATOR, noun="setting")
+    check_options(settings, _DECORATOR_KINDS, of=DECORATOR, noun="setting")
     retries = _retries_of(settings)
     timeout = parse_duration(settings["timeout"], field="timeout") if "timeout" in settings else None
     defaults = Defaults(
@@ -143,7 +143,7 @@ def apply(request: TaskRequest, options: Options, *, of: str = "options") -> Tas
     them, for errors.
     """
     changes: dict[str, Any] = dict(options)
-    check_options(changes, Options.__annotations__, of=of)
+    check_options(changes, _KINDS, of=of)
     if "key" in changes:
         changes["idempotency_key"] = changes.pop("key")
     for name in changes.keys() & _WRITTEN.keys():
@@ -165,15 +165,16 @@ def _seconds(value: Duration) -> float | str:
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 
-_WRITTEN: Final[dict[str, Callable[[Any], Any]]] = {
-    "run_at": local_time,
-    "delay": _seconds,
-    "timeout": _seconds,
-    "expires": _seconds,
-    "tags": tuple,
-    "notify": tuple,
+_KINDS: Final = kinds_of(Options)
+_DECORATOR_KINDS: Final = kinds_of(DecoratorOptions)
+_BY_TYPE: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    datetime: local_time,
+    Duration: _seconds,
+    Sequence[str]: tuple,
+    Sequence[NotifyTarget]: tuple,
 }
-"""How options are written in a request."""
+_WRITTEN: Final = {name: _BY_TYPE[type_] for name, type_ in Options.__annotations__.items() if type_ in _BY_TYPE}
+"""How options are written in a request, where that differs from how they are given."""
 
 
 def _retries_of(settings: DecoratorOptions) -> int | None:
