@@ -70,7 +70,7 @@ HOT: dict[str, dict[str, Any]] = {
     "known_keys": {"tenants": ["default"], "keys": ["k"]},
     "lane_numbers": {"tenants": ["default"], "queues": ["default"], "names": ["work"], "priorities": [0]},
     "lane_names": {"lanes": [1]},
-    "stands": {"ids": IDS},
+    "task_states": {"ids": IDS},
     "attempts": {"id": IDS[0], "tenant": None},
     "beat": {
         "sessions": [7], "firsts": [1], "lasts": [2], "owners": [7, 7], "tasks": IDS, "epochs": [1, 1],

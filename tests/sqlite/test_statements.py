@@ -67,7 +67,8 @@ def connection() -> sqlite3.Connection:
 
 HOT = (
     "due_in_lane", "next_due_in_lane", "next_due_after", "due_by_key", "unsorted", "sort_keys", "slot_uses",
-    "drop_slots", "claim", "claimed", "held_by_leases", "delete_live", "get", "stands", "ended_before", "still_ended",
+    "drop_slots", "claim", "claimed", "held_by_leases", "delete_live", "get", "task_states", "ended_before",
+    "still_ended",
     "count_waiting",
 )  # fmt: skip
 

@@ -34,7 +34,7 @@ RUN_IFS: Final = (RunIf.ALL_SUCCEEDED, RunIf.ALL_DONE, RunIf.ANY_FAILED)
 
 
 class Blocked(NamedTuple):
-    """A blocked task; the order is that of children.sql."""
+    """A blocked task; the order is that of `children`."""
 
     id: TaskId
     job: str
@@ -168,7 +168,7 @@ WORD_OF: Final = MappingProxyType(
 
 
 class Tally(NamedTuple):
-    """What acts of one transaction add to the counts of a job; the order is that of tally.sql."""
+    """What acts of one transaction add to the counts of a job; the order is that of `tally`."""
 
     job: str
     completed: int = 0

@@ -22,7 +22,7 @@ DELETED = "its subscription was deleted"
 
 
 def subscription_columns(subscription: NewSubscription) -> dict[str, Any]:
-    """Return a new subscription as the parameters of create_subscription.sql, but for the time."""
+    """Return a new subscription as the parameters of `create_subscription`, but for the time."""
     return {
         "id": subscription.id,
         "tenant": subscription.tenant,
@@ -35,7 +35,7 @@ def subscription_columns(subscription: NewSubscription) -> dict[str, Any]:
 
 
 def change_columns(change: SubscriptionChange) -> dict[str, Any]:
-    """Return a change as the parameters of change_subscription.sql."""
+    """Return a change as the parameters of `change_subscription`."""
     return {
         "name": change.name,
         "filter": None if change.filter is None else encode(change.filter).decode(),
@@ -46,7 +46,7 @@ def change_columns(change: SubscriptionChange) -> dict[str, Any]:
 
 
 def subscription_of(row: Iterable[Any]) -> Subscription:
-    """Return a row of subscriptions.sql."""
+    """Return a row of `subscriptions`."""
     id_, tenant, name, wanted, channel, address, created_at, is_enabled, reason = row
     return Subscription(
         id=SubscriptionId(str(id_)),
@@ -100,7 +100,7 @@ def delivery_columns(deliveries: Sequence[NewDelivery]) -> dict[str, list[Any]]:
 
 
 def claimed_of(row: Iterable[Any]) -> ClaimedDelivery:
-    """Return a row of claim_webhooks.sql or claim_mail.sql."""
+    """Return a row of `claim_webhooks` or `claim_mail`."""
     (
         id_, tenant, event_id, event_type, channel, address, event, attempt, now, subscription, secrets,
     ) = row  # fmt: skip
@@ -119,7 +119,7 @@ def claimed_of(row: Iterable[Any]) -> ClaimedDelivery:
 
 
 def delivery_of(row: Iterable[Any]) -> Delivery:
-    """Return a row of deliveries.sql."""
+    """Return a row of `deliveries`."""
     (
         id_, tenant, subscription, event_id, event_type, subject, channel, address, state, attempts, next_at, status,
         response, error, latency_ms, created_at, finished_at, event,

@@ -45,7 +45,7 @@ class Planned(NamedTuple):
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """What is stored of it, in the order of insert_runs.sql."""
+        """What is stored of it, in the order of `insert_runs`."""
         run = self.run
         kind, state = NUMBER_OF[run.kind], NUMBER_OF[run.state]
         return run.schedule, run.fire_time, kind, state, run.start_at, run.task, run.job, run.reason
@@ -181,7 +181,7 @@ def tasks_of(planned: Iterable[Planned]) -> list[NewTask]:
 
 
 class Advance(NamedTuple):
-    """How a schedule goes on; counts are what is to be added. The order is that of advance_schedules.sql."""
+    """How a schedule goes on; counts are what is to be added. The order is that of `advance_schedules`."""
 
     id: str
     fire_at: int | None

@@ -252,7 +252,7 @@ class Control(Part):
         # row, against claims and settlements. Then, in a statement that sees all they waited for, its state.
         await transaction.fetch("lock_tasks", ids=list(ids))
         await transaction.fetch("lock_live", ids=list(ids))
-        found = await transaction.fetch("stands", ids=list(ids))
+        found = await transaction.fetch("task_states", ids=list(ids))
         ((now,),) = await transaction.fetch("now", now=self._now())
         rows = {
             TaskId(str(task)): TaskRow(TaskId(str(task)), lane, State(state), *rest)

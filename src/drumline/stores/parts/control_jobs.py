@@ -49,7 +49,7 @@ class JobTask(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task as an act finds it; the columns are those of the statement `stands`."""
+    """A task as an act finds it; the columns are those of the statement `task_states`."""
 
     id: TaskId
     lane: int

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from drumline.core.attempt import JobAttempt
+from drumline.core.attempt import AttemptOutcome, JobAttempt
 from drumline.core.codec import decode
 from drumline.core.errors import NotFound
 from drumline.core.ids import JobId, TaskId
@@ -15,7 +15,6 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.jobs import JobFilter
-from drumline.stores.attempt_rows import job_attempt
 from drumline.stores.driver import ABOVE_ALL, Line
 from drumline.stores.job_rows import NUMBER_OF, RUN_IFS, JobRow, job_row, job_view
 from drumline.stores.parts.control_jobs import JobControl
@@ -74,7 +73,7 @@ class Jobs(JobSubmission, JobControl):
         """Return up to `limit` executions of a job's tasks; raises `NotFound`."""
         await self._check_job(job, tenant)
         rows = await self._database.fetch(Line.DESK, "job_attempts", repeat=True, within=tenant, job=job, limit=limit)
-        return [job_attempt(row) for row in rows]
+        return [_job_attempt(row) for row in rows]
 
     async def results(self, tasks: Sequence[tuple[JobId, str]]) -> list[Raw | None]:
         """Return what tasks of jobs, by their keys, gave back; None for one that has not completed."""
@@ -104,4 +103,14 @@ def _node(row: Iterable[Any], lane: Lane) -> NodeView:
         key=key, task=TaskId(str(task)), name=lane.name, state=State(state), needs=tuple(needs),
         run_if=RUN_IFS[run_if], due_at=due_at, attempt=attempt, started_at=started_at, finished_at=finished_at,
         reason=None if error is None else decode(error, ErrorInfo).message, cause=cause,
+    )  # fmt: skip
+
+
+def _job_attempt(row: Iterable[Any]) -> JobAttempt:
+    """Return an execution of a task of a job from its row; the order is that of `job_attempts`."""
+    key, task, epoch, attempt, outcome, session, started_at, finished_at, error = row
+    return JobAttempt(
+        key=key, task=TaskId(str(task)), epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session,
+        started_at=started_at, finished_at=finished_at,
+        reason=None if error is None else decode(error, ErrorInfo).message,
     )  # fmt: skip

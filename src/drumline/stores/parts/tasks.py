@@ -13,12 +13,13 @@ from msgspec import Raw
 from drumline.aio.threads import off_loop
 from drumline.core.attempt import AttemptOutcome, AttemptView
 from drumline.core.clock import Instant
+from drumline.core.codec import decode
 from drumline.core.ids import TaskId
+from drumline.core.outcome import ErrorInfo
 from drumline.core.priority import score
 from drumline.core.state import LIVE, State, Status, states_of
 from drumline.core.task import Lane, TaskView, decode_options
 from drumline.ports.query import Count, Holder, QueueView, TaskFilter, WaitingType, count_up_to
-from drumline.stores.attempt_rows import attempt_view, error_info
 from drumline.stores.driver import ABOVE_ALL, Database, Line, Part
 
 QUEUE_BYTES: Final = 20
@@ -65,7 +66,7 @@ class TaskQueries(Part):
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
         rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
-        return [attempt_view(row) for row in rows]
+        return [_attempt_view(row) for row in rows]
 
     async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
         """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
@@ -235,9 +236,23 @@ def _view(row: Iterable[Any], lane: Lane) -> TaskView:
         id=TaskId(str(task)), lane=lane, state=State(state), created_at=created_at, due_at=due_at, epoch=epoch,
         attempt=attempt, failures=failures, crashes=crashes, cancel_requested=bool(cancel_requested),
         started_at=started_at, finished_at=finished_at, worker=session, options=decode_options(options),
-        idempotency_key=key, payload=_raw(payload), result=_raw(result), error=error_info(error),
+        idempotency_key=key, payload=_raw(payload), result=_raw(result), error=_error_info(error),
     )  # fmt: skip
 
 
 def _raw(data: bytes | None) -> Raw | None:
     return None if data is None else Raw(data)
+
+
+def _attempt_view(row: Iterable[Any]) -> AttemptView:
+    """Return an execution from its row; the order is that of `attempts`."""
+    epoch, attempt, outcome, session, started_at, finished_at, error = row
+    return AttemptView(
+        epoch=epoch, attempt=attempt, outcome=AttemptOutcome(outcome), worker=session, started_at=started_at,
+        finished_at=finished_at, error=_error_info(error),
+    )  # fmt: skip
+
+
+def _error_info(text: str | None) -> ErrorInfo | None:
+    """Return an error from how it is kept."""
+    return None if text is None else decode(text, ErrorInfo)

@@ -19,7 +19,7 @@ from drumline.stores.postgres.dead_letters import Death, write_dead_letters
 
 
 class Held(NamedTuple):
-    """A running task as a fenced act finds it and locks it; the order is that of lock_leases.sql."""
+    """A running task as a fenced act finds it and locks it; the order is that of `lock_leases`."""
 
     id: object
     epoch: int

@@ -122,7 +122,7 @@ class SettlingJobs(Access):
 
 
 def end_columns(settlements: Iterable[Settlement], now: Instant | None, *, in_job: bool = False) -> dict[str, Any]:
-    """Return the parameters of settle.sql; the acts must be ending ones."""
+    """Return the parameters of `settle`; the acts must be ending ones."""
     # Sorted, so that no two settlements can wait for each other's tasks.
     ending = sorted(settlements, key=attrgetter("lease.task"))
     leases = [each.lease for each in ending]

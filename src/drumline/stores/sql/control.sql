@@ -1,18 +1,18 @@
 -- name: lock_tasks
--- cancel, reschedule, retry, discard: lock tasks, so that nobody gives them a live row or prunes them meanwhile.
+-- cancel, reschedule, retry, discard: lock tasks, so that no other transaction gives them a live row or prunes them.
 SELECT task.id FROM drumline.task
 WHERE task.id = any(:ids::uuid [])
 ORDER BY task.id
 FOR NO KEY UPDATE
 
 -- name: lock_live
--- cancel, reschedule, retry: lock where tasks stand, against claims, settlements and reaps.
+-- cancel, reschedule, retry: lock the live rows of tasks, against claims, settlements and reaps.
 SELECT live.id FROM drumline.task_live AS live
 WHERE live.id = any(:ids::uuid [])
 ORDER BY live.id
 FOR UPDATE
 
--- name: stands (postgres)
+-- name: task_states (postgres)
 -- cancel, reschedule, retry: the state of tasks, by their live row or else their last attempt.
 SELECT
     task.id,
@@ -41,7 +41,7 @@ LEFT JOIN LATERAL (
 ) AS a ON live.id IS NULL
 WHERE task.id = any(:ids::uuid [])
 
--- name: stands (sqlite)
+-- name: task_states (sqlite)
 -- cancel, reschedule, retry: the state of tasks, by their live row or else their last attempt.
 SELECT
     task.id,
@@ -61,7 +61,7 @@ LEFT JOIN attempt AS last
 WHERE task.id = any(:ids)
 
 -- name: request_cancel
--- cancel: ask running tasks to stop; their workers are told at their next beat. Asked again, it changes nothing.
+-- cancel: ask running tasks to stop; their workers learn it at their next beat. Asked again, it changes nothing.
 -- GIVES those for which that is news, with their epochs
 UPDATE drumline.task_live AS live
 SET cancel_requested = true

@@ -1,6 +1,6 @@
 -- name: lock_due_schedules (postgres)
--- fire: lock the schedules that are due and that nobody else is firing, the earliest first. What they are is read by
--- due_schedules.sql, once they are locked: beside the row that it locks, a statement may see what was before that.
+-- fire: lock the schedules that are due and that no other process is firing, the earliest first. What they are is read by
+-- due_schedules, once they are locked: beside the row that it locks, a statement may see what was before that.
 -- GIVES one row: the time, and the schedules; none of them if nothing is due
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
@@ -30,7 +30,7 @@ SELECT
     live.id::text, schedule.tenant, schedule.name, schedule.rule, schedule.policy, schedule.target, live.fire_at,
     live.runs, live.waiting, live.last_task::text, live.last_job::text,
     CASE
-        -- By default nobody asks. OFFSET 0 keeps the planner from reading all tasks to have them at hand.
+        -- By default that does not matter. OFFSET 0 keeps the planner from reading all tasks to have them at hand.
         WHEN schedule.policy = '{}' THEN false
         ELSE
             EXISTS (SELECT 1 FROM drumline.task_live WHERE task_live.id = live.last_task OFFSET 0)
@@ -101,7 +101,7 @@ LIMIT :limit
 
 -- name: lock_queued_runs (postgres)
 -- start runs: lock schedules that have runs waiting for the one before them, if that has ended. Whether it has, and which
--- run is next, is looked at again by queued_runs.sql, once they are locked: beside the row that it locks, a statement
+-- run is next, is read again by queued_runs, once they are locked: beside the row that it locks, a statement
 -- may see what was before another scheduler started a run.
 -- GIVES one row: the time, and the schedules
 WITH clock AS MATERIALIZED (
@@ -114,7 +114,7 @@ free AS MATERIALIZED (
     WHERE
         live.waiting > 0
         AND live.state <> 1
-        -- OFFSET 0 keeps the planner from joining: on empty tables reading all jobs looks as good as a look by key.
+        -- OFFSET 0 keeps the planner from joining: on empty tables reading all jobs costs as little as a search by key.
         AND NOT EXISTS (SELECT 1 FROM drumline.task_live WHERE task_live.id = live.last_task OFFSET 0)
         AND NOT EXISTS (
             SELECT 1 FROM drumline.job WHERE job.id = live.last_job AND job.finished_at IS NULL OFFSET 0
@@ -179,7 +179,7 @@ ORDER BY live.id
 
 -- name: take_queued (postgres)
 -- start runs: runs that waited are the previous ones now. The schedules are locked.
---   :schedules …  arrays of equal length, sorted by schedule, each once; as in advance_schedules.sql
+--   :schedules …  arrays of equal length, sorted by schedule, each once; as in advance_schedules
 UPDATE drumline.schedule_live AS live
 SET
     waiting = greatest(live.waiting - 1, 0),

@@ -68,7 +68,7 @@ ORDER BY id DESC
 LIMIT :limit
 
 -- name: nodes (postgres)
--- nodes: the tasks of a job as they stand, in the order in which they were given.
+-- nodes: the tasks of a job as they are now, in the order in which they were given.
 -- GIVES with each the keys that it needs, and the key of the task because of which it was skipped
 SELECT
     member.key,
@@ -110,7 +110,7 @@ LEFT JOIN LATERAL (
 ORDER BY member.task_id
 
 -- name: nodes (sqlite)
--- nodes: the tasks of a job as they stand, in the order in which they were given.
+-- nodes: the tasks of a job as they are now, in the order in which they were given.
 -- GIVES one JSON list of [key, task id, lane, state, [keys that it needs], run_if, due_at, attempt, started_at,
 -- finished_at, error, the key of the task because of which it was skipped]
 SELECT json_group_array(json_array(
@@ -219,7 +219,7 @@ WHERE job_task.task_id = given.value
 
 -- name: lock_jobs
 -- every act that ends tasks of jobs or brings them back: lock the jobs first, and with them their whole graphs.
--- GIVES the jobs as they stand
+-- GIVES the jobs as they are now
 SELECT
     job.id, job.tenant, job.name, job.owner, job.status, job.options, job.total, job.completed, job.failed,
     job.cancelled, job.skipped, job.pending_jobs, job.reason, job.cancel_requested, job.created_at, job.started_at,
@@ -273,7 +273,7 @@ FROM (
 
 -- name: descendants (postgres)
 -- every act that ends tasks: the blocked tasks that need one of these, or one that needs one, and so on.
--- GIVES as children.sql; the parents are those of :ids, and blocked ones that were reached
+-- GIVES as children; the parents are those of :ids, and blocked ones that were reached
 WITH RECURSIVE reached (id) AS (
     SELECT given.id FROM unnest(:ids::uuid []) AS given (id)
     UNION
@@ -312,7 +312,7 @@ CROSS JOIN LATERAL (
 
 -- name: descendants (sqlite)
 -- every act that ends tasks: the blocked tasks that need one of these, or one that needs one, and so on.
--- GIVES one JSON list as children.sql; the parents are those of :ids, and blocked ones that were reached
+-- GIVES one JSON list as children; the parents are those of :ids, and blocked ones that were reached
 WITH RECURSIVE reached (id) AS (
     SELECT value FROM json_each(:ids)
     UNION
@@ -428,7 +428,7 @@ RETURNING live.id, live.epoch
 -- itself: it failed if a task did, or a job that it depends on; else it was cancelled if a task was; else it completed.
 -- Then those who wait for it have to be told.
 --   :ids …  arrays of equal length, sorted by id, each once; :ended is the sum of the four before it
--- GIVES the jobs as they stand after it
+-- GIVES the jobs as they are after it
 WITH clock AS MATERIALIZED (
     SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 ),
@@ -688,7 +688,7 @@ RETURNING
 UPDATE drumline.job SET cancel_requested = true, reason = coalesce(:reason::text, reason) WHERE id = :job::uuid
 
 -- name: members (postgres)
--- resume: all tasks of a job as they stand. The job is locked.
+-- resume: all tasks of a job as they are now. The job is locked.
 -- GIVES with each the tasks that it needs
 SELECT
     member.task_id, member.key, coalesce(live.state, last.outcome) AS state, member.run_if, member.cause,
@@ -713,7 +713,7 @@ LEFT JOIN LATERAL (
 ORDER BY member.task_id
 
 -- name: members (sqlite)
--- resume: all tasks of a job as they stand.
+-- resume: all tasks of a job as they are now.
 -- GIVES one JSON list of [id, key, state, run_if, cause, epoch, attempt, lane, [those that it needs]]
 SELECT json_group_array(json_array(id, key, state, run_if, cause, epoch, attempt, lane, json(parents)))
 FROM (
@@ -744,7 +744,7 @@ UPDATE drumline.job_dep SET is_done = NOT (needs_job = any(:pending::uuid [])) W
 
 -- name: revive_job
 -- resume, retry in a job: the job goes on; what came back to life has not ended.
--- GIVES the job as it stands after it
+-- GIVES the job as it is after it
 UPDATE drumline.job
 SET
     failed = job.failed - :failed::int4,

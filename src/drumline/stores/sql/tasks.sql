@@ -3,13 +3,13 @@
 SELECT coalesce(:now::int8, (extract(EPOCH FROM clock_timestamp()) * 1000)::int8) AS now
 
 -- name: lane_names
--- The words behind lane numbers.
+-- lanes: the tenant, queue, name and priority of lanes by their numbers.
 SELECT lane.id, lane.tenant, lane.queue, lane.name, lane.priority
 FROM drumline.lane
 WHERE lane.id = any(:lanes::int4 [])
 
 -- name: get (postgres)
--- get: tasks as they stand.
+-- get: tasks as they are now.
 --   :with_payload  whether to read payloads and results too
 SELECT
     task.id,
@@ -50,7 +50,7 @@ LEFT JOIN LATERAL (
 WHERE task.id = any(:ids::uuid [])
 
 -- name: get (sqlite)
--- get: tasks as they stand.
+-- get: tasks as they are now.
 --   :with_payload  whether to read payloads and results too
 SELECT
     view.id, (SELECT task.lane FROM task WHERE task.id = view.id) AS lane, view.state, view.created_at, view.due_at,

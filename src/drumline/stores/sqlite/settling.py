@@ -25,7 +25,7 @@ NOT_CURRENT = Fenced("the lease is not the task's current one")
 
 
 class Held(Struct, frozen=True, array_like=True):
-    """A running task as a fenced act finds it; the order is that of held_by_leases.sql."""
+    """A running task as a fenced act finds it; the order is that of `held_by_leases`."""
 
     place: int
     lane: int

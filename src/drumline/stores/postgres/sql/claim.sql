@@ -134,7 +134,7 @@ SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.att
 FROM taken
 CROSS JOIN LATERAL (
     SELECT
-        -- A large one is read by itself, so that an answer has an end: large_payloads.sql.
+        -- A large one is read by itself, so that an answer has an end: large_payloads.
         CASE WHEN octet_length(task.payload) <= 32768 THEN task.payload END AS payload, task.options
     FROM drumline.task WHERE task.id = taken.id
     OFFSET 0
@@ -411,7 +411,7 @@ SELECT taken.request, taken.id, taken.lane, taken.due_at, taken.epoch, taken.att
 FROM taken
 CROSS JOIN LATERAL (
     SELECT
-        -- A large one is read by itself, so that an answer has an end: large_payloads.sql.
+        -- A large one is read by itself, so that an answer has an end: large_payloads.
         CASE WHEN octet_length(task.payload) <= 32768 THEN task.payload END AS payload, task.options
     FROM drumline.task WHERE task.id = taken.id
     OFFSET 0
@@ -451,7 +451,7 @@ CROSS JOIN LATERAL (
 ) AS live
 CROSS JOIN LATERAL (
     SELECT
-        -- A large one is read by itself, so that an answer has an end: large_payloads.sql.
+        -- A large one is read by itself, so that an answer has an end: large_payloads.
         CASE WHEN octet_length(task.payload) <= 32768 THEN task.payload END AS payload, task.options
     FROM drumline.task WHERE task.id = given.id
     OFFSET 0

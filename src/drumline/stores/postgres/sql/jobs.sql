@@ -1,7 +1,7 @@
 -- name: release_completed
 -- settle: tasks of jobs have completed: let those wait to be claimed that needed nothing else, and count for the others.
 -- Their jobs are locked. Nothing is done if that would skip a task, because nothing it needs has failed. Those that
--- are not blocked any more, as they were cancelled or skipped, are left alone; what is counted for them nobody reads.
+-- are not blocked any more, as they were cancelled or skipped, are left alone; what is counted for them is never read.
 --   transition  blocked -> queued
 -- GIVES one row: what waits now, as arrays, which are read faster than thousands of rows; and whether the rules of
 -- core/job_steps.py have to be asked

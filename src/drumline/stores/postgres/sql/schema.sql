@@ -108,7 +108,7 @@ CREATE TABLE IF NOT EXISTS drumline.migration (
 INSERT INTO drumline.migration (number, major, name) VALUES (:number::int4, :major::int4, :name::text)
 
 -- name: build_wall
--- migrate: make the role of tenants in this database, and give it its rights. Whether that was allowed, wall.sql tells.
+-- migrate: make the role of tenants in this database, and give it its rights. Whether that was allowed, wall tells.
 -- It may read what has policies, and change what acts of one tenant change by themselves.
 DO $$
 DECLARE

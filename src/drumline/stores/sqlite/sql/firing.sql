@@ -24,7 +24,7 @@ WHERE run.fire_time = :fire_time AND run.task_id = given.value
 
 -- name: advance_alike
 -- fire: the next fire time of schedules that have it and the last one in common, of which one run has started, which
--- makes a task, and nothing else happened. Every look into JSON costs as much as the rest of it, so as little as can be is in it.
+-- makes a task, and nothing else happened. Reading JSON costs as much as the rest of it, so there is little of it.
 --   :batch  JSON object: the task by its schedule
 UPDATE schedule_live
 SET
