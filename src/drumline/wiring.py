@@ -19,8 +19,8 @@ from drumline.ports.bus import Bus, Channel
 from drumline.ports.tracing import NO_TRACER, Tracer
 from drumline.scheduler.sweep import Sweeper
 from drumline.sdk.locate import ServerLocation
+from drumline.settings.convert import policy_of
 from drumline.settings.fields import Secret, Settings
-from drumline.settings.policy import policy_of
 from drumline.settings.secret_key import box_of
 from drumline.settings.sources import check_runtime
 from drumline.stores.no_queue import NoQueue

@@ -9,7 +9,7 @@ import pytest
 from drumline.core.access import Role
 from drumline.core.errors import Invalid
 from drumline.settings import load_settings
-from drumline.settings.sign_in import sign_in_policy_of, sign_in_secret_of
+from drumline.settings.convert import sign_in_policy_of, sign_in_secret_of
 from tests.cli.conftest import Drumline
 
 PROVIDER: dict[str, Any] = {

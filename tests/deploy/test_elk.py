@@ -38,7 +38,7 @@ class Attempt:
 
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.core.task_log import COMPLETED, PROCESSING, SUBMITTED, TASK_LOG
-from drumline.worker.failure_log import FailureLog
+from drumline.worker.process_log import FailureLog
 
 set_up_logging("info", "json", tasks="auto")
 facts = Attempt().facts()

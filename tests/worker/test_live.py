@@ -7,8 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from drumline.core.state import State
+from drumline.worker.claimer import QueueShares
 from drumline.worker.options import WorkerOptions
-from drumline.worker.queue_shares import QueueShares
 from tests.worker.house import House, Shift, until
 
 SETTINGS = WorkerOptions(capacity=8, stop_grace=0.5, grace=5.0, log_every=0.02)

@@ -9,8 +9,7 @@ import pytest
 import structlog
 
 from drumline.core.task_log import COMPLETED, SUBMITTED, TASK_LOG, TaskLog
-from drumline.observe.level import set_level
-from drumline.observe.logging import set_up_logging
+from drumline.observe.logging import set_level, set_up_logging
 from tests.factories import request
 from tests.worker.house import House
 

@@ -8,13 +8,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from drumline.api.shapes import moment
 from drumline.core.app_schedules import Registered
 from drumline.core.clock import moment_of
-from drumline.core.fire_times import FireTime
 from drumline.core.firing_policy import Misfire, Overlap
 from drumline.core.ids import JobId, TaskId
 from drumline.core.job import JobRequest
 from drumline.core.rule_words import in_words
 from drumline.core.schedule import RunKind, RunState, RunView, ScheduleState, ScheduleView
 from drumline.core.task import TaskRequest
+from drumline.core.timetable import FireTime
 from drumline.core.views import Moment, TaskIdText
 from drumline.engine.runs import Backfill
 from drumline.engine.schedules import Preview

@@ -33,8 +33,7 @@ from drumline.core.firing_policy import CRON, END, FIRE_ONCE, INTERVAL, ONE_RULE
 from drumline.core.ids import ScheduleId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import LONGEST_NAME, check_name, check_text
-from drumline.core.redaction import REDACTED
-from drumline.core.redaction_of_targets import hidden_in, redacted_target
+from drumline.core.redaction import REDACTED, hidden_in, redacted_target
 from drumline.core.schedule import ScheduleEdit, ScheduleRequest, ScheduleState, ScheduleTarget, ScheduleView
 from drumline.core.task import TaskRequest
 from drumline.engine.runs import BackfillRequest

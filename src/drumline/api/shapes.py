@@ -11,8 +11,7 @@ from drumline.core.ids import session_text
 from drumline.core.outcome import ErrorInfo
 from drumline.core.redaction import Redaction
 from drumline.core.retry import DEFAULT_BACKOFF
-from drumline.core.served_queues import served_of
-from drumline.core.session import SessionView
+from drumline.core.session import SessionView, served_of
 from drumline.core.state import Status
 from drumline.core.task import TaskView
 from drumline.core.views import (

@@ -1,5 +1,6 @@
 """A live worker's registration, and what it says while it lives."""
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from msgspec import Struct
@@ -98,3 +99,27 @@ class SessionView(Struct, frozen=True, kw_only=True):
     held: int
     should_drain: bool = False
     closed_at: Instant | None = None
+
+
+class Served(Struct, frozen=True):
+    """What of a queue's due tasks no live worker can run, and since when the oldest of the others waits."""
+
+    unserved: int
+    oldest_due_at: Instant | None
+
+
+def served_of(
+    waiting: Iterable[tuple[str, int, Instant]], *, tenant: str, queue: str, workers: Sequence[SessionView]
+) -> Served:
+    """Return how a queue is served: `waiting` has the name, the number and the oldest due time of each type."""
+    able = {
+        name
+        for worker in workers
+        if worker.spec.serves(tenant) and (not worker.spec.queues or queue in worker.spec.queues)
+        for name in worker.spec.names
+    }
+    rows = list(waiting)
+    return Served(
+        unserved=sum(count for name, count, _ in rows if name not in able),
+        oldest_due_at=min((oldest for name, _, oldest in rows if name in able), default=None),
+    )

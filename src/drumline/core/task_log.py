@@ -1,6 +1,6 @@
 """Lines in the log of the process about what becomes of tasks: submitted, processing, completed.
 
-Failures have lines of their own (`worker/failure_log.py`). Of each kind at most so many are written in a second; how
+Failures have lines of their own (`worker/process_log.py`). Of each kind at most so many are written in a second; how
 many were left out is said at the end of that second. While the log is off, and it is until a process has set up its
 logging, a batch of tasks costs the look at one attribute.
 """

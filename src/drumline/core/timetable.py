@@ -14,7 +14,9 @@ Intervals are real time, whatever clocks show.
 
 from collections import deque
 from collections.abc import Iterator
+from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -219,3 +221,41 @@ def _plain(rule: Rule) -> Timetable:
     if rule.cron is None:
         raise ValueError("a rule needs cron, interval_ms or run_at")
     return CronTimetable(parse_cron(rule.cron), zone_of(rule.timezone))
+
+
+MOVED: Final = "the clock skips this time: it fires right after the skip"
+TWICE: Final = "the clock shows this time twice: it fires the first time"
+BOTH: Final = "the clock shows this time twice: it fires both times"
+
+
+class FireTime(Struct, frozen=True):
+    """A time at which a rule fires; the same instant by the zone's clock; and what is odd about it, if anything."""
+
+    instant: Instant
+    local: datetime
+    note: str | None = None
+
+
+def upcoming(rule: Rule, *, after: Instant, count: int, until: Instant = LATEST) -> list[FireTime]:
+    """Return the next fire times of a rule after an instant."""
+    zone = zone_of(rule.timezone)
+    cron = None if rule.cron is None else parse_cron(rule.cron)
+    return [
+        FireTime(
+            instant,
+            zone.shown(instant),
+            None if cron is None else _note(cron, zone, instant // 1000),
+        )
+        for instant in islice(timetable(rule).times(after, until), count)
+    ]
+
+
+def _note(cron: Cron, zone: Zone, second: int) -> str | None:
+    stretches = zone.stretches(second)
+    here, there = next(stretches), next(stretches, None)
+    label = second + here.offset
+    if not cron.count(label, label + 1):
+        return MOVED
+    if there is not None and there.start <= label - there.offset < there.end:
+        return TWICE if cron.is_fixed else BOTH
+    return None

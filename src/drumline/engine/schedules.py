@@ -22,12 +22,11 @@ from drumline.core.accept_schedule import (
 )
 from drumline.core.clock import Instant, to_instant
 from drumline.core.errors import Conflict, DrumlineError, Invalid, NotFound
-from drumline.core.fire_times import FireTime, upcoming
 from drumline.core.firing_policy import FiringPolicy
 from drumline.core.ids import ScheduleId, TaskId, parse_schedule_id
 from drumline.core.job import JobRequest
 from drumline.core.names import check_name, check_text
-from drumline.core.redaction_of_targets import restored_target
+from drumline.core.redaction import restored_target
 from drumline.core.schedule import (
     NewSchedule,
     ScheduleEdit,
@@ -40,7 +39,7 @@ from drumline.core.schedule import (
 from drumline.core.secret_references import has_secrets
 from drumline.core.task import TaskRequest, queue_of
 from drumline.core.task_type import UNKNOWN_TYPE
-from drumline.core.timetable import Rule
+from drumline.core.timetable import FireTime, Rule, upcoming
 from drumline.engine.checks import RequestChecks
 from drumline.engine.paging import bounded_page
 from drumline.engine.secrets import PayloadToCheck

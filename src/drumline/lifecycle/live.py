@@ -18,13 +18,12 @@ from drumline.core.metrics import Metrics
 from drumline.core.runtime_config import NO_CONFIG, RuntimeConfig
 from drumline.engine.configuration import ConfigState
 from drumline.engine.engine import Engine
-from drumline.observe.level import set_level
+from drumline.observe.logging import set_level
 from drumline.settings import Loaded, Settings, Sources
+from drumline.settings.convert import policy_of, tuning_of
 from drumline.settings.leaves import LEAVES, built, plain_value, read_value, value_at
 from drumline.settings.parameters import SCHEME
-from drumline.settings.policy import policy_of
 from drumline.settings.sources import SettingsSource, from_runtime
-from drumline.settings.tuning import tuning_of
 
 if TYPE_CHECKING:
     from drumline.remote import RemoteGateway

@@ -39,9 +39,8 @@ from drumline.lifecycle.worker_setup import assemble_worker, built_in_kinds, fol
 from drumline.observe.exposition import Exposition
 from drumline.sdk.embedded import EngineTransport
 from drumline.settings import Settings, Sources
+from drumline.settings.convert import http_limits_of, sign_in_policy_of, sign_in_secret_of
 from drumline.settings.fields import KEY_FILE
-from drumline.settings.http import http_limits_of
-from drumline.settings.sign_in import sign_in_policy_of, sign_in_secret_of
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

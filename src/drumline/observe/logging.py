@@ -26,7 +26,6 @@ from drumline.core.redaction import DEFAULT_REDACTION, REDACTED, Redaction
 from drumline.core.streams import LenientStream, is_terminal
 from drumline.core.task_log import MOST_A_SECOND, TASK_LOG
 from drumline.observe.ecs import add_context, to_ecs
-from drumline.observe.level import drop_unimportant, set_level
 
 Format = Literal["auto", "text", "json"]
 TaskLevel = Literal["auto", "off", "debug", "info", "warning"]
@@ -158,3 +157,27 @@ def _text_renderer() -> structlog.typing.Processor:
 
 def _json_renderer() -> structlog.typing.Processor:
     return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
+
+
+QUIET: Final = ("uvicorn", "httpx", "httpcore", "asyncio", "botocore", "urllib3")
+"""What these libraries do all day is not news; what goes wrong is."""
+
+_current = {"level": logging.INFO}
+
+
+def set_level(level: str) -> None:
+    """Write events of at least `level` from now on."""
+    number = logging.getLevelNamesMapping()[level.upper()]
+    _current["level"] = number
+    TASK_LOG.set_threshold(number)
+    logging.getLogger().setLevel(number)
+    for quiet in QUIET:
+        logging.getLogger(quiet).setLevel(max(number, logging.WARNING))
+
+
+def drop_unimportant(_logger: object, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Let an event through if it is important enough now; the first step of its way."""
+    number = logging.getLevelNamesMapping().get(method.upper(), logging.ERROR)  # an exception is an error
+    if number < _current["level"]:
+        raise structlog.DropEvent
+    return event

@@ -18,10 +18,10 @@ from drumline.core.task import ClaimedTask
 from drumline.core.task_log import COMPLETED, TASK_LOG
 from drumline.ports.tracing import TraceKind, Tracer, messaging
 from drumline.sdk.arguments import encode_result
-from drumline.worker.attempt_lines import facts_of, log_processing
 from drumline.worker.executors.executor import ExecutorCall
 from drumline.worker.executors.registry import Executors, RegisteredExecutor
 from drumline.worker.failures import failure, outcome_of_error, refusal
+from drumline.worker.process_log import facts_of, log_processing
 from drumline.worker.secrets import fill_in_call, masked_outcome
 from drumline.worker.services import AttemptServices
 from drumline.worker.stop_reason import StopReason, outcome_of

@@ -1,4 +1,9 @@
-"""Claims tasks for the free slots and starts them."""
+"""Claims tasks for the free slots and starts them.
+
+Slots are shared among queues by their weights. Each queue earns credit for every slot that is handed out, as much as
+its weight is of all weights, and the queues with most credit are asked first. An empty queue loses its credit: no queue
+saves up credit, and no slot waits for a queue that is empty.
+"""
 
 import asyncio
 import logging
@@ -10,12 +15,49 @@ from drumline.core.task import ClaimedTask
 from drumline.ports.gateway import Gateway
 from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.held_attempts import HeldAttempts
-from drumline.worker.queue_shares import QueueShares
 
 ANSWER_SECONDS: Final = 10.0
 """Added to the wait to get the claim's timeout."""
 
 _log = logging.getLogger("drumline.worker")
+
+
+class QueueShares:
+    """Credits slots to queues by their weights."""
+
+    def __init__(self, weights: Mapping[str, int]) -> None:
+        self._weights = dict(weights)
+        self._total = sum(weights.values())
+        self._credit = dict.fromkeys(weights, 0.0)
+
+    @property
+    def are_even(self) -> bool:
+        """Whether all weights are equal."""
+        return len(set(self._weights.values())) <= 1
+
+    def share(self, room: int) -> list[tuple[str, int]]:
+        """Return how many tasks to ask each queue for, `room` in all, those with most credit first."""
+        for queue, weight in self._weights.items():
+            self._credit[queue] += room * weight / self._total
+        shares: dict[str, int] = {}
+        # Whole slots by credit; what is left over goes one by one to those who are owed most.
+        for queue, credit in self._credit.items():
+            shares[queue] = max(0, int(credit))
+        for queue in sorted(self._credit, key=lambda queue: shares[queue] - self._credit[queue]):
+            if sum(shares.values()) >= room:
+                break
+            shares[queue] += 1
+        given, left = [], room
+        for queue in sorted(shares, key=lambda queue: -self._credit[queue]):
+            count = min(shares[queue], left)
+            left -= count
+            if count:
+                given.append((queue, count))
+        return given
+
+    def took(self, queue: str, wanted: int, got: int) -> None:
+        """Note what a queue gave when it was asked for so many."""
+        self._credit[queue] = self._credit[queue] - got if got >= wanted else 0.0
 
 
 class Claimer:
@@ -36,12 +78,12 @@ class Claimer:
         self._start = start
         self._wait = wait
         self._queues: tuple[str, ...] | None = None
-        self._turns: QueueShares | None = None
+        self._shares: QueueShares | None = None
 
     def serve(self, weights: Mapping[str, int], *, opened_with: tuple[str, ...]) -> None:
         """Claim from these queues, by their weights; the session was opened with some."""
-        turns = QueueShares(weights)
-        self._turns = None if turns.are_even else turns
+        shares = QueueShares(weights)
+        self._shares = None if shares.are_even else shares
         # What the session says already need not be said again, and a server of yesterday would not understand it.
         self._queues = None if tuple(weights) == opened_with else tuple(weights)
 
@@ -58,18 +100,18 @@ class Claimer:
     async def pass_once(self, session: SessionId) -> int:
         """Claim as many tasks as there are free slots; return how many were started."""
         limit = await self._held_attempts.room()
-        if self._turns is None:
+        if self._shares is None:
             return len(await self._claim(session, limit, wait=self._wait, queues=self._queues) or ())
-        return await self._claim_by_weight(session, limit, self._turns)
+        return await self._claim_by_weight(session, limit, self._shares)
 
-    async def _claim_by_weight(self, session: SessionId, room: int, turns: QueueShares) -> int:
+    async def _claim_by_weight(self, session: SessionId, room: int, shares: QueueShares) -> int:
         """Ask each queue for its share; if none has anything, wait for the first task of any."""
         started = 0
-        for queue, count in turns.share(room):
+        for queue, count in shares.share(room):
             tasks = await self._claim(session, count, wait=0.0, queues=(queue,))
             if tasks is None:
                 return started
-            turns.took(queue, count, len(tasks))
+            shares.took(queue, count, len(tasks))
             started += len(tasks)
         if started:
             return started

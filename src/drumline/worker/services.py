@@ -7,11 +7,11 @@ from typing import Any
 from drumline.core.metrics import Metrics
 from drumline.ports.gateway import Gateway
 from drumline.ports.tracing import NO_TRACER, Tracer
-from drumline.worker.failure_log import FailureLog
 from drumline.worker.gateway_retry import GatewayRetry
 from drumline.worker.held_attempts import HeldAttempts
 from drumline.worker.logs import AttemptLogs
 from drumline.worker.options import WorkerOptions
+from drumline.worker.process_log import FailureLog
 from drumline.worker.progress import ProgressReporter
 from drumline.worker.reporter import Reporter
 

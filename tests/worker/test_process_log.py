@@ -10,7 +10,7 @@ import structlog
 
 from drumline.core.outcome import ErrorInfo, Failed
 from drumline.observe.logging import set_up_logging
-from drumline.worker.failure_log import MOST_A_SECOND, FailureLog
+from drumline.worker.process_log import MOST_A_SECOND, FailureLog
 from tests.worker import process_tasks
 from tests.worker.house import House
 

@@ -1,12 +1,15 @@
-"""Logs failed attempts to the worker's own log, at most so many a second, and the number of the others."""
+"""Lines about attempts in the worker's own log; of failures at most so many a second, and the number of the others."""
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from drumline.core.ids import SessionId, session_text
 from drumline.core.log_fields import FACTS
 from drumline.core.outcome import Failed
+from drumline.core.task import ClaimedTask
+from drumline.core.task_log import PROCESSING, TASK_LOG
 
 MOST_A_SECOND: Final = 50
 LONGEST_MESSAGE: Final = 500
@@ -50,3 +53,19 @@ class FailureLog:
             self._second, self._written, self._left_out = now, 0, 0
         self._written += 1
         return self._written <= MOST_A_SECOND
+
+
+def facts_of(task: ClaimedTask, session: SessionId) -> dict[str, str | int]:
+    """Return the fields that all log lines of an attempt share."""
+    return {
+        "task_id": task.lease.task,
+        "task": task.name,
+        "queue": task.queue,
+        "attempt": task.attempt,
+        "worker": session_text(session),
+    }
+
+
+def log_processing(tasks: Sequence[ClaimedTask], session: SessionId) -> None:
+    """Write that attempts begin."""
+    TASK_LOG.write(PROCESSING, (facts_of(task, session) for task in tasks), count=len(tasks))

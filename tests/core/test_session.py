@@ -1,7 +1,6 @@
 from drumline.core.clock import Instant
 from drumline.core.ids import SessionId
-from drumline.core.served_queues import Served, served_of
-from drumline.core.session import SessionSpec, SessionView, TaskType
+from drumline.core.session import Served, SessionSpec, SessionView, TaskType, served_of
 
 WAITING = (("mail", 2, Instant(5_000)), ("fax", 3, Instant(1_000)))
 
