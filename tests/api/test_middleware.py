@@ -105,7 +105,7 @@ class Broken:
 
 
 async def broken(engine: Engine, error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> httpx.Response:
-    monkeypatch.setattr(engine.queries, "_store", Broken(error))
+    monkeypatch.setattr(engine.store.queries, "queues", Broken(error).queues)
     app = create_app(engine, keys=ConfiguredKeys([KEY]), info=Info(version="1", disk=str(tmp_path)))
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers={"X-API-Key": KEY}) as client:
