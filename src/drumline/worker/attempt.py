@@ -107,7 +107,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         if self._is_executing and self._running is not None:
             self._running.cancel()
 
-    async def leave(self) -> None:
+    async def give_back(self) -> None:
         """Release the task although its code is still running: the process is about to end."""
         if self._is_executing and self.stopping is not StopReason.LOST:
             self.stopping = StopReason.LOST
@@ -279,7 +279,7 @@ class Attempt(ExecutorCall, eq=False, kw_only=True):
         for artifact in tuple(self.artifacts.values()):  # a thread left behind may still add some
             put = partial(services.gateway.put_artifact, artifact)
             try:
-                await services.retry.ask(put, seconds=ARTIFACT_SECONDS)
+                await services.retry.call(put, seconds=ARTIFACT_SECONDS)
             except Fenced:
                 return outcome  # as its report will be
             except Exception as error:  # noqa: BLE001 - whatever kept it from being stored, the file is missing

@@ -99,7 +99,7 @@ class Claimer:
 
     async def pass_once(self, session: SessionId) -> int:
         """Claim as many tasks as there are free slots; return how many were started."""
-        limit = await self._held_attempts.room()
+        limit = await self._held_attempts.wait_for_room()
         if self._shares is None:
             return len(await self._claim(session, limit, wait=self._wait, queues=self._queues) or ())
         return await self._claim_by_weight(session, limit, self._shares)
@@ -127,8 +127,8 @@ class Claimer:
                     session, limit=limit, wait=wait, held=self._held_attempts.by_tenant(), queues=queues
                 )
         except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
-            await asyncio.sleep(self._retry.failed(error))
+            await asyncio.sleep(self._retry.note_failure(error))
             return None
-        self._retry.answered()
+        self._retry.note_answer()
         self._start(tasks, session)
         return tasks

@@ -39,7 +39,7 @@ class GatewayRetry:
         self._failures = 0
         self._stopped = asyncio.Event()
 
-    async def ask(self, call: Callable[[], Awaitable[T]], *, seconds: float) -> T:
+    async def call(self, call: Callable[[], Awaitable[T]], *, seconds: float) -> T:
         """Return the answer to `call`, each try of which may take `seconds`; repeat it through outages.
 
         Raises `Unavailable` only after `stop_retrying`, and at once whatever will not pass by itself.
@@ -51,16 +51,16 @@ class GatewayRetry:
             except PASSING as error:
                 if self._stopped.is_set():
                     raise Unavailable(f"the worker is leaving and the engine does not answer: {error}") from error
-                await wait_for(self._stopped, within=self.failed(error))
+                await wait_for(self._stopped, within=self.note_failure(error))
             else:
-                self.answered()
+                self.note_answer()
                 return answer
 
     def stop_retrying(self) -> None:
         """Stop repeating: each running call gets one last try."""
         self._stopped.set()
 
-    def failed(self, error: Exception) -> float:
+    def note_failure(self, error: Exception) -> float:
         """Note a call that failed, and return how long to pause before the next."""
         self._metrics.unanswered.add()
         self._metrics.liveness.beat(ACTIVITY)
@@ -70,7 +70,7 @@ class GatewayRetry:
         pause = min(self._first_pause * 2.0 ** min(self._failures - 1, 16), self._longest_pause)
         return float(pause * (0.5 + _random.random() / 2))
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Note a call that was answered."""
         self._metrics.liveness.beat(ACTIVITY)
         if self._failures:

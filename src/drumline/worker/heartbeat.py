@@ -35,14 +35,14 @@ class Heartbeat:
         gateway: Gateway,
         retry: GatewayRetry,
         held_attempts: HeldAttempts,
-        settings: WorkerOptions,
+        options: WorkerOptions,
         *,
         clock: Clock,
     ) -> None:
         self._gateway = gateway
         self._retry = retry
         self._held_attempts = held_attempts
-        self._settings = settings
+        self._options = options
         self._clock = clock
         self.lost = asyncio.Event()
         """Set when the session has ended: its tasks may run in other workers."""
@@ -51,21 +51,21 @@ class Heartbeat:
     async def run(self, session: SessionId) -> None:
         """Send heartbeats until the session is lost or this is cancelled."""
         answered = self._clock.monotonic()
-        pause = self._settings.beat_every
+        pause = self._options.beat_every
         while not self.lost.is_set():
             await asyncio.sleep(pause)
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await self.pass_once(session)
             except Exception as error:  # noqa: BLE001 - whatever the gateway raises, the beat was not acknowledged
-                pause = min(self._retry.failed(error), self._settings.beat_every)
+                pause = min(self._retry.note_failure(error), self._options.beat_every)
                 silence = self._clock.monotonic() - answered
-                if silence >= self._settings.longest_silence:
+                if silence >= self._options.longest_silence:
                     self._lose(session, f"no beat was answered for {silence:.0f} s", StopReason.RELEASED)
             else:
-                self._retry.answered()
+                self._retry.note_answer()
                 answered = self._clock.monotonic()
-                pause = self._settings.beat_every
+                pause = self._options.beat_every
 
     async def pass_once(self, session: SessionId) -> BeatReply:
         """Send one heartbeat and apply the reply."""

@@ -30,7 +30,7 @@ class HeldAttempts:
         self._held: dict[Lease, Attempt] = {}
         self._wanted = 0
         """Free slots that the claimer waits for; 0 if it does not wait."""
-        self._roomy = asyncio.Event()
+        self._has_room = asyncio.Event()
         self.empty = asyncio.Event()
         self.empty.set()
 
@@ -100,7 +100,7 @@ class HeldAttempts:
         for attempt in self:
             attempt.stop(reason)
 
-    async def room(self) -> int:
+    async def wait_for_room(self) -> int:
         """Wait until claiming is worthwhile, and return how many slots are free.
 
         At once when there are many free slots or nothing runs; otherwise a moment later, so that a busy worker
@@ -114,16 +114,16 @@ class HeldAttempts:
 
     async def _room_for(self, wanted: int, *, within: float | None) -> None:
         self._wanted = wanted
-        self._roomy.clear()
+        self._has_room.clear()
         self._wake_claimer()
         if within is None:
-            await self._roomy.wait()
+            await self._has_room.wait()
         else:
-            await wait_for(self._roomy, within=within)
+            await wait_for(self._has_room, within=within)
 
     def _wake_claimer(self) -> None:
         """Wake the waiting claimer, once, when there are enough free slots."""
         free = self.free
         if free >= self._wanted or (free > 0 and not self._executing):
             self._wanted = 0
-            self._roomy.set()
+            self._has_room.set()

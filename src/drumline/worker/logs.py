@@ -172,7 +172,7 @@ class AttemptLogs:
 
     async def _send(self, chunks: list[LogChunk]) -> Sequence[None]:
         try:
-            await self._retry.ask(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
+            await self._retry.call(lambda: self._gateway.append_log(chunks), seconds=SEND_SECONDS)
         except Exception as error:  # noqa: BLE001 - the log is for people: losing a piece must not fail the task
             _log.warning("log.dropped: %d chunks: %s", len(chunks), error)
         return [None] * len(chunks)

@@ -82,7 +82,7 @@ class Reporter:
 
     async def _settle(self, reports: list[Report]) -> Sequence[Acknowledged]:
         # Repeating is safe: the same settlement gets the first answer again.
-        return await self._retry.ask(partial(self._ask, reports), seconds=SETTLE_SECONDS)
+        return await self._retry.call(partial(self._ask, reports), seconds=SETTLE_SECONDS)
 
     async def _ask(self, reports: list[Report]) -> Sequence[Acknowledged]:
         try:

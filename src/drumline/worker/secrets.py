@@ -23,7 +23,7 @@ async def fill_in_call(call: ExecutorCall, gateway: Gateway, retry: GatewayRetry
     From here on everything that this attempt writes, says or gives back is looked through.
     """
     try:
-        values = await retry.ask(partial(gateway.reveal, call.task.lease), seconds=REVEAL_SECONDS)
+        values = await retry.call(partial(gateway.reveal, call.task.lease), seconds=REVEAL_SECONDS)
     except DrumlineError as error:
         raise _failure(error) from error
     if values is None:

@@ -19,19 +19,19 @@ from drumline.worker.reporter import Reporter
 class AttemptServices:
     """The gateway, reporter, logs and limits that a worker's attempts share."""
 
-    def __init__(self, gateway: Gateway, settings: WorkerOptions, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
+    def __init__(self, gateway: Gateway, options: WorkerOptions, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
         self.tracer = tracer
         self.gateway = gateway
-        self.limits = settings.limits
-        self.stop_grace = settings.stop_grace
+        self.limits = options.limits
+        self.stop_grace = options.stop_grace
         self.retry = GatewayRetry(metrics=metrics)
-        self.held_attempts = HeldAttempts(settings.capacity)
-        self.logs = AttemptLogs(gateway, self.retry, every=settings.log_every, largest=settings.limits.log)
-        self.progress = ProgressReporter(gateway, every=settings.progress_every)
+        self.held_attempts = HeldAttempts(options.capacity)
+        self.logs = AttemptLogs(gateway, self.retry, every=options.log_every, largest=options.limits.log)
+        self.progress = ProgressReporter(gateway, every=options.progress_every)
         self.failures = FailureLog()
         self.owner: asyncio.Task[Any] | None = None
         """The task in which the worker runs, while it does."""
-        self.reports = Reporter(gateway, self.retry, self.held_attempts, metrics, largest=settings.report_batch)
+        self.reports = Reporter(gateway, self.retry, self.held_attempts, metrics, largest=options.report_batch)
 
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -49,7 +49,7 @@ class Worker:
         self,
         gateway: Gateway,
         executors: Executors,
-        settings: WorkerOptions | None = None,
+        options: WorkerOptions | None = None,
         *,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
@@ -57,16 +57,16 @@ class Worker:
     ) -> None:
         self._gateway = gateway
         self._executors = executors
-        self._settings = settings or WorkerOptions()
+        self._options = options or WorkerOptions()
         self._clock = clock or SystemClock()
         self.metrics = metrics or Metrics(clock)
-        self._services = AttemptServices(gateway, self._settings, self.metrics, tracer)
+        self._services = AttemptServices(gateway, self._options, self.metrics, tracer)
         self._claims = Claimer(
             gateway,
             self._services.retry,
             self._services.held_attempts,
             start=partial(start, self._services, executors),
-            wait=self._settings.claim_wait,
+            wait=self._options.claim_wait,
         )
         self._changed = asyncio.Event()
         self._opened_with: tuple[str, ...] = ()
@@ -115,16 +115,16 @@ class Worker:
         self.metrics.slots.replace({("busy",): busy, ("free",): max(self._services.held_attempts.free, 0)})
         self.metrics.worker_session.set(self.session is not None)
 
-    def change(self, settings: WorkerOptions) -> None:
-        """Go by other settings: capacity, queues and their weights, grace and the size of reports change at once.
+    def change(self, options: WorkerOptions) -> None:
+        """Apply other options: capacity, queues and their weights, grace and the size of reports change at once.
 
-        What runs goes on, in a slot or queue that the worker has no more, too; the rest holds from the next start.
+        Running attempts go on, even beyond the new capacity; the other options hold from the next start.
         """
-        if settings == self._settings:
+        if options == self._options:
             return
-        self._settings = settings
-        self._services.held_attempts.resize(settings.capacity)
-        self._services.reports.resize(settings.report_batch)
+        self._options = options
+        self._services.held_attempts.resize(options.capacity)
+        self._services.reports.resize(options.report_batch)
         self._changed.set()
 
     async def _serve(self, stop: asyncio.Event, hurry: asyncio.Event) -> bool:
@@ -134,7 +134,7 @@ class Worker:
             return True
         self.session = session
         heartbeat = Heartbeat(
-            self._gateway, self._services.retry, self._services.held_attempts, self._settings, clock=self._clock
+            self._gateway, self._services.retry, self._services.held_attempts, self._options, clock=self._clock
         )
         async with asyncio.TaskGroup() as group:
             beating = group.create_task(heartbeat.run(session), name="heartbeat")
@@ -169,24 +169,24 @@ class Worker:
                 async with asyncio.timeout(OPEN_SECONDS):
                     session = await self._gateway.open_session(spec)
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever its gateway raises
-                await wait_for_any(stop, within=self._services.retry.failed(error))
+                await wait_for_any(stop, within=self._services.retry.note_failure(error))
             else:
-                self._services.retry.answered()
+                self._services.retry.note_answer()
                 self._opened_with = spec.queues
                 _log.info("session.opened: %s", session_text(session))
                 return session
         return None
 
     def _serve_queues(self) -> None:
-        weights = {queue: self._settings.weights.get(queue, 1) for queue in self._settings.queues}
+        weights = {queue: self._options.weights.get(queue, 1) for queue in self._options.queues}
         self._claims.serve(weights, opened_with=self._opened_with)
 
     async def _tell_change(self, session: SessionId) -> None:
         """Send the queues and capacity that are served now; they are only shown."""
-        settings = self._settings
+        options = self._options
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
-                await self._gateway.change_session(session, queues=settings.queues, capacity=settings.capacity)
+                await self._gateway.change_session(session, queues=options.queues, capacity=options.capacity)
         except Exception as error:  # noqa: BLE001 - an outage, or a server of yesterday: claims say it anyway
             _log.warning("session.change_not_told: %s: %s", session_text(session), error)
 
@@ -195,11 +195,11 @@ class Worker:
             host=socket.gethostname(),
             pid=os.getpid(),
             version=__version__,
-            queues=self._settings.queues,
+            queues=self._options.queues,
             types=self._executors.types,
-            capacity=self._settings.capacity,
-            tenant=self._settings.tenant,
-            label=self._settings.label,
+            capacity=self._options.capacity,
+            tenant=self._options.tenant,
+            label=self._options.label,
         )
 
     # -- the end
@@ -208,10 +208,10 @@ class Worker:
         """Let attempts end by themselves; then stop them, then kill them, then leave."""
         held_attempts = self._services.held_attempts
         if len(held_attempts):
-            _log.info("worker.draining: %d attempts have %g s", len(held_attempts), self._settings.grace)
-        await wait_for_any(held_attempts.empty, hurry, lost, within=self._settings.grace)
+            _log.info("worker.draining: %d attempts have %g s", len(held_attempts), self._options.grace)
+        await wait_for_any(held_attempts.empty, hurry, lost, within=self._options.grace)
         held_attempts.stop_all(StopReason.RELEASED)
-        await wait_for_any(held_attempts.empty, lost, within=self._settings.stop_grace + LAST_SECONDS)
+        await wait_for_any(held_attempts.empty, lost, within=self._options.stop_grace + LAST_SECONDS)
         for attempt in held_attempts:
             attempt.interrupt()
         await wait_for_any(held_attempts.empty, lost, within=LAST_SECONDS)
@@ -225,7 +225,7 @@ class Worker:
         self._services.retry.stop_retrying()
         try:
             async with asyncio.timeout(LAST_SECONDS):
-                await asyncio.gather(*(attempt.leave() for attempt in held_attempts))
+                await asyncio.gather(*(attempt.give_back() for attempt in held_attempts))
         except (TimeoutError, Unavailable) as error:
             _log.warning("worker.left: %d leases were not given back: %s", len(held_attempts), error)
 

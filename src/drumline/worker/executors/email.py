@@ -33,8 +33,8 @@ class EmailPayload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class EmailExecutor:
     """Hands mail to an SMTP server."""
 
-    def __init__(self, settings: MailServer) -> None:
-        self._settings = settings
+    def __init__(self, server: MailServer) -> None:
+        self._server = server
         self.type: TaskType = published(NAME, EmailPayload, doc=DOC)
 
     async def execute(self, call: ExecutorCall) -> Any:
@@ -49,10 +49,10 @@ class EmailExecutor:
             cc=_listed(payload.cc),
             bcc=_listed(payload.bcc),
             reply_to=payload.reply_to,
-            message_id=f"{call.task.lease.task}@{self._settings.host}",
+            message_id=f"{call.task.lease.task}@{self._server.host}",
         )
         try:
-            refused = await send(mail, self._settings)
+            refused = await send(mail, self._server)
         except Invalid as error:
             raise refusal(Invalid(error.message, field=f"payload.{error.field}")) from error
         except MailFailed as error:
