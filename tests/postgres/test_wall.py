@@ -159,11 +159,12 @@ async def test_a_statement_that_forgets_its_tenant_is_stopped_by_the_wall(owner:
     everybodys: dict[str, Any] = {"id": None, "tenant": None, "enabled": False}
 
     within = {
-        name: await database.fetch(Line.DESK, "subscriptions", within=name, **everybodys) for name in ("acme", "beta")
+        name: await database.fetch(Line.REQUEST, "subscriptions", within=name, **everybodys)
+        for name in ("acme", "beta")
     }
-    again = await database.fetch(Line.DESK, "subscriptions", within="acme", **everybodys)
-    without = await database.fetch(Line.DESK, "subscriptions", **everybodys)
-    strange = await database.fetch(Line.DESK, "subscriptions", within="acme", id=None, tenant="beta", enabled=False)
+    again = await database.fetch(Line.REQUEST, "subscriptions", within="acme", **everybodys)
+    without = await database.fetch(Line.REQUEST, "subscriptions", **everybodys)
+    strange = await database.fetch(Line.REQUEST, "subscriptions", within="acme", id=None, tenant="beta", enabled=False)
 
     assert {name: [row["tenant"] for row in rows] for name, rows in within.items()} == {
         "acme": ["acme"],
@@ -181,10 +182,10 @@ async def test_an_act_that_names_another_tenant_is_stopped_by_the_wall(owner: Co
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await database.fetch(
-            Line.DESK, "pause_queue", within="acme", tenant="beta", queue="other", reason=None, now=None
+            Line.REQUEST, "pause_queue", within="acme", tenant="beta", queue="other", reason=None, now=None
         )
-    resumed = await database.fetch(Line.DESK, "resume_queue", within="acme", tenant="beta", queue="q")
-    deleted = await database.fetch(Line.DESK, "delete_secret", within="acme", tenant="beta", name="n")
+    resumed = await database.fetch(Line.REQUEST, "resume_queue", within="acme", tenant="beta", queue="q")
+    deleted = await database.fetch(Line.REQUEST, "delete_secret", within="acme", tenant="beta", name="n")
 
     assert (resumed, deleted) == ([], [])
     assert len(await places(owner, "queue_pause")) == len(await places(owner, "secret")) == 1
@@ -201,8 +202,8 @@ async def test_behind_a_pooler_a_wall_ends_with_its_transaction(
     assert not await database.is_direct()
 
     for tenant in ("acme", "o'hara\\", "nobody", "acme") * 3:
-        own = await database.fetch(Line.DESK, "subscriptions", within=tenant, id=None, tenant=None, enabled=False)
-        everybodys = await database.fetch(Line.DESK, "subscriptions", id=None, tenant=None, enabled=False)
+        own = await database.fetch(Line.REQUEST, "subscriptions", within=tenant, id=None, tenant=None, enabled=False)
+        everybodys = await database.fetch(Line.REQUEST, "subscriptions", id=None, tenant=None, enabled=False)
         assert [row["tenant"] for row in own] == [tenant][: tenant != "nobody"]
         assert len(everybodys) == 2
     await database.close()

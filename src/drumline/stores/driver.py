@@ -33,7 +33,7 @@ class Line(StrEnum):
     CLAIM = "claim"
     SETTLE = "settle"  # and heartbeats: a slow claim must not let a lease expire
     FIRE = "fire"  # schedules, which must fire on time
-    DESK = "desk"  # single requests of people and programs, logs and files
+    REQUEST = "desk"  # single requests of people and programs, logs and files; the value is a label of metrics
     EVENTS = "events"  # long pages of the event log
     SWEEP = "sweep"  # reads of queued tasks by index, to refill the queue
     PRUNE = "prune"  # deletes by the thousand, planned like claims: rows are found by key only
@@ -116,7 +116,7 @@ class Part:
         given = self._now()
         if given is not None:
             return given
-        ((now,),) = await self._database.fetch(Line.DESK, "now", repeat=True, now=None)
+        ((now,),) = await self._database.fetch(Line.REQUEST, "now", repeat=True, now=None)
         return Instant(now)
 
 

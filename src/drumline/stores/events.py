@@ -52,7 +52,7 @@ LOGGED_IN_NOTIFICATIONS: Final = FAILED | {Act.COMPLETE, Act.STOP, Act.CANCEL, A
 _PUT_OFF: Final = frozenset({Act.BACK_OFF, Act.SNOOZE})
 
 
-class Told(NamedTuple):
+class RecordedAct(NamedTuple):
     """An act on a task, as the outbox keeps it."""
 
     place: EventPosition
@@ -64,7 +64,7 @@ class Told(NamedTuple):
     epoch: int
 
 
-class Past(NamedTuple):
+class EndedExecution(NamedTuple):
     """An execution that has ended."""
 
     attempt: int
@@ -74,7 +74,7 @@ class Past(NamedTuple):
     error: str | None
 
 
-class Now(NamedTuple):
+class LiveTask(NamedTuple):
     """The live row of a task at the time of reading, if it has not ended."""
 
     state: int
@@ -85,19 +85,19 @@ class Now(NamedTuple):
     due_at: int | None
 
 
-class Known(NamedTuple):
+class KnownTask(NamedTuple):
     """What is known of a task that an act is about."""
 
     lane: Lane
     options: str | None
     created_at: int
     asked_due_at: int
-    past: Past | None
+    past: EndedExecution | None
     """The execution of the act's own epoch, if there was one and it has ended."""
-    now: Now | None
+    now: LiveTask | None
 
 
-class Trail(NamedTuple):
+class PruneProgress(NamedTuple):
     """How far full batches of pruning have come that have the same limit of time: the next one begins there.
 
     It saves time and decides nothing. What they passed over, being locked, is found by the next pass.
@@ -123,7 +123,7 @@ def prunable_before(ended_before: Instant, unread_since: int | None, unread: int
     return Instant(min(ended_before, unread_since - slack))
 
 
-def task_event(log: str, told: Told, known: Known | None, lines: str | None = None) -> Event:
+def task_event(log: str, told: RecordedAct, known: KnownTask | None, lines: str | None = None) -> Event:
     """Return an act on a task as an event; nothing is known of a task that was pruned."""
     type_ = type_of(told.act, told.state)
     if known is None:
@@ -193,7 +193,7 @@ def last_lines(text: str) -> str | None:
     return "\n".join(lines) or None
 
 
-def _execution(told: Told, known: Known) -> Past | Now | None:
+def _execution(told: RecordedAct, known: KnownTask) -> EndedExecution | LiveTask | None:
     """Return the execution that an act is about: the ended one of its epoch, or else the one under way."""
     if known.past is not None:
         return known.past
@@ -201,7 +201,7 @@ def _execution(told: Told, known: Known) -> Past | Now | None:
     return now if now is not None and now.epoch == told.epoch else None
 
 
-def _due_at(told: Told, known: Known) -> int | None:
+def _due_at(told: RecordedAct, known: KnownTask) -> int | None:
     """Return when a task that was left waiting is due, if it still waits for that."""
     if told.state is not State.QUEUED:
         return None
@@ -212,13 +212,13 @@ def _due_at(told: Told, known: Known) -> int | None:
     return known.asked_due_at if told.act is None else None
 
 
-def _status(told: Told, due_at: int | None) -> Status:
+def _status(told: RecordedAct, due_at: int | None) -> Status:
     if told.act in _PUT_OFF and told.state is State.QUEUED:
         return Status.PENDING
     return status_of(told.state, told.at if due_at is None else due_at, told.at)
 
 
-def _duration(ended: Past | None) -> float | None:
+def _duration(ended: EndedExecution | None) -> float | None:
     if ended is None or not ended.started_at:
         return None
     return max(ended.finished_at - ended.started_at, 0) / 1000

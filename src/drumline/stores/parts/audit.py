@@ -17,7 +17,7 @@ class AuditLog(Part):
     async def append_audit(self, entries: Sequence[AuditEntry]) -> list[AuditRow]:
         """Write entries into the chains of their tenants, in order, at the store's time."""
         return await self._database.transact(
-            Line.DESK, lambda transaction: self._append(transaction, entries), repeat=True
+            Line.REQUEST, lambda transaction: self._append(transaction, entries), repeat=True
         )
 
     async def list_audit(self, which: AuditFilter, *, limit: int, before: str | None = None) -> list[AuditRow]:

@@ -111,11 +111,11 @@ class Bulks(Part):
             await tell_facts(transaction, [bulk_fact("aborted", view)], now=self._now())
             return view
 
-        return await self._database.transact(Line.DESK, abort, within=tenant)
+        return await self._database.transact(Line.REQUEST, abort, within=tenant)
 
     async def get_bulk(self, bulk: BulkId, *, tenant: str | None = None) -> BulkView:
         """Return an operation, or raise `NotFound`."""
-        rows = await self._database.fetch(Line.DESK, "get_bulk", repeat=True, within=tenant, id=bulk, tenant=tenant)
+        rows = await self._database.fetch(Line.REQUEST, "get_bulk", repeat=True, within=tenant, id=bulk, tenant=tenant)
         return _only(rows, bulk)
 
     async def bulks(

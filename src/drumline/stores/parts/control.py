@@ -177,7 +177,7 @@ class Control(Part):
             await transaction.fetch("pause_queue", tenant=tenant, queue=queue, reason=reason, now=self._now())
             await tell_facts(transaction, [queue_paused(queue, tenant=tenant, reason=reason)], now=self._now())
 
-        await self._database.transact(Line.DESK, pause, repeat=True, within=tenant)
+        await self._database.transact(Line.REQUEST, pause, repeat=True, within=tenant)
 
     async def resume_queue(self, queue: str, *, tenant: str) -> None:
         """Hand out a paused queue's tasks again."""
@@ -186,7 +186,7 @@ class Control(Part):
             if await transaction.fetch("resume_queue", tenant=tenant, queue=queue):
                 await tell_facts(transaction, [queue_resumed(queue, tenant=tenant)], now=self._now())
 
-        await self._database.transact(Line.DESK, resume, repeat=True, within=tenant)
+        await self._database.transact(Line.REQUEST, resume, repeat=True, within=tenant)
 
     async def act_in_bulk(
         self, transaction: Transaction, view: BulkView, tasks: Sequence[TaskId], chosen: Mapping[TaskId, int]
@@ -211,7 +211,7 @@ class Control(Part):
         for places in _rounds(tasks):
             ids = [tasks[place] for place in places if tasks[place] in own]
             run = partial(self._act, ids=ids, tenant=tenant, act=act)
-            found = await self._database.transact(Line.DESK, run) if ids else {}
+            found = await self._database.transact(Line.REQUEST, run) if ids else {}
             answers |= {place: found.get(tasks[place]) or _unknown(tasks[place]) for place in places}
         await self.following.note_queued(answers.values())
         return [answers[place] for place in range(len(tasks))]
@@ -269,7 +269,7 @@ async def own_tasks(database: Database, tasks: Sequence[TaskId], tenant: str | N
     """
     if tenant is None:
         return frozenset(tasks)
-    rows = await database.fetch(Line.DESK, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
+    rows = await database.fetch(Line.REQUEST, "own_tasks", repeat=True, within=tenant, ids=list(tasks))
     return frozenset(TaskId(str(task)) for (task,) in rows)
 
 

@@ -128,7 +128,7 @@ class JobControl(JobRipple):
         unknown = NotFound(f"there is no job {id_}", field="id")
         # As with tasks: the tenant of a job never changes, and what ends with it cannot be ended within the wall.
         if tenant is not None and not await self._database.fetch(
-            Line.DESK, "jobs", repeat=True, within=tenant, ids=[id_]
+            Line.REQUEST, "jobs", repeat=True, within=tenant, ids=[id_]
         ):
             return unknown
 
@@ -144,7 +144,7 @@ class JobControl(JobRipple):
             ((_, *after),) = await transaction.fetch("jobs", ids=[id_])
             return ChangedJob(id=id_, status=job_row([id_, *after]).status, effects=effects)
 
-        return await self._database.transact(Line.DESK, locked)
+        return await self._database.transact(Line.REQUEST, locked)
 
     async def cancel_job(
         self, force: bool, reason: str | None, transaction: Transaction, job: JobRow, _needed: LockedJobs

@@ -73,7 +73,7 @@ class DeadLetters(Part):
 
     async def get_dead_letters(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[DeadLetter | None]:
         """Return the dead letters of tasks; None for those that have none (for this tenant)."""
-        rows = await self._database.fetch(Line.DESK, "get_dead_letters", repeat=True, within=tenant, ids=list(tasks))
+        rows = await self._database.fetch(Line.REQUEST, "get_dead_letters", repeat=True, within=tenant, ids=list(tasks))
         found = await self._found(rows, tenant)
         return [found.get(task) for task in tasks]
 
@@ -112,7 +112,7 @@ class DeadLetters(Part):
         async def act(transaction: Transaction) -> dict[TaskId, Answer]:
             return await self.discard_in(transaction, [task for task in dict.fromkeys(tasks) if task in own], tenant)
 
-        answers = await self._database.transact(Line.DESK, act)
+        answers = await self._database.transact(Line.REQUEST, act)
         return [answers.get(task) or NotFound(f"there is no task {task}", field="id") for task in tasks]
 
     async def reasons(self, deaths: Sequence[tuple[TaskId, int]]) -> list[Reason | None]:
@@ -125,7 +125,7 @@ class DeadLetters(Part):
     async def payload_edits(self, task: TaskId, *, tenant: str | None = None) -> list[PayloadEdit]:
         """Return what a task was given before, oldest first."""
         rows = await self._database.fetch(
-            Line.DESK, "payload_edits", repeat=True, within=tenant, id=task, tenant=tenant
+            Line.REQUEST, "payload_edits", repeat=True, within=tenant, id=task, tenant=tenant
         )
         return [PayloadEdit(epoch=epoch, at=Instant(at), payload=Raw(payload)) for epoch, at, payload in rows]
 

@@ -141,7 +141,7 @@ class Deliveries(Part):
     async def resend(self, id: DeliveryId, *, tenant: str | None = None) -> Delivery | None:
         """Let a delivery be tried again, now, however it ended; its tries are counted anew."""
         found = await self._database.fetch(
-            Line.DESK, "resend", repeat=True, within=tenant, id=id, tenant=tenant, now=self._now()
+            Line.REQUEST, "resend", repeat=True, within=tenant, id=id, tenant=tenant, now=self._now()
         )
         return await self.delivery(id, tenant=tenant) if found else None
 

@@ -16,10 +16,10 @@ from drumline.stores.events import (
     FAILED,
     LOG_CHUNKS,
     LOGGED_IN_NOTIFICATIONS,
-    Known,
-    Now,
-    Past,
-    Told,
+    EndedExecution,
+    KnownTask,
+    LiveTask,
+    RecordedAct,
     fact_events,
     last_lines,
     task_event,
@@ -135,7 +135,7 @@ class EventLog(Part):
 
     async def rename_log(self) -> str:
         """Give the log another name, and return it."""
-        ((name,),) = await self._database.fetch(Line.DESK, "rename_log")
+        ((name,),) = await self._database.fetch(Line.REQUEST, "rename_log")
         self._log_name = None
         return str(name)
 
@@ -172,11 +172,11 @@ class EventLog(Part):
 
     async def forget_consumer(self, consumer: str) -> bool:
         """Drop a cursor, so that nothing is kept for it any more; tell whether there was one."""
-        return bool(await self._database.fetch(Line.DESK, "forget_consumer", consumer=consumer))
+        return bool(await self._database.fetch(Line.REQUEST, "forget_consumer", consumer=consumer))
 
     async def cursors(self) -> list[CursorView]:
         """Return the position of every consumer."""
-        rows = await self._database.fetch(Line.DESK, "cursors", repeat=True)
+        rows = await self._database.fetch(Line.REQUEST, "cursors", repeat=True)
         return [
             CursorView(
                 consumer=consumer,
@@ -231,9 +231,9 @@ class EventLog(Part):
             chunks[TaskId(str(task)), epoch].append(text)
         return {execution: last_lines("".join(reversed(texts))) for execution, texts in chunks.items()}
 
-    def _told(self, row: Sequence[Any]) -> Told:
+    def _told(self, row: Sequence[Any]) -> RecordedAct:
         position, place, at, task, act, state, epoch = row[:FIRST_KNOWN]
-        return Told(EventPosition(position, place), at, task, self._acts[act], STATES[state], epoch)
+        return RecordedAct(EventPosition(position, place), at, task, self._acts[act], STATES[state], epoch)
 
     async def _lanes_of_interest(self, narrow: Sequence[Interest]) -> list[int]:
         """Return the lanes that the interests name."""
@@ -246,14 +246,14 @@ class EventLog(Part):
         return sorted(lanes)
 
 
-def _known(row: Sequence[Any], lane: Lane) -> Known:
+def _known(row: Sequence[Any], lane: Lane) -> KnownTask:
     options, created_at, asked_due_at = row[FIRST_KNOWN + 1 : FIRST_PAST]
     past, now = row[FIRST_PAST:FIRST_NOW], row[FIRST_NOW:]
-    return Known(
+    return KnownTask(
         lane,
         options,
         created_at,
         asked_due_at,
-        None if past[0] is None else Past._make(past),
-        None if now[0] is None else Now._make(now),
+        None if past[0] is None else EndedExecution._make(past),
+        None if now[0] is None else LiveTask._make(now),
     )

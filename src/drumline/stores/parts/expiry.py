@@ -34,7 +34,7 @@ class Expiry(Part):
 
     async def forget_expiries(self, tasks: Sequence[TaskId]) -> None:
         """Let tasks expire no more."""
-        await self._database.fetch(Line.DESK, "delete_expiries", repeat=True, ids=list(tasks))
+        await self._database.fetch(Line.REQUEST, "delete_expiries", repeat=True, ids=list(tasks))
 
 
 async def note_expiries(transaction: Transaction, tasks: Sequence[NewTask]) -> None:

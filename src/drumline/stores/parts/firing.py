@@ -75,7 +75,7 @@ class Firing(Part):
     async def add_runs(self, schedule: ScheduleId, runs: Sequence[NewRun], order: FireOrder) -> Fired:
         """Start runs, or let them wait for their time; one whose fire time has a run already is left out."""
         return await self._database.transact(
-            Line.DESK, partial(self._add_runs, schedule=schedule, runs=runs, order=order)
+            Line.REQUEST, partial(self._add_runs, schedule=schedule, runs=runs, order=order)
         )
 
     async def _fire(self, transaction: Transaction, order: FireOrder) -> Fired:

@@ -26,12 +26,14 @@ class Jobs(JobSubmission, JobControl):
 
     async def get_jobs(self, jobs: Sequence[JobId], *, tenant: str | None = None) -> list[JobView | None]:
         """Return jobs as they are now, with their running tasks counted; None for those that do not exist."""
-        found_rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=list(jobs))
+        found_rows = await self._database.fetch(Line.REQUEST, "jobs", repeat=True, within=tenant, ids=list(jobs))
         rows = [job_row(row) for row in found_rows]
         living = [row.id for row in rows if not row.has_ended]
         running: dict[str, int] = {}
         if living:
-            counted = await self._database.fetch(Line.DESK, "running_in_jobs", repeat=True, within=tenant, ids=living)
+            counted = await self._database.fetch(
+                Line.REQUEST, "running_in_jobs", repeat=True, within=tenant, ids=living
+            )
             running = {str(job): count for job, count in counted}
         needed = await self._deps(rows, tenant)
         found = {
@@ -65,14 +67,16 @@ class Jobs(JobSubmission, JobControl):
     async def nodes(self, job: JobId, *, tenant: str | None = None) -> list[NodeView]:
         """Return the tasks of a job in the order in which they were given; raises `NotFound`."""
         await self._check_job(job, tenant)
-        rows = await self._database.fetch(Line.DESK, "nodes", repeat=True, within=tenant, job=job)
+        rows = await self._database.fetch(Line.REQUEST, "nodes", repeat=True, within=tenant, job=job)
         lanes = await self._lanes.lanes({row[2] for row in rows})
         return [_node(row, lanes[row[2]]) for row in rows]
 
     async def job_attempts(self, job: JobId, *, limit: int, tenant: str | None = None) -> list[JobAttempt]:
         """Return up to `limit` executions of a job's tasks; raises `NotFound`."""
         await self._check_job(job, tenant)
-        rows = await self._database.fetch(Line.DESK, "job_attempts", repeat=True, within=tenant, job=job, limit=limit)
+        rows = await self._database.fetch(
+            Line.REQUEST, "job_attempts", repeat=True, within=tenant, job=job, limit=limit
+        )
         return [_job_attempt(row) for row in rows]
 
     async def results(self, tasks: Sequence[tuple[JobId, str]]) -> list[Raw | None]:
@@ -84,7 +88,7 @@ class Jobs(JobSubmission, JobControl):
         return [found.get(task) for task in tasks]
 
     async def _check_job(self, job: JobId, tenant: str | None) -> None:
-        rows = await self._database.fetch(Line.DESK, "jobs", repeat=True, within=tenant, ids=[job])
+        rows = await self._database.fetch(Line.REQUEST, "jobs", repeat=True, within=tenant, ids=[job])
         if not rows or tenant not in {None, job_row(rows[0]).tenant}:
             raise NotFound(f"there is no job {job}", field="id")
 
@@ -92,7 +96,7 @@ class Jobs(JobSubmission, JobControl):
         needed: defaultdict[str, list[object]] = defaultdict(list)
         if rows:
             ids = [row.id for row in rows]
-            for job, other in await self._database.fetch(Line.DESK, "deps", repeat=True, within=tenant, ids=ids):
+            for job, other in await self._database.fetch(Line.REQUEST, "deps", repeat=True, within=tenant, ids=ids):
                 needed[str(job)].append(other)
         return needed
 

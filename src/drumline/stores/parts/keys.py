@@ -19,18 +19,18 @@ class Keys(Part):
     async def add_key(self, key: NewKey) -> ApiKey:
         """Keep a new key; the same one added again is kept once."""
         return await self._database.transact(
-            Line.DESK, lambda transaction: self._add_key(transaction, key), repeat=True
+            Line.REQUEST, lambda transaction: self._add_key(transaction, key), repeat=True
         )
 
     async def find_keys(self, digests: Sequence[bytes]) -> list[ApiKey | None]:
         """Return whose keys these are the digests of, whether they still open anything or not."""
-        rows = await self._database.fetch(Line.DESK, "find_keys", repeat=True, digests=list(digests))
+        rows = await self._database.fetch(Line.REQUEST, "find_keys", repeat=True, digests=list(digests))
         found = {key.digest: key for key in map(_key, rows)}
         return [found.get(digest) for digest in digests]
 
     async def get_key(self, key: KeyId, *, tenant: str | None = None) -> ApiKey | None:
         """Return a key by its id."""
-        rows = await self._database.fetch(Line.DESK, "get_key", repeat=True, within=tenant, id=key, tenant=tenant)
+        rows = await self._database.fetch(Line.REQUEST, "get_key", repeat=True, within=tenant, id=key, tenant=tenant)
         return _key(rows[0]) if rows else None
 
     async def list_keys(self, *, tenant: str | None = None, limit: int, before: KeyId | None = None) -> list[ApiKey]:
@@ -57,7 +57,7 @@ class Keys(Part):
                 await tell_facts(transaction, [key_fact(change.verb, after)], now=self._now())
             return after
 
-        return await self._database.transact(Line.DESK, act, repeat=True, within=tenant)
+        return await self._database.transact(Line.REQUEST, act, repeat=True, within=tenant)
 
     async def rotate_key(self, key: KeyId, new: NewKey, *, overlap_ms: int, tenant: str | None = None) -> ApiKey:
         """Keep a new key in the place of an old one, which expires after `overlap_ms`; both open until then."""
@@ -69,12 +69,12 @@ class Keys(Part):
             await transaction.fetch("expire_key", id=key, expires_at=now + overlap_ms)
             return await self._add_key(transaction, new)
 
-        return await self._database.transact(Line.DESK, act, repeat=True, within=tenant)
+        return await self._database.transact(Line.REQUEST, act, repeat=True, within=tenant)
 
     async def note_uses(self, uses: Sequence[KeyUse]) -> None:
         """Add to how often keys were used, and when last."""
         await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "note_uses",
             keys=[use.key for use in uses],
             counts=[use.count for use in uses],

@@ -47,7 +47,7 @@ class FlowLimitStore(Part):
             await _adopt(transaction, kept)
             return kept, before
 
-        return await self._database.transact(Line.DESK, act, repeat=True)
+        return await self._database.transact(Line.REQUEST, act, repeat=True)
 
     async def delete_limit(self, name: str, *, tenant: str) -> FlowLimit:
         """Forget a limit and return it; raises `NotFound`."""
@@ -62,23 +62,23 @@ class FlowLimitStore(Part):
             await transaction.fetch("delete_limit", id=found.id)
             return found
 
-        return await self._database.transact(Line.DESK, act)
+        return await self._database.transact(Line.REQUEST, act)
 
     async def limits(self, *, tenant: str | None = None) -> list[FlowLimit]:
         """Return the limits there are, by tenant and name."""
         return [
             limit_of(row)
-            for row in await self._database.fetch(Line.DESK, "limits", repeat=True, within=tenant, tenant=tenant)
+            for row in await self._database.fetch(Line.REQUEST, "limits", repeat=True, within=tenant, tenant=tenant)
         ]
 
     async def limit_uses(self, task: TaskId, *, tenant: str | None = None) -> list[LimitUse]:
         """Return the limits that a queued task is under, and how much of each is used."""
         look = partial(self._limit_uses, task=task, tenant=tenant)
-        return await self._database.transact(Line.DESK, look, repeat=True, within=tenant)
+        return await self._database.transact(Line.REQUEST, look, repeat=True, within=tenant)
 
     async def running_under(self, limits: Sequence[int]) -> dict[int, int]:
         """Return how many tasks run under each of these limits."""
-        rows = await self._database.fetch(Line.DESK, "running_under", repeat=True, limits=list(limits))
+        rows = await self._database.fetch(Line.REQUEST, "running_under", repeat=True, limits=list(limits))
         return dict(tuple(row) for row in rows)
 
     async def sort_keys(self, *, most: int) -> tuple[int, list[Hint]]:

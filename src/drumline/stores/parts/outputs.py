@@ -16,7 +16,7 @@ class Outputs(Part):
         """Keep pieces of logs; a piece that is there already is kept once."""
         pieces = sorted(chunks, key=lambda chunk: (chunk.task, chunk.epoch, chunk.seq))
         await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "append_log",
             repeat=True,
             ids=[chunk.task for chunk in pieces],
@@ -30,7 +30,7 @@ class Outputs(Part):
     ) -> LogPage:
         """Return what was logged after a cursor, of one attempt or of all."""
         rows = await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "read_log",
             repeat=True,
             within=tenant,
@@ -45,7 +45,7 @@ class Outputs(Part):
     async def put_artifact(self, artifact: Artifact) -> None:
         """Keep a file under its task and name; a later one replaces it."""
         await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "put_artifact",
             repeat=True,
             id=artifact.task,
@@ -57,7 +57,7 @@ class Outputs(Part):
 
     async def artifacts(self, task: TaskId, *, tenant: str | None = None) -> list[ArtifactView]:
         """Return what files a task made."""
-        rows = await self._database.fetch(Line.DESK, "artifacts", repeat=True, within=tenant, id=task, tenant=tenant)
+        rows = await self._database.fetch(Line.REQUEST, "artifacts", repeat=True, within=tenant, id=task, tenant=tenant)
         return [
             ArtifactView(name=name, content_type=content_type, size=size, created_at=Instant(created_at))
             for name, content_type, size, created_at in rows
@@ -66,7 +66,7 @@ class Outputs(Part):
     async def artifact(self, task: TaskId, name: str, *, tenant: str | None = None) -> Artifact | None:
         """Return one file."""
         rows = await self._database.fetch(
-            Line.DESK, "artifact", repeat=True, within=tenant, id=task, name=name, tenant=tenant
+            Line.REQUEST, "artifact", repeat=True, within=tenant, id=task, name=name, tenant=tenant
         )
         return Artifact(task=task, name=name, content_type=rows[0][0], data=rows[0][1]) if rows else None
 
@@ -76,7 +76,7 @@ class Outputs(Part):
         latest = {note.lease.task: note for note in sorted(notes, key=lambda note: note.lease.epoch)}
         noted = [latest[task] for task in sorted(latest)]
         await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "put_progress",
             repeat=True,
             ids=[note.lease.task for note in noted],
@@ -91,7 +91,7 @@ class Outputs(Part):
     async def progress(self, tasks: Sequence[TaskId], *, tenant: str | None = None) -> list[Progress | None]:
         """Return how far the attempts are that run now; None where nothing runs, or nothing was said."""
         rows = await self._database.fetch(
-            Line.DESK, "progress", repeat=True, within=tenant, ids=list(tasks), tenant=tenant
+            Line.REQUEST, "progress", repeat=True, within=tenant, ids=list(tasks), tenant=tenant
         )
         found = {TaskId(str(task)): Progress(*values) for task, *values in rows}
         return [found.get(task) for task in tasks]

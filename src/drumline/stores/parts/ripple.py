@@ -24,13 +24,13 @@ class JobRipple(Part):
     async def ripple(self, *, limit: int = 100) -> Rippled:
         """Tell up to `limit` jobs that others which they depend on have ended."""
         told, effects = 0, NO_EFFECTS
-        for seq, ended in await self._database.fetch(Line.DESK, "ripples", repeat=True):
+        for seq, ended in await self._database.fetch(Line.REQUEST, "ripples", repeat=True):
             rows = await self._database.fetch(
-                Line.DESK, "jobs_waiting_for", repeat=True, needed=ended, limit=limit - told
+                Line.REQUEST, "jobs_waiting_for", repeat=True, needed=ended, limit=limit - told
             )
             for (job,) in rows:
                 tell = partial(self._tell_job, waiting=str(job), ended=str(ended))
-                led_to = await self._database.transact(Line.DESK, tell)
+                led_to = await self._database.transact(Line.REQUEST, tell)
                 if led_to is None:
                     break
                 told, effects = told + 1, effects + led_to
@@ -38,7 +38,7 @@ class JobRipple(Part):
                 return Rippled(told=told, effects=effects, is_done=False)
             # A job that waits for it still, or began to after this read, does so because it was resumed: its next
             # end tells them.
-            await self._database.fetch(Line.DESK, "delete_ripple", repeat=True, seq=seq)
+            await self._database.fetch(Line.REQUEST, "delete_ripple", repeat=True, seq=seq)
         return Rippled(told=told, effects=effects)
 
     async def _tell_job(self, transaction: Transaction, waiting: str, ended: str) -> Effects | None:

@@ -16,7 +16,7 @@ class RuntimeConfigs(Part):
 
     async def runtime_version(self) -> int:
         """Return the number of the newest version, 0 if there is none."""
-        ((version,),) = await self._database.fetch(Line.DESK, "runtime_version", repeat=True)
+        ((version,),) = await self._database.fetch(Line.REQUEST, "runtime_version", repeat=True)
         return int(version)
 
     async def runtime_config(self) -> RuntimeConfig:
@@ -42,11 +42,11 @@ class RuntimeConfigs(Part):
             await tell_facts(transaction, [fact], now=self._now())
             return new
 
-        return await self._database.transact(Line.DESK, put)
+        return await self._database.transact(Line.REQUEST, put)
 
     async def runtime_history(self, *, limit: int, before: int | None = None) -> list[RuntimeConfig]:
         """Return versions, newest first, starting below `before`."""
-        rows = await self._database.fetch(Line.DESK, "runtime_history", repeat=True, limit=limit, before=before)
+        rows = await self._database.fetch(Line.REQUEST, "runtime_history", repeat=True, limit=limit, before=before)
         return [_config(row) for row in rows]
 
 

@@ -31,14 +31,16 @@ class Schedules(Part):
         """Store schedules; a name that its tenant has given already is a `Conflict`."""
         if not schedules:
             return []
-        views = await self._database.transact(Line.DESK, partial(self._add_schedules, schedules=schedules), repeat=True)
+        views = await self._database.transact(
+            Line.REQUEST, partial(self._add_schedules, schedules=schedules), repeat=True
+        )
         return [views.get(new.id) or taken(new.name) for new in schedules]
 
     async def get_schedules(
         self, schedules: Sequence[ScheduleId], *, tenant: str | None = None
     ) -> list[ScheduleView | None]:
         """Return schedules as they are now; None for those that do not exist."""
-        rows = await self._database.fetch(Line.DESK, "schedules", repeat=True, within=tenant, ids=list(schedules))
+        rows = await self._database.fetch(Line.REQUEST, "schedules", repeat=True, within=tenant, ids=list(schedules))
         found = {view.id: view for view in map(schedule_view, rows) if tenant in {None, view.tenant}}
         return [found.get(schedule) for schedule in schedules]
 
@@ -66,7 +68,7 @@ class Schedules(Part):
         """Change schedules that are still at the version given."""
         return [
             await self._database.transact(
-                Line.DESK, partial(self._change_schedule, change=change, tenant=tenant), within=tenant
+                Line.REQUEST, partial(self._change_schedule, change=change, tenant=tenant), within=tenant
             )
             for change in changes
         ]
@@ -83,12 +85,12 @@ class Schedules(Part):
             await tell_facts(transaction, [schedule_fact("deleted", view) for view in found.values()], now=self._now())
             return found
 
-        found = await self._database.transact(Line.DESK, delete, within=tenant)
+        found = await self._database.transact(Line.REQUEST, delete, within=tenant)
         return [found.get(schedule) or missing(schedule) for schedule in schedules]
 
     async def drop_runs(self, schedule: ScheduleId, *, kind: RunKind) -> int:
         """Forget the runs of a kind that have not started, and return how many there were."""
-        return len(await self._database.fetch(Line.DESK, "drop_runs", schedule=schedule, kind=NUMBER_OF[kind]))
+        return len(await self._database.fetch(Line.REQUEST, "drop_runs", schedule=schedule, kind=NUMBER_OF[kind]))
 
     async def list_runs(
         self, schedule: ScheduleId, *, limit: int, before: Instant | None = None, tenant: str | None = None
@@ -96,7 +98,7 @@ class Schedules(Part):
         """Return the runs of a schedule, latest fire time first, starting below `before`."""
         before_ = AFTER_ALL if before is None else before
         rows = await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "list_runs",
             repeat=True,
             within=tenant,
@@ -110,7 +112,7 @@ class Schedules(Part):
     async def fire_times(self, schedule: ScheduleId, *, after: Instant, until: Instant) -> frozenset[Instant]:
         """Return the fire times in a span that have a run which was not skipped."""
         rows = await self._database.fetch(
-            Line.DESK, "fire_times", repeat=True, schedule=schedule, after=after, until=until
+            Line.REQUEST, "fire_times", repeat=True, schedule=schedule, after=after, until=until
         )
         return frozenset(Instant(time) for (time,) in rows)
 

@@ -22,12 +22,12 @@ class Secrets(Part):
             await tell_facts(transaction, [secret_fact("set", secret.tenant, secret.name)], now=self._now())
             return _put(row)
 
-        return await self._database.transact(Line.DESK, act, within=secret.tenant)
+        return await self._database.transact(Line.REQUEST, act, within=secret.tenant)
 
     async def find_secrets(self, names: Sequence[str], *, tenant: str) -> list[SealedSecret | None]:
         """Return a tenant's secrets by name."""
         rows = await self._database.fetch(
-            Line.DESK, "find_secrets", repeat=True, within=tenant, names=list(names), tenant=tenant
+            Line.REQUEST, "find_secrets", repeat=True, within=tenant, names=list(names), tenant=tenant
         )
         return _by_name(rows, names)
 
@@ -54,7 +54,7 @@ class Secrets(Part):
                 await tell_facts(transaction, [secret_fact("deleted", tenant, name)], now=self._now())
             return gone
 
-        return await self._database.transact(Line.DESK, act, within=tenant)
+        return await self._database.transact(Line.REQUEST, act, within=tenant)
 
     async def sealed_otherwise(
         self, key_id: str, *, limit: int, after: tuple[str, str] | None = None
@@ -68,7 +68,7 @@ class Secrets(Part):
     async def reseal_secrets(self, resealed: Sequence[Resealed]) -> int:
         """Replace sealed values that still are the old ones, and return how many were."""
         rows = await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "reseal_secrets",
             tenants=[old.tenant for old, _ in resealed],
             names=[old.name for old, _ in resealed],

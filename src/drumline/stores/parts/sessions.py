@@ -34,12 +34,12 @@ class SessionTables(Part):
     async def change_session(self, session: SessionId, *, queues: Sequence[str], capacity: int) -> None:
         """Note what a worker serves from now on, and how much; one that is not open is left as it is."""
         given: dict[str, Any] = {"session": session, "queues": encode(list(queues)).decode(), "capacity": capacity}
-        await self._database.fetch(Line.DESK, "change_session", repeat=True, **given)
+        await self._database.fetch(Line.REQUEST, "change_session", repeat=True, **given)
 
     async def pause_in_session(self, session: SessionId, *, names: Sequence[str]) -> None:
         """Note which task names a worker is not handed; one that is not open is left as it is."""
         text = encode(list(names)).decode()
-        await self._database.fetch(Line.DESK, "pause_in_session", repeat=True, session=session, names=text)
+        await self._database.fetch(Line.REQUEST, "pause_in_session", repeat=True, session=session, names=text)
 
     async def drain_session(self, session: SessionId) -> None:
         """Ask a worker to finish what it holds and take nothing more; raises `NotFound`."""
@@ -50,7 +50,7 @@ class SessionTables(Part):
             await tell_facts(transaction, facts, now=self._now())
             return bool(rows)
 
-        if not await self._database.transact(Line.DESK, drain, repeat=True):
+        if not await self._database.transact(Line.REQUEST, drain, repeat=True):
             raise NotFound(f"worker {session_text(session)} has no open session", field="id")
 
     async def close_session(self, session: SessionId) -> None:

@@ -21,11 +21,11 @@ class SignIns(Part):
             await transaction.fetch("renew_marks", **given)
             return new
 
-        new = await self._database.transact(Line.DESK, act)
+        new = await self._database.transact(Line.REQUEST, act)
         return [mark.name in new for mark in marks]
 
     async def find_marks(self, names: Sequence[str]) -> list[Instant | None]:
         """Return when each of these marks was left last."""
-        rows = await self._database.fetch(Line.DESK, "find_marks", repeat=True, names=list(names))
+        rows = await self._database.fetch(Line.REQUEST, "find_marks", repeat=True, names=list(names))
         found = {name: Instant(left_at) for name, left_at in rows}
         return [found.get(name) for name in names]

@@ -16,7 +16,7 @@ class StatsTables(Part):
     async def read_stats(self, stretch: StatsRange) -> list[Stat]:
         """Return the figures of a stretch of time, summed over the lanes that it narrows to."""
         rows = await self._database.fetch(
-            Line.DESK, "read_stats", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
+            Line.REQUEST, "read_stats", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
         )
         return [
             Stat(at=Instant(at), measure=Measure(measure), duration=duration, count=count)
@@ -25,12 +25,12 @@ class StatsTables(Part):
 
     async def total_stats(self) -> list[Figure]:
         """Return what happened since the beginning, by queue and name, of all tenants together."""
-        return [figure(row) for row in await self._database.fetch(Line.DESK, "total_stats", repeat=True)]
+        return [figure(row) for row in await self._database.fetch(Line.REQUEST, "total_stats", repeat=True)]
 
     async def sample_depth(self, *, apart_ms: int) -> bool:
         """Note how many tasks of each lane are due and wait to be run, unless that was done in the last `apart_ms`."""
         due = await self._database.fetch(
-            Line.DESK, "depth_due", repeat=True, step=STEPS[0], apart=apart_ms, now=self._now()
+            Line.REQUEST, "depth_due", repeat=True, step=STEPS[0], apart=apart_ms, now=self._now()
         )
         if not due:
             return False
@@ -52,7 +52,7 @@ class StatsTables(Part):
     async def read_depth(self, stretch: StatsRange) -> list[Level]:
         """Return how many tasks waited, of each bucket in which samples were taken."""
         rows = await self._database.fetch(
-            Line.DESK, "read_depth", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
+            Line.REQUEST, "read_depth", repeat=True, within=stretch.tenant, **structs.asdict(stretch)
         )
         return [Level(at=Instant(at), total=total, samples=samples) for at, total, samples in rows]
 

@@ -25,7 +25,7 @@ class Subscriptions(Part):
     async def create_subscription(self, subscription: NewSubscription) -> Subscription:
         """Keep a subscription; raises `Conflict` if its tenant has another one of that name."""
         await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "create_subscription",
             repeat=True,
             within=subscription.tenant,
@@ -40,14 +40,14 @@ class Subscriptions(Part):
     async def subscriptions(self, *, tenant: str | None = None) -> list[Subscription]:
         """Return the subscriptions, oldest first."""
         rows = await self._database.fetch(
-            Line.DESK, "subscriptions", repeat=True, within=tenant, id=None, tenant=tenant, enabled=False
+            Line.REQUEST, "subscriptions", repeat=True, within=tenant, id=None, tenant=tenant, enabled=False
         )
         return [subscription_of(row) for row in rows]
 
     async def subscription(self, id: SubscriptionId, *, tenant: str | None = None) -> Subscription | None:
         """Return one subscription."""
         rows = await self._database.fetch(
-            Line.DESK, "subscriptions", repeat=True, within=tenant, id=id, tenant=tenant, enabled=False
+            Line.REQUEST, "subscriptions", repeat=True, within=tenant, id=id, tenant=tenant, enabled=False
         )
         return subscription_of(rows[0]) if rows else None
 
@@ -67,7 +67,7 @@ class Subscriptions(Part):
             (row,) = await transaction.fetch("subscriptions", id=id, tenant=None, enabled=False)
             return subscription_of(row)
 
-        answer = await self._database.transact(Line.DESK, work, repeat=True, within=tenant)
+        answer = await self._database.transact(Line.REQUEST, work, repeat=True, within=tenant)
         if isinstance(answer, DrumlineError):
             raise answer
         return answer
@@ -82,14 +82,16 @@ class Subscriptions(Part):
             await transaction.fetch("fail_deliveries", subscriptions=[id], error=DELETED, now=self._now())
             return True
 
-        return await self._database.transact(Line.DESK, work, within=tenant)
+        return await self._database.transact(Line.REQUEST, work, within=tenant)
 
     async def secrets(self, id: SubscriptionId | None, *, tenant: str | None) -> Secrets | None:
         """Return what signs a subscription's webhooks, or with None those that a tenant's tasks name themselves."""
         if id is None:
-            rows = await self._database.fetch(Line.DESK, "signing_secrets", repeat=True, within=tenant, tenant=tenant)
+            rows = await self._database.fetch(
+                Line.REQUEST, "signing_secrets", repeat=True, within=tenant, tenant=tenant
+            )
         else:
-            rows = await self._database.fetch(Line.DESK, "secrets", repeat=True, within=tenant, id=id, tenant=tenant)
+            rows = await self._database.fetch(Line.REQUEST, "secrets", repeat=True, within=tenant, id=id, tenant=tenant)
         return secrets_of(rows[0][0]) if rows else None
 
     async def put_secrets(
@@ -98,7 +100,9 @@ class Subscriptions(Part):
         """Replace secrets that still are the `old` ones; tell whether they were."""
         texts: dict[str, Any] = {"secrets": secrets_text(secrets), "old": None if old is None else secrets_text(old)}
         if id is None:
-            found = await self._database.fetch(Line.DESK, "put_signing_secrets", within=tenant, tenant=tenant, **texts)
+            found = await self._database.fetch(
+                Line.REQUEST, "put_signing_secrets", within=tenant, tenant=tenant, **texts
+            )
             return bool(found)
-        found = await self._database.fetch(Line.DESK, "put_secrets", within=tenant, id=id, tenant=tenant, **texts)
+        found = await self._database.fetch(Line.REQUEST, "put_secrets", within=tenant, id=id, tenant=tenant, **texts)
         return bool(found)

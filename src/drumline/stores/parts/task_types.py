@@ -15,7 +15,7 @@ class TaskTypes(Part):
 
     async def find_types(self, wanted: Sequence[TypeKey]) -> list[StoredType | None]:
         """Return types as a tenant sees them."""
-        rows = await self._database.fetch(Line.DESK, "find_types", repeat=True, **_keys(wanted), now=self._now())
+        rows = await self._database.fetch(Line.REQUEST, "find_types", repeat=True, **_keys(wanted), now=self._now())
         return _types_for(wanted, rows)
 
 

@@ -56,7 +56,7 @@ class TaskQueries(Part):
     ) -> list[TaskView | None]:
         """Return tasks as they are now; None for those that do not exist (for this tenant)."""
         rows = await self._database.fetch(
-            Line.DESK, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
+            Line.REQUEST, "get", repeat=True, within=tenant, ids=list(tasks), with_payload=payload
         )
         lanes = await self._lanes.lanes({row[1] for row in rows})
         views = [_view(row, lanes[row[1]]) for row in rows]
@@ -65,20 +65,20 @@ class TaskQueries(Part):
 
     async def attempts(self, task: TaskId, *, tenant: str | None = None) -> list[AttemptView]:
         """Return a task's executions, oldest first, the running one included."""
-        rows = await self._database.fetch(Line.DESK, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
+        rows = await self._database.fetch(Line.REQUEST, "attempts", repeat=True, within=tenant, id=task, tenant=tenant)
         return [_attempt_view(row) for row in rows]
 
     async def holders(self, executions: Sequence[tuple[TaskId, int]]) -> list[Holder | None]:
         """Return who runs or ran each execution, by task and epoch; None for one that there never was."""
         ids, epochs = [task for task, _ in executions], [epoch for _, epoch in executions]
-        rows = await self._database.fetch(Line.DESK, "holders", repeat=True, ids=ids, epochs=epochs)
+        rows = await self._database.fetch(Line.REQUEST, "holders", repeat=True, ids=ids, epochs=epochs)
         found = {(str(task), epoch): Holder(session or None, nonce or 0) for task, epoch, session, nonce in rows}
         return [found.get(execution) for execution in executions]
 
     async def count_ahead(self, task: TaskView, *, limit: int) -> int:
         """Return how many due tasks of a queued task's queue come before it, counting up to `limit`."""
         ((count,),) = await self._database.fetch(
-            Line.DESK,
+            Line.REQUEST,
             "count_ahead",
             repeat=True,
             within=task.lane.tenant,
@@ -102,7 +102,7 @@ class TaskQueries(Part):
         """Return how many tasks have each status, counting each up to `limit`, however many others there are."""
         lanes = await lanes_matching(self._database, TaskFilter(tenant=tenant, queue=queue, name=name))
         ((queued, later, blocked, processing, claimed),) = await self._database.fetch(
-            Line.DESK, "count_live", repeat=True, lanes=lanes, now=self._now(), limit=limit, looked=MOST_CLAIMED
+            Line.REQUEST, "count_live", repeat=True, lanes=lanes, now=self._now(), limit=limit, looked=MOST_CLAIMED
         )
         counts = {
             Status.PENDING: count_up_to(limit, later + blocked),

@@ -17,14 +17,16 @@ class Tenants(Part):
     async def add_tenant(self, name: str, quotas: Quotas) -> Tenant:
         """Keep a new tenant; raises `Conflict` if there is one of that name."""
         row = {"name": name, **msgspec.structs.asdict(quotas)}
-        rows = [] if is_default(name) else await self._database.fetch(Line.DESK, "add_tenant", **row, now=self._now())
+        rows = (
+            [] if is_default(name) else await self._database.fetch(Line.REQUEST, "add_tenant", **row, now=self._now())
+        )
         if not rows:
             raise Conflict(f"there is a tenant {name} already", field="name")
         return _tenant(rows[0])
 
     async def find_tenants(self, names: Sequence[str]) -> list[Tenant | None]:
         """Return tenants by name."""
-        rows = await self._database.fetch(Line.DESK, "find_tenants", repeat=True, names=list(names))
+        rows = await self._database.fetch(Line.REQUEST, "find_tenants", repeat=True, names=list(names))
         found = {tenant.name: tenant for tenant in map(_tenant, rows)}
         return [found.get(name) for name in names]
 
@@ -45,11 +47,11 @@ class Tenants(Part):
                 raise NotFound(f"there is no tenant {name}", field="name")
             return _tenant(rows[0])
 
-        return await self._database.transact(Line.DESK, act, repeat=True)
+        return await self._database.transact(Line.REQUEST, act, repeat=True)
 
     async def weights(self) -> dict[str, int]:
         """Return the weight of each tenant that has one."""
-        return dict(tuple(row) for row in await self._database.fetch(Line.DESK, "weights", repeat=True))
+        return dict(tuple(row) for row in await self._database.fetch(Line.REQUEST, "weights", repeat=True))
 
     async def count_queued(self, tenant: str, *, most: int) -> int:
         """Return how many tasks of a tenant wait to be run, counting no further than `most`."""

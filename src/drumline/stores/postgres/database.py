@@ -110,7 +110,7 @@ class Database:
             try:
                 async with asyncio.timeout(self._budget.connect):
                     connection = await connect_direct(
-                        self._url, settings=self._settings(Line.DESK), seconds=self._budget.connect
+                        self._url, settings=self._settings(Line.REQUEST), seconds=self._budget.connect
                     )
             except asyncpg.InvalidAuthorizationSpecificationError as error:
                 # Later it may mean that the password is being changed; at the first try it is a mistake.
@@ -122,7 +122,7 @@ class Database:
                 raise
             self._is_direct = connection is not None
             if connection is not None:
-                self._idle[Line.DESK, False].append(connection)
+                self._idle[Line.REQUEST, False].append(connection)
         return self._is_direct
 
     async def fetch(
@@ -190,7 +190,7 @@ class Database:
     async def _behind(self, tenant: str) -> str | None:
         """Return the tenant behind whose wall to work: none, where the wall is missing."""
         if self._wall.is_unsure(now := monotonic()):
-            self._wall.look(await self.fetch(Line.DESK, "wall", repeat=True), now)
+            self._wall.look(await self.fetch(Line.REQUEST, "wall", repeat=True), now)
         return tenant if self._wall.role else None
 
     async def _patiently(

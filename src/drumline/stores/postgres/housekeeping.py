@@ -5,19 +5,19 @@ from typing import Final
 from drumline.core.clock import Instant
 from drumline.core.ids import TaskId, id_above
 from drumline.stores.driver import Line
-from drumline.stores.events import UNREAD_LOOKED_AT, Trail, prunable_before
-from drumline.stores.postgres.access import Access
+from drumline.stores.events import UNREAD_LOOKED_AT, PruneProgress, prunable_before
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.dead_letters import drop_dead_letters
 from drumline.stores.postgres.migrating import migrate
+from drumline.stores.postgres.part import PostgresPart
 
 BELOW_ALL: Final = TaskId("00000000-0000-0000-0000-000000000000")
 
 
-class Housekeeping(Access):
+class Housekeeping(PostgresPart):
     """`ports.store.Housekeeping` on PostgreSQL."""
 
-    _trail: Trail | None = None
+    _trail: PruneProgress | None = None
 
     async def migrate(self) -> None:
         """Bring the schema to this version; safe to run anywhere, any number of times."""
@@ -51,12 +51,12 @@ class Housekeeping(Access):
             await self._database.fetch(Line.BROAD, "prune_sessions", repeat=True, before=ended_before)
         return count
 
-    async def _new_trail(self, ended_before: Instant) -> Trail:
+    async def _new_trail(self, ended_before: Instant) -> PruneProgress:
         """Begin with the oldest task, and look how far the readers of the log have come."""
         ((unread_since, unread),) = await self._database.fetch(
             Line.PRUNE, "unread_since", repeat=True, limit=UNREAD_LOOKED_AT
         )
-        return Trail(ended_before, prunable_before(ended_before, unread_since, unread), BELOW_ALL)
+        return PruneProgress(ended_before, prunable_before(ended_before, unread_since, unread), BELOW_ALL)
 
     async def tidy(self, *, dead: int) -> bool:
         """Make room usable again that more than so many dead rows take up; tell whether there was any."""
@@ -70,7 +70,7 @@ class Housekeeping(Access):
 
     async def check(self) -> dict[str, object]:
         """Return details for the health page, or raise `Unavailable`."""
-        ((version, number),) = await self._database.fetch(Line.DESK, "check", repeat=True)
+        ((version, number),) = await self._database.fetch(Line.REQUEST, "check", repeat=True)
         pooled = not await self._database.is_direct()
         return {"database": "PostgreSQL", "version": version, "schema": number, "pooled": pooled}
 

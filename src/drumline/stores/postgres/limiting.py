@@ -20,13 +20,13 @@ from drumline.stores.flow_rows import (
     soonest,
 )
 from drumline.stores.parts.limits import read_limits, slot_uses, sort_lane
-from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.database import Transaction
+from drumline.stores.postgres.part import PostgresPart
 
 NOTHING = Choice([], None)
 
 
-class Limiting(Access):
+class Limiting(PostgresPart):
     """What claims need to know of limits."""
 
     async def _choose_limited(

@@ -45,9 +45,9 @@ async def _migrate(transaction: Transaction) -> None:
 
 async def check_major(database: Database) -> None:
     """Raise `Conflict` if the schema is of a major that this version does not know; one that is missing may come."""
-    ((has_schema,),) = await database.fetch(Line.DESK, "has_schema", repeat=True)
+    ((has_schema,),) = await database.fetch(Line.REQUEST, "has_schema", repeat=True)
     if has_schema:
-        _refuse_newer(await database.fetch(Line.DESK, "schema_version", repeat=True))
+        _refuse_newer(await database.fetch(Line.REQUEST, "schema_version", repeat=True))
 
 
 def _refuse_newer(versions: Rows) -> None:

@@ -14,12 +14,12 @@ from drumline.ports.store import Hint, Settled, Settlement
 from drumline.stores.driver import Line
 from drumline.stores.endings import Ending, error_text, is_queued
 from drumline.stores.parts.following import Members, lock_jobs
-from drumline.stores.postgres.access import Access, column
 from drumline.stores.postgres.acts import NUMBER_OF
 from drumline.stores.postgres.connection import Rows
 from drumline.stores.postgres.cursors import LanePosition
 from drumline.stores.postgres.database import Transaction
 from drumline.stores.postgres.endings import Held, end
+from drumline.stores.postgres.part import PostgresPart, column
 
 ENDING_ACTS: Final = SETTLING - CANCELLABLE_BY_FLAG
 """The acts whose end depends on nothing but the lease: one statement ends them, without a read before it."""
@@ -40,7 +40,7 @@ PLAIN: Final = {
 Answers = dict[Lease, Settled]
 
 
-class SettlingJobs(Access):
+class SettlingJobs(PostgresPart):
     """Settles tasks of jobs."""
 
     async def _settle_in_jobs(self, settlements: Sequence[Settlement]) -> Answers:

@@ -6,23 +6,23 @@ from drumline.core.clock import Clock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
 from drumline.stores.parts.firing import Firing
-from drumline.stores.postgres.access import Access
 from drumline.stores.postgres.acts import ACT_OF
 from drumline.stores.postgres.claiming import Claiming
 from drumline.stores.postgres.database import DEFAULT_BUDGET, Budget, Database
 from drumline.stores.postgres.housekeeping import Housekeeping
 from drumline.stores.postgres.jobs import PostgresJobs
 from drumline.stores.postgres.migrating import check_major
+from drumline.stores.postgres.part import PostgresPart
 from drumline.stores.postgres.sessions import Sessions
 from drumline.stores.postgres.settling import Settling
 from drumline.stores.postgres.stats import Stats
-from drumline.stores.postgres.submitting_leased import SubmittingLeased
+from drumline.stores.postgres.submitting import Submitting
 from drumline.stores.postgres.sweeping import Sweeping
 from drumline.stores.shared import SharedParts
 
 
 class PostgresStore(
-    SubmittingLeased,
+    Submitting,
     Claiming,
     Settling,
     Sweeping,
@@ -32,7 +32,7 @@ class PostgresStore(
     """`ports.store.Store` on PostgreSQL, directly or through PgBouncer, for any number of processes."""
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
-        Access.__init__(self, database, clock)
+        PostgresPart.__init__(self, database, clock)
         self.jobs = PostgresJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
         self.firing = Firing(database, clock, self._lanes, jobs=self.jobs, control=self.control, submit=self.submit_in)

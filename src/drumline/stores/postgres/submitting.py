@@ -4,16 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import asyncpg
+from msgspec import Raw
 
 from drumline.core.clock import Instant
 from drumline.core.errors import KeyReused
-from drumline.core.ids import TaskId
-from drumline.core.task import NewTask, Submitted
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.lease import Lease
+from drumline.core.state import Act
+from drumline.core.task import ClaimedTask, NewTask, Submitted, decode_options
+from drumline.ports.store import StoredLeased
 from drumline.stores.driver import Line, RowVanished, Transaction
 from drumline.stores.parts.expiry import note_expiries
-from drumline.stores.postgres.access import Access, column
-from drumline.stores.postgres.acts import SUBMIT
+from drumline.stores.postgres.acts import NUMBER_OF, SUBMIT
 from drumline.stores.postgres.cursors import LanePosition
+from drumline.stores.postgres.part import PostgresPart, column
 
 Key = tuple[str, str]
 """Tenant and idempotency key."""
@@ -42,7 +46,7 @@ class Entries(NamedTuple):
         return Entries([task for task, _ in left], [lane for _, lane in left])
 
 
-class Submitting(Access):
+class Submitting(PostgresPart):
     """`ports.store.Submitting` on PostgreSQL."""
 
     async def prepare(self) -> None:
@@ -59,6 +63,41 @@ class Submitting(Access):
         except asyncpg.UniqueViolationError:
             # These very tasks are there: an earlier answer to the same submission was lost.
             return await self._store_missing(entries)
+
+    async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
+        """Store a task, leased to a session if that can be given it."""
+        lane = task.lane
+        (number,) = await self._lanes.numbers_in_order([lane])
+        try:
+            ((now, is_leased),) = await self._database.fetch(
+                Line.SUBMIT,
+                "submit_leased",
+                repeat=True,
+                id=task.id,
+                lane=number,
+                payload=task.payload,
+                options=None if task.options is None else task.options.decode(),
+                tenant=lane.tenant,
+                queue=lane.queue,
+                name=lane.name,
+                session=session,
+                nonce=nonce,
+                submit=SUBMIT,
+                claim=NUMBER_OF[Act.CLAIM],
+                now=self._now(),
+            )
+        except asyncpg.UniqueViolationError:
+            # This very task is there, and an earlier answer was lost. Whether it is leased is not asked: since then the
+            # session may have repeated its claim and been given it, so nobody may hand it over a second time.
+            ((_, due_at),) = await self._database.fetch(Line.SUBMIT, "stored_ids", repeat=True, ids=[task.id])
+            return StoredLeased(Submitted(task.id, Instant(due_at)), None)
+        except asyncpg.DataError:
+            # PostgreSQL cannot read all that is JSON: a worker whose words it cannot read is given nothing ahead.
+            (stored,) = await self.submit([task])
+            if not isinstance(stored, Submitted):
+                raise stored from None
+            return StoredLeased(stored, None)
+        return StoredLeased(Submitted(task.id, Instant(now)), _claimed(task, nonce) if is_leased else None)
 
     async def _store(self, entries: Entries) -> list[Submitted | KeyReused]:
         if entries.are_plain:
@@ -170,3 +209,18 @@ def _answers(tasks: Sequence[NewTask], new: set[Key], known: Mapping[Key, tuple[
         else:
             answers[task.id] = Submitted(TaskId(owner), Instant(due_at), created=False)
     return answers
+
+
+def _claimed(task: NewTask, nonce: int) -> ClaimedTask:
+    """Return a task as its first claim gives it."""
+    lane = task.lane
+    return ClaimedTask(
+        lease=Lease(task.id, 1, nonce),
+        name=lane.name,
+        queue=lane.queue,
+        payload=Raw(task.payload),
+        attempt=1,
+        priority=lane.priority,
+        tenant=lane.tenant,
+        options=decode_options(task.options),
+    )

@@ -9,10 +9,10 @@ from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
 from drumline.stores.driver import Line
-from drumline.stores.postgres.access import Access
+from drumline.stores.postgres.part import PostgresPart
 
 
-class Sweeping(Access):
+class Sweeping(PostgresPart):
     """`ports.store.Sweeping` on PostgreSQL."""
 
     async def upcoming(

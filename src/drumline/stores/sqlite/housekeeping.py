@@ -6,21 +6,21 @@ from typing import Any, Final
 from drumline.core.clock import Instant
 from drumline.core.errors import Unavailable
 from drumline.core.ids import TaskId, id_above
-from drumline.stores.events import UNREAD_LOOKED_AT, Trail, prunable_before
+from drumline.stores.events import UNREAD_LOOKED_AT, PruneProgress, prunable_before
 from drumline.stores.sql_files import migrations
-from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.batches import batch_of
 from drumline.stores.sqlite.dead_letters import drop_dead_letters
+from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.statements import SQL
 
 BELONGINGS: Final = ("artifact", "task_log", "idempotency", "attempt", "payload_edit", "progress", "job_task")
 """The tables whose rows belong to a task and go with it."""
 
 
-class Housekeeping(Access):
+class Housekeeping(SqlitePart):
     """`ports.store.Housekeeping` on SQLite."""
 
-    _trail: Trail | None = None
+    _trail: PruneProgress | None = None
 
     async def migrate(self) -> None:
         """Bring the schema to this version; safe to run anywhere, any number of times."""
@@ -30,7 +30,7 @@ class Housekeeping(Access):
         """Delete up to `limit` tasks that ended before a time, with all that belongs to them; return how many."""
         trail, self._trail = self._trail, None
         if trail is None or trail.ended_before != ended_before:
-            trail = Trail(ended_before, await self._read_before(ended_before), "")
+            trail = PruneProgress(ended_before, await self._read_before(ended_before), "")
         before = trail.before
         whole = await self._database.read(lambda connection: _ended_jobs(connection, before, limit))
         pruned = await self._database.write(lambda connection: _prune_jobs(connection, before, whole))

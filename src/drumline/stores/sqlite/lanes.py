@@ -56,7 +56,7 @@ class Lanes:
         # Not in the writer thread, which may forget at any time; what is read here has been committed.
         known = {number: lane for number in wanted if (lane := self._lanes.get(number)) is not None}
         if unknown := sorted(wanted - known.keys()):
-            rows = await self._database.fetch(Line.DESK, "lane_names", lanes=unknown)
+            rows = await self._database.fetch(Line.REQUEST, "lane_names", lanes=unknown)
             known |= {number: Lane(*words) for number, *words in rows}
             self._lanes |= known
         return known

@@ -16,13 +16,13 @@ from drumline.stores.flow_rows import (
     soonest,
 )
 from drumline.stores.parts.limits import read_limits, slot_uses, sort_lane, write_slots
-from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.batches import batch_of, rows_of
 from drumline.stores.sqlite.database import Statements, finish
+from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.statements import SQL
 
 
-class Limiting(Access):
+class Limiting(SqlitePart):
     """What claims need to know of limits."""
 
     def _choose_limited(

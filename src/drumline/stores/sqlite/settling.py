@@ -16,9 +16,9 @@ from drumline.core.outcome import ErrorInfo
 from drumline.core.state import CANCELLABLE_BY_FLAG, TERMINAL, TRANSITIONS, Act, State
 from drumline.core.task import decode_options
 from drumline.ports.store import Hint, LeaseState, Settled, Settlement
-from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.batches import Event, batch_of, event, rows_of, tell
 from drumline.stores.sqlite.dead_letters import Death, write_dead_letters
+from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.statements import SQL
 
 NOT_CURRENT = Fenced("the lease is not the task's current one")
@@ -111,7 +111,7 @@ class Ends:
         write_dead_letters(connection, self.now, self._deaths)
 
 
-class Settling(Access):
+class Settling(SqlitePart):
     """The settling part of `ports.store.Executing` on SQLite."""
 
     async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:

@@ -8,21 +8,20 @@ from drumline.core.clock import Clock, SystemClock
 from drumline.core.metrics import Metrics
 from drumline.stores.parts.events import EventLog
 from drumline.stores.shared import SharedParts
-from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.database import Database
 from drumline.stores.sqlite.firing import SqliteFiring
 from drumline.stores.sqlite.housekeeping import Housekeeping
 from drumline.stores.sqlite.jobs import SqliteJobs
+from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.sessions import Sessions
 from drumline.stores.sqlite.settling import Settling
 from drumline.stores.sqlite.stats import Stats
-from drumline.stores.sqlite.submitting import ACT_OF
-from drumline.stores.sqlite.submitting_leased import SubmittingLeased
+from drumline.stores.sqlite.submitting import ACT_OF, Submitting
 from drumline.stores.sqlite.sweeping import Sweeping
 
 
 class SqliteStore(
-    SubmittingLeased,
+    Submitting,
     Settling,
     Sweeping,
     Housekeeping,
@@ -31,7 +30,7 @@ class SqliteStore(
     """`ports.store.Store` on SQLite: durable at every acknowledgement, several processes on one machine allowed."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        Access.__init__(self, database, clock)
+        SqlitePart.__init__(self, database, clock)
         self.jobs = SqliteJobs(database, clock, self._lanes, self._following)
         SharedParts.__init__(self, database, clock, self._lanes, following=self._following, jobs=self.jobs)
         self.firing = SqliteFiring(

@@ -5,14 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from drumline.core.clock import Instant
+from drumline.core.codec import decode
 from drumline.core.errors import KeyReused
-from drumline.core.ids import TaskId
+from drumline.core.ids import SessionId, TaskId
+from drumline.core.session import SessionSpec
 from drumline.core.state import Act, State
 from drumline.core.task import NewTask, Submitted
+from drumline.ports.store import ClaimRequest, StoredLeased
 from drumline.stores.driver import Transaction
 from drumline.stores.parts.expiry import note_expiries
-from drumline.stores.sqlite.access import Access
 from drumline.stores.sqlite.batches import batch_of, tell
+from drumline.stores.sqlite.claiming import Claiming
 from drumline.stores.sqlite.database import Statements, connection_of, finish
 from drumline.stores.sqlite.statements import SQL
 
@@ -21,7 +24,7 @@ ACT_OF: Final[Mapping[str, Act | None]] = {SUBMITTED: None} | {act.value: act fo
 """The acts behind the words in the outbox; none is the submission."""
 
 
-class Submitting(Access):
+class Submitting(Claiming):
     """`ports.store.Submitting` on SQLite."""
 
     async def prepare(self) -> None:
@@ -30,6 +33,22 @@ class Submitting(Access):
     async def submit(self, tasks: Sequence[NewTask]) -> list[Submitted | KeyReused]:
         """Store tasks durably, in order."""
         return await self._database.write(lambda connection: self._submit(connection, tasks))
+
+    async def submit_leased(self, task: NewTask, *, session: SessionId, nonce: int) -> StoredLeased:
+        """Store a task, leased to a session if that can be given it."""
+
+        def submit(connection: sqlite3.Connection) -> StoredLeased:
+            (submitted,) = self._submit(connection, [task])
+            if not isinstance(submitted, Submitted):
+                raise submitted
+            rows = connection.execute(SQL["session_specs"], {"sessions": batch_of([session])}).fetchall()
+            for _, spec in rows:
+                request = _request(task, session, nonce, decode(spec, SessionSpec))
+                for claimed in self._claim(connection, request, submitted.due_at).tasks:
+                    return StoredLeased(submitted, claimed)
+            return StoredLeased(submitted, None)
+
+        return await self._database.write(submit)
 
     async def submit_in(self, transaction: Transaction, tasks: Sequence[NewTask]) -> list[Instant]:
         """Store tasks without idempotency keys as part of a transaction, and return when each is due."""
@@ -72,3 +91,16 @@ class Submitting(Access):
         if fingerprint != task.fingerprint:
             return KeyReused(f"belongs to task {task_id}, which was submitted differently", field="idempotency_key")
         return Submitted(TaskId(task_id), Instant(first_due_at), created=False)
+
+
+def _request(task: NewTask, session: SessionId, nonce: int, spec: SessionSpec) -> ClaimRequest:
+    """Return what the session would ask for if it were hinted at the task."""
+    return ClaimRequest(
+        session=session,
+        nonce=nonce,
+        limit=1,
+        queues=spec.queues,
+        names=spec.names,
+        tenant=spec.tenant,
+        hints=(task.id,),
+    )

@@ -8,11 +8,11 @@ from drumline.core.ids import TaskId
 from drumline.core.state import State
 from drumline.core.task import Lane
 from drumline.ports.store import Hint
-from drumline.stores.sqlite.access import Access
+from drumline.stores.sqlite.part import SqlitePart
 from drumline.stores.sqlite.statements import SQL
 
 
-class Sweeping(Access):
+class Sweeping(SqlitePart):
     """`ports.store.Sweeping` on SQLite."""
 
     async def upcoming(

@@ -10,7 +10,7 @@ from drumline.stores.postgres.following import PostgresFollowing
 from drumline.stores.postgres.lanes import Lanes
 
 
-class Access(Part):
+class PostgresPart(Part):
     """The base of the modules that are written for PostgreSQL."""
 
     _database: Database

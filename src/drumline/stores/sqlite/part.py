@@ -10,7 +10,7 @@ from drumline.stores.sqlite.lanes import Lanes
 from drumline.stores.sqlite.statements import SQL
 
 
-class Access(Part):
+class SqlitePart(Part):
     """The base of the modules that are written for SQLite."""
 
     _database: Database
