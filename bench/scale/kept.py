@@ -16,7 +16,17 @@ from drumline.stores.postgres.statements import SQL
 
 KEPT: Final = 1_000_000
 PIECE: Final = 250_000
-HOT: Final = ("submit", "claim_hinted", "claim_due", "next_due", "settle", "beat", "standing", "settled_before", "get")
+HOT: Final = (
+    "submit",
+    "claim_hinted",
+    "claim_due",
+    "next_due",
+    "settle",
+    "beat",
+    "lease_states",
+    "settled_before",
+    "get",
+)
 
 
 def run(scale: Scale) -> dict[str, Any]:

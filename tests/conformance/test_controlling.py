@@ -153,7 +153,7 @@ async def test_a_retried_task_has_its_retries_to_spend_anew(store: Store) -> Non
     await settle(store, (await claim_one(store, ada)).lease, Act.FAIL)
     await store.control.retry([task])
 
-    (standing,) = await store.standing([(await claim_one(store, ada)).lease])
+    (standing,) = await store.lease_states([(await claim_one(store, ada)).lease])
 
     assert standing is not None
     assert standing.failures == 0

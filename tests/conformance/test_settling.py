@@ -239,7 +239,7 @@ async def test_standing_tells_failures_and_options_to_the_current_lease_only(sto
     await settle(store, old.lease, Act.BACK_OFF)
     new = await claim_one(store, ada)
 
-    stale, current = await store.standing([old.lease, new.lease])
+    stale, current = await store.lease_states([old.lease, new.lease])
 
     assert stale is None
     assert current is not None

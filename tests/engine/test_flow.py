@@ -36,7 +36,7 @@ async def engine(clock: ManualClock) -> AsyncIterator[Engine]:
 
 
 async def levels(shares: Shares) -> dict[str, int]:
-    return {share.tenant: share.level // share.step for share in await shares.standing()}
+    return {share.tenant: share.level // share.step for share in await shares.levels()}
 
 
 async def given(engine: Engine, shares: Shares, session: SessionId, tenant: str) -> None:
@@ -76,12 +76,12 @@ async def test_a_worker_that_says_nothing_more_is_forgotten(engine: Engine, cloc
 async def test_weights_are_read_again_after_a_while(engine: Engine, clock: ManualClock) -> None:
     shares = Shares(engine.store.tenants, clock=clock)
     await engine.access.tenants.add("acme", Quotas(weight=4))
-    assert [(share.tenant, share.step) for share in await shares.standing()] == [("acme", STEP // 4)]
+    assert [(share.tenant, share.step) for share in await shares.levels()] == [("acme", STEP // 4)]
     await engine.access.tenants.change("acme", Quotas(weight=2))
 
     clock.advance(WEIGHTS_LAST + 1)
 
-    assert [(share.tenant, share.step) for share in await shares.standing()] == [("acme", STEP // 2)]
+    assert [(share.tenant, share.step) for share in await shares.levels()] == [("acme", STEP // 2)]
 
 
 async def test_limits_set_elsewhere_are_known_after_a_moment(engine: Engine, clock: ManualClock) -> None:

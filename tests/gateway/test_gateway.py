@@ -201,7 +201,7 @@ async def test_a_remote_worker_hears_of_the_runtime_configuration_and_of_its_own
     async with RemoteGateway("http://drumline", api_key=KEY, transport=wire) as remote:
         session = await remote.open_session(WORKER)
         await engine.configuration.change({"worker.concurrency": 9, "access.admin_rate": "1/1s"}, by="ada")
-        engine.configuration.standing = ConfigState(version=1)
+        engine.configuration.state = ConfigState(version=1)
         await remote.beat(Beat(session=session))
 
         assert remote.config_version == 1

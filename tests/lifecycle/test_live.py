@@ -93,7 +93,7 @@ async def test_a_changed_file_is_taken_over(fleet: Fleet, file: Path) -> None:
 
     assert [(new.worker.concurrency, new.worker.queues) for new in told] == [(20, ("mail=3", "b"))]
     assert live.settings == told[0]
-    assert live.standing == ConfigState()
+    assert live.state == ConfigState()
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ async def test_a_broken_file_changes_nothing_and_says_why(fleet: Fleet, file: Pa
     await look(live)
 
     assert (live.settings, told) == (before, [])
-    assert reason in (live.standing.refused or "")
+    assert reason in (live.state.refused or "")
     write(file, "worker: {concurrency: 3}\n")
     await look(live)
-    assert (live.standing.refused, live.settings.worker.concurrency) == (None, 3)
+    assert (live.state.refused, live.settings.worker.concurrency) == (None, 3)
 
 
 async def test_a_file_that_is_gone_changes_nothing(fleet: Fleet, file: Path) -> None:
@@ -128,7 +128,7 @@ async def test_a_file_that_is_gone_changes_nothing(fleet: Fleet, file: Path) -> 
     await look(live)
 
     assert told == []
-    assert "cannot be read" in (live.standing.refused or "")
+    assert "cannot be read" in (live.state.refused or "")
 
 
 async def test_what_is_not_live_waits_for_a_restart(fleet: Fleet, file: Path) -> None:
@@ -138,10 +138,10 @@ async def test_what_is_not_live_waits_for_a_restart(fleet: Fleet, file: Path) ->
     await look(live)
 
     assert (told[-1].worker.concurrency, told[-1].port, told[-1].worker.label) == (4, 8080, "")
-    assert live.standing.restart == ("port", "worker.label")
+    assert live.state.restart == ("port", "worker.label")
     write(file, "worker: {concurrency: 4}\n")
     await look(live)
-    assert not live.standing.restart
+    assert not live.state.restart
 
 
 async def test_what_a_process_found_out_by_itself_needs_no_restart(fleet: Fleet, file: Path) -> None:
@@ -153,14 +153,14 @@ async def test_what_a_process_found_out_by_itself_needs_no_restart(fleet: Fleet,
     write(file, "worker: {concurrency: 5}\n")
     await look(live)
 
-    assert not live.standing.restart
+    assert not live.state.restart
     assert (live.settings.api_key, live.settings.worker.concurrency) == ("sk_of_the_data_folder", 5)
 
 
 async def test_the_fleets_configuration_wins_and_gives_back(fleet: Fleet, file: Path) -> None:
     fleet.set({"worker.concurrency": 7})
     live, told = await begun(fleet, config=file, DRUMLINE_TASKS_RETRIES="1")
-    assert (live.settings.worker.concurrency, live.standing.version) == (7, 1)
+    assert (live.settings.worker.concurrency, live.state.version) == (7, 1)
 
     fleet.set({"worker.concurrency": 9, "tasks.retries": 5, "from.the.future": 1})
     await look(live)
@@ -173,7 +173,7 @@ async def test_the_fleets_configuration_wins_and_gives_back(fleet: Fleet, file: 
     assert both == (9, 5)
     assert (live.settings.worker.concurrency, live.settings.tasks.retries) == (4, 1)
     assert len(told) == 3
-    assert live.standing.version == 3
+    assert live.state.version == 3
 
 
 async def test_while_the_store_is_away_what_was_known_holds(fleet: Fleet, file: Path) -> None:
@@ -228,7 +228,7 @@ async def test_parameters_are_taken_over_and_an_outage_of_aws_changes_nothing(
     await look(live)
     parameters.put({"worker/concurrency": "many"})
     await look(live)
-    refused = live.standing.refused
+    refused = live.state.refused
     client = live._sources.outside[0]._client  # type: ignore[attr-defined]
     monkeypatch.setattr(client.meta, "_endpoint_url", "http://127.0.0.1:1")
     monkeypatch.setattr(client._endpoint, "host", "http://127.0.0.1:1")
@@ -259,6 +259,6 @@ async def test_an_engine_goes_by_what_is_set_for_the_fleet_within_a_second(engin
     assert engine.tuning.retry.backoff == Backoff(base=1.5)
     assert engine.tuning.paused_names == {"a"}
     assert engine._waiters.poll == 0.05
-    assert engine.configuration.standing == ConfigState(version=1)
+    assert engine.configuration.state == ConfigState(version=1)
     assert engine.metrics.config_version.values == {(): 1}
     assert engine.metrics.config_refused.values == {(): False}

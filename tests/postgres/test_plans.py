@@ -58,7 +58,7 @@ HOT: dict[str, dict[str, Any]] = {
     "settled_before": LEASES,
     "holders": {"ids": IDS, "epochs": [1, 1]},
     "lock_leases": LEASES | {"in_job": False, "now": None},
-    "standing": LEASES,
+    "lease_states": LEASES,
     "get": {"ids": IDS, "with_payload": True},
     "lock_tasks": {"ids": IDS},
     "lock_live": {"ids": IDS},

@@ -111,11 +111,11 @@ async def test_hints_are_pushed_popped_dropped_and_restored(spread: RedisQueue) 
     await spread.drop([gone])
     absent = await spread.absent([lost])
     await spread.restore([lost], bounds={lane(): None})
-    standing = await spread.sync(now=NOW, paused=[("default", "mail")])
+    queue_state = await spread.sync(now=NOW, paused=[("default", "mail")])
 
     assert absent == frozenset({lost.task})
-    assert standing is not None
-    assert standing.generation is not None
+    assert queue_state is not None
+    assert queue_state.generation is not None
     assert await popped_tasks(spread, "work", "other") == [two, one, lost.task]
     assert (await pop(spread)).tasks == ()
 

@@ -125,6 +125,6 @@ async def test_restoring_more_than_a_lane_may_hold_keeps_it_crowded(queue: Redis
     await queue.restore(age(*range(30, 0, -1)), bounds={lane(): None})
 
     assert await held(client) == MOST
-    standing = await queue.sync(now=NOW)
-    assert standing is not None
-    assert standing.crowded == (lane(),)
+    queue_state = await queue.sync(now=NOW)
+    assert queue_state is not None
+    assert queue_state.crowded == (lane(),)

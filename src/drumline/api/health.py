@@ -56,7 +56,7 @@ async def health(call: ApiCall[None, NoQuery]) -> Reply:
         _component(_kafka(call.engine.store), "kafka"),
         _component(_disk(call.context.info), "diskSpace"),
         _component(_workers(call.engine.store), "workers"),
-        _component(_config(call.engine.configuration.standing), "config"),
+        _component(_config(call.engine.configuration.state), "config"),
     )
     components = {
         "db": db, "redis": redis, "kafka": kafka, "diskSpace": disk, "workers": workers, "config": config,
@@ -144,12 +144,12 @@ async def _workers(store: Store) -> dict[str, Any] | None:
     }
 
 
-async def _config(standing: ConfigState | None) -> dict[str, Any] | None:
+async def _config(state: ConfigState | None) -> dict[str, Any] | None:
     """Return which configuration this process runs with; one that was refused leaves the previous one in effect."""
-    if standing is None:
+    if state is None:
         return None
-    details = {"version": standing.version, "needs_restart": list(standing.restart)}
-    return details if standing.refused is None else details | {"refused": standing.refused, "is_degraded": True}
+    details = {"version": state.version, "needs_restart": list(state.restart)}
+    return details if state.refused is None else details | {"refused": state.refused, "is_degraded": True}
 
 
 async def _disk(info: Info) -> dict[str, Any]:

@@ -163,13 +163,13 @@ async def beat(call: ApiCall[BeatRequest, NoQuery]) -> Reply:
         lost = tuple(lease.task for lease in held)
         return Reply(encode(BeatBody(is_open=False, lost=lost, cancelled=(), should_drain=False)))
     reply = await call.context.gateway.beat(Beat(session=session, held=held))
-    standing = call.engine.configuration.standing
+    state = call.engine.configuration.state
     body = BeatBody(
         is_open=reply.is_open,
         lost=reply.lost,
         cancelled=reply.cancelled,
         should_drain=reply.should_drain,
-        config=0 if standing is None else standing.version,
+        config=0 if state is None else state.version,
     )
     return Reply(encode(body))
 

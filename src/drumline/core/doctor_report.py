@@ -63,7 +63,7 @@ class PostgresFacts(Struct, frozen=True, kw_only=True):
     tables: tuple[TableFacts, ...]
     transactions: tuple[LongTransaction, ...]
     wall: str | None = None
-    """What keeps the second wall around tenants from standing; None if it stands."""
+    """Why row-level security does not separate tenants; None if it does."""
 
 
 class RedisFacts(Struct, frozen=True, kw_only=True):

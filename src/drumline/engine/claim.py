@@ -223,7 +223,7 @@ class Claims:
     async def _find(self, request: ClaimRequest) -> Claim:
         """Claim; for a session that serves every tenant, by the tenants' shares."""
         if request.tenant is None:
-            request = replace(request, shares=await self._shares.standing())
+            request = replace(request, shares=await self._shares.levels())
         if await self._flow.may_meet_limits(request):
             claim = await self._choose_in_turn(request)
         else:

@@ -31,7 +31,7 @@ class ConfigService:
     def __init__(self, store: RuntimeConfigs, check: Callable[[str, Any], object]) -> None:
         self._store = store
         self._check = check
-        self.standing: ConfigState | None = None
+        self.state: ConfigState | None = None
         """The state of this process; None where the configuration is not watched."""
 
     async def version(self) -> int:

@@ -75,7 +75,7 @@ class LocalGateway:
         """Keep a file that a task made; `Fenced` if its attempt does not hold the task any more."""
         if len(artifact.data) > self._engine.limits.artifact:
             raise Invalid(f"is more than {self._engine.limits.artifact:,} bytes", field="artifact", code="too_large")
-        if artifact.lease is not None and await self._engine.store.standing([artifact.lease]) == [None]:
+        if artifact.lease is not None and await self._engine.store.lease_states([artifact.lease]) == [None]:
             raise Fenced(f"another attempt owns task {artifact.task} now", field="task")
         await self._engine.store.outputs.put_artifact(artifact)
 

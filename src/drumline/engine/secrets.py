@@ -95,8 +95,8 @@ class SecretService:
         current, `NotFound` for a secret that was deleted meanwhile, `Unreadable` for one whose key is not here.
         """
         (view,) = await self._store.queries.get([lease.task], tenant=tenant)
-        (standing,) = await self._store.standing([lease])
-        if view is None or view.payload is None or standing is None:
+        (lease_state,) = await self._store.lease_states([lease])
+        if view is None or view.payload is None or lease_state is None:
             raise Fenced(f"another attempt owns task {lease.task} now", field="task")
         payload = bytes(view.payload)
         if not has_secrets(payload):

@@ -27,7 +27,7 @@ LONGEST_WAIT = timedelta(days=366)
 class SettleStore(Protocol):
     """The part of a store that records ends of attempts."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
+    async def lease_states(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return failures and options of each leased task; None for a lease that is not current."""
         ...
 
@@ -73,8 +73,8 @@ class Settlements:
         """Record ends of attempts; each gets the task's state after it, or `Fenced`."""
         self._batch_size(len(reports))
         failed = [report.lease for report in reports if isinstance(report.outcome, Failed)]
-        standings = dict(zip(failed, await self._store.standing(failed), strict=True)) if failed else {}
-        decided = [self.decide(report, standings.get(report.lease) if standings else None) for report in reports]
+        lease_states = dict(zip(failed, await self._store.lease_states(failed), strict=True)) if failed else {}
+        decided = [self.decide(report, lease_states.get(report.lease) if lease_states else None) for report in reports]
         return self._counted(decided, await self.record(decided))
 
     async def record(self, settlements: Sequence[Settlement]) -> list[Settled | Fenced]:
@@ -116,7 +116,7 @@ class Settlements:
             states.append(answer.state)
         return states
 
-    def decide(self, report: Report, standing: LeaseState | None) -> Settlement:
+    def decide(self, report: Report, lease_state: LeaseState | None) -> Settlement:
         """Return what follows from a report, given the failures and options of its task."""
         outcome = report.outcome
         if isinstance(outcome, Succeeded):  # first, and without a match: nearly all of them
@@ -125,7 +125,7 @@ class Settlements:
             outcome = _too_large(self._limits.result)
         match outcome:
             case Failed() as failed:
-                return self._decide_failure(report, failed, standing)
+                return self._decide_failure(report, failed, lease_state)
             case Snoozed(seconds=seconds):
                 return Settlement(lease=report.lease, act=Act.SNOOZE, delay_ms=_bounded_ms(seconds))
             case Released():
@@ -133,16 +133,16 @@ class Settlements:
             case Stopped():
                 return Settlement(lease=report.lease, act=Act.STOP)
 
-    def _decide_failure(self, report: Report, failed: Failed, standing: LeaseState | None) -> Settlement:
+    def _decide_failure(self, report: Report, failed: Failed, lease_state: LeaseState | None) -> Settlement:
         error = _cut(failed.error, self._limits.error)
-        # Without a standing the lease is not current: the store will refuse or recognise it, whatever we say here.
-        if standing is None or failed.permanent or standing.failures >= standing.options.retries:
+        # Without a state the lease is not current: the store will refuse or recognise it, whatever we say here.
+        if lease_state is None or failed.permanent or lease_state.failures >= lease_state.options.retries:
             cause = cause_of(error, Reason.PERMANENT if failed.permanent else Reason.RETRIES_EXHAUSTED)
             return Settlement(lease=report.lease, act=Act.FAIL, error=error, cause=cause)
         if failed.retry_after is not None:
             delay = _bounded_ms(failed.retry_after)
         else:
-            delay = millis(standing.options.backoff.delay(standing.failures + 1, self._random))
+            delay = millis(lease_state.options.backoff.delay(lease_state.failures + 1, self._random))
         return Settlement(lease=report.lease, act=Act.BACK_OFF, delay_ms=delay, error=error)
 
 

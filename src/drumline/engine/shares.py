@@ -64,8 +64,8 @@ class Shares:
             self._turns.popitem(last=False)
         self.holds(session, held)
 
-    async def standing(self) -> tuple[Share, ...]:
-        """Return where the tenants stand that were served lately, and those of another weight than the rest."""
+    async def levels(self) -> tuple[Share, ...]:
+        """Return the levels of tenants that were served lately, and of those with a weight of their own."""
         await self._read_weights()
         shares = [self._share(tenant, min(turn, MOST_TURNS)) for turn, tenant in enumerate(self._turns, 1)]
         shares += [

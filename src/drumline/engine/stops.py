@@ -27,7 +27,7 @@ NO_STOPS: Final = Stops()
 class LeaseStore(Protocol):
     """The part of a store that knows leases."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
+    async def lease_states(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return the state of each leased task; None for a lease that is not current."""
         ...
 
@@ -82,7 +82,7 @@ class StopSignals:
     async def _look(self, held: Sequence[Lease]) -> Stops:
         if not held:
             return NO_STOPS
-        found = list(zip(held, await self._store.standing(held), strict=True))
+        found = list(zip(held, await self._store.lease_states(held), strict=True))
         return Stops(
             lost=tuple(lease.task for lease, at in found if at is None),
             cancelled=tuple(lease.task for lease, at in found if at is not None and at.cancel_requested),

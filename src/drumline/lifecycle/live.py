@@ -109,7 +109,7 @@ class Live:
 
     def __init__(self, settings: Settings, sources: Readable | None, runtime: Runtime) -> None:
         self.settings = settings
-        self.standing = ConfigState()
+        self.state = ConfigState()
         self._first = settings
         self._read: Settings | None = None
         self._sources = sources or Fixed(settings)
@@ -126,7 +126,7 @@ class Live:
     def tell(self, teller: Callable[[ConfigState], None]) -> None:
         """Call `teller` with the state of the configuration, now and whenever it changes."""
         self._tellers.append(teller)
-        teller(self.standing)
+        teller(self.state)
 
     async def begin(self) -> None:
         """Load the settings; a runtime configuration that cannot be read now is applied later."""
@@ -207,15 +207,15 @@ class Live:
         restart = tuple(
             path for path, value in wanted.items() if not LEAVES[path].is_live and value != value_at(first, path)
         )
-        if restart and restart != self.standing.restart:
+        if restart and restart != self.state.restart:
             log.warning("settings.need_restart", settings=list(restart))
         kept = {path: value if LEAVES[path].is_live else self._at(path) for path, value in wanted.items()}
         self._take_over(built(kept))
-        self._stand(ConfigState(version=self._config.version, restart=restart))
+        self._set_state(ConfigState(version=self._config.version, restart=restart))
 
     def _refuse(self, reason: str) -> None:
         log.error("settings.refused", reason=reason)
-        self._stand(replace(self.standing, refused=reason))
+        self._set_state(replace(self.state, refused=reason))
 
     def _at(self, path: str) -> object:
         return value_at(self._first, path)
@@ -234,10 +234,10 @@ class Live:
             follower(new)
         log.info("settings.changed", changes=changes, version=self._config.version)
 
-    def _stand(self, standing: ConfigState) -> None:
-        self.standing = standing
+    def _set_state(self, state: ConfigState) -> None:
+        self.state = state
         for teller in self._tellers:
-            teller(standing)
+            teller(state)
 
     def _all_looked(self) -> list[_Looked]:
         watch = self.settings.watch
@@ -255,9 +255,9 @@ def _in_thread(look: Callable[[], object]) -> Callable[[], Any]:
 def show_config_state(metrics: Metrics) -> Callable[[ConfigState], None]:
     """Return a callback that shows the state of the configuration in metrics."""
 
-    def show(standing: ConfigState) -> None:
-        metrics.config_version.set(standing.version)
-        metrics.config_refused.set(standing.refused is not None)
+    def show(state: ConfigState) -> None:
+        metrics.config_version.set(state.version)
+        metrics.config_refused.set(state.refused is not None)
 
     return show
 
@@ -269,7 +269,7 @@ async def following(engine: Engine, settings: Settings, sources: Sources | None)
     live.follow(lambda new: engine.tune(tuning_of(new)))
     live.follow(lambda new: engine.access.use_policy(policy_of(new.access)))
     engine.tune(tuning_of(settings))
-    live.tell(lambda standing: setattr(engine.configuration, "standing", standing))
+    live.tell(lambda state: setattr(engine.configuration, "state", state))
     live.tell(show_config_state(engine.metrics))
     async with kept_live(live):
         yield live

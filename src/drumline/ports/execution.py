@@ -98,7 +98,7 @@ class Executing(Protocol):
         """
         ...
 
-    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
+    async def lease_states(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return the state of each leased task; None for a lease that is not current."""
         ...
 

@@ -64,13 +64,13 @@ class Sweeper:
         async with asyncio.timeout(PASS_SECONDS):
             paused = await self._store.paused_queues() if self._passes % PAUSES_EVERY == 0 else None
             now = await self._store.queries.now()
-            standing = await self._queue.sync(now=now, paused=paused)
-            if standing is None:
+            queue_state = await self._queue.sync(now=now, paused=paused)
+            if queue_state is None:
                 return 0
             self._passes += 1
-            if standing.generation is None or standing.generation != self._generation:
+            if queue_state.generation is None or queue_state.generation != self._generation:
                 return await self._refill(now)
-            return await self._look(now, frozenset(standing.crowded))
+            return await self._look(now, frozenset(queue_state.crowded))
 
     async def _refill(self, now: Instant) -> int:
         """Put everything that is due soon into the queue, or of long lanes as much as there is room for."""

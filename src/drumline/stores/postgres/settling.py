@@ -36,9 +36,9 @@ QUIET: Final = PLAIN.keys() - {Act.FAIL}
 class Settling(SettlingJobs):
     """The settling part of `ports.store.Executing` on PostgreSQL."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
+    async def lease_states(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return the state of each leased task; None for a lease that is not current."""
-        rows = await self._database.fetch(Line.SETTLE, "standing", repeat=True, **lease_columns(leases))
+        rows = await self._database.fetch(Line.SETTLE, "lease_states", repeat=True, **lease_columns(leases))
         found = {
             Lease(TaskId(str(task)), epoch, nonce): LeaseState(failures, decode_options(options), cancelled)
             for task, epoch, nonce, failures, cancelled, options in rows

@@ -114,7 +114,7 @@ class Ends:
 class Settling(SqlitePart):
     """The settling part of `ports.store.Executing` on SQLite."""
 
-    async def standing(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
+    async def lease_states(self, leases: Sequence[Lease]) -> list[LeaseState | None]:
         """Return the state of each leased task; None for a lease that is not current."""
         return await self._database.read(lambda connection: _standing(connection, leases))
 

@@ -49,8 +49,8 @@ FROM clock
 -- settle: when running tasks were started.
 SELECT live.id::text, live.started_at FROM drumline.task_live AS live WHERE live.id = any(:ids::uuid [])
 
--- name: standing
--- standing: where the tasks of current leases stand.
+-- name: lease_states
+-- lease_states: the state of the tasks of current leases.
 SELECT live.id, live.epoch, live.nonce, live.failures, live.cancel_requested, wide.options
 FROM unnest(:ids::uuid [], :epochs::int4 [], :nonces::int8 []) AS g (id, epoch, nonce)
 CROSS JOIN LATERAL (

@@ -55,7 +55,7 @@ WHERE
     AND attempt.nonce = json_extract(given.value, '$[2]')
 
 -- name: held_by_leases
--- settle, standing, beat: the running tasks whose current lease is in a list.
+-- settle, lease_states, beat: the running tasks whose current lease is in a list.
 --   fence   epoch and nonce both match
 --   :batch  JSON list whose items begin with [id, epoch, nonce]
 -- GIVES one JSON list of
@@ -73,5 +73,5 @@ WHERE
     AND live.nonce = json_extract(given.value, '$[2]')
 
 -- name: options
--- standing: a task's options.
+-- lease_states: a task's options.
 SELECT options FROM task WHERE id = :id
