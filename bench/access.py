@@ -26,7 +26,7 @@ import structlog
 from bench.services import postgres, redis
 from drumline.api.app import create_app
 from drumline.api.authentication import Authentication
-from drumline.api.keys import FIRST, ConfiguredKeys
+from drumline.api.configured_keys import FIRST, ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.new_key import KeyRequest

@@ -8,7 +8,7 @@ import pytest
 
 from drumline.api.anonymous import MOST_ADDRESSES, AnonymousRateLimiter
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.access import KeyPolicy
 from drumline.core.clock import ManualClock

@@ -12,7 +12,7 @@ import pytest
 
 from drumline.api import events as events_module
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.clock import Instant

@@ -8,7 +8,7 @@ import pytest
 
 from drumline.api.addresses import Addresses, group_of
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.lockout import FREE, LONGEST_PAUSE, MOST_ADDRESSES, MOST_WRONG, Lockout
 from drumline.api.operation import Info
 from drumline.core.api_key import check_first_key, is_strong, make_key

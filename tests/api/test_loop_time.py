@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info, Operation
 from drumline.api.protocol import LARGEST_BEAT, LARGEST_SESSION
 from drumline.api.routes import OPERATIONS

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.core.liveness import Liveness

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.routes import OPERATIONS
 from drumline.core.errors import Overloaded, Unavailable

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.locate import path_at, path_of_deepest
 from drumline.api.operation import Info
 from drumline.api.reading import Bounds, ClientGone, read_body

@@ -14,7 +14,7 @@ from schemathesis.generation.modes import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.openapi import document
 from drumline.api.operation import Info
 from drumline.api.routes import OPERATIONS

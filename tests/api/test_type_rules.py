@@ -9,7 +9,7 @@ import pytest
 
 from drumline import Drumline
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.codec import encode
 from drumline.core.session import TaskType

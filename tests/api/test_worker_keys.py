@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.limits import DEFAULT_LIMITS
 from drumline.engine.engine import Engine

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import SMTP
 
-from drumline.sdk.loop_thread import LoopThread
+from drumline.sdk.threads import LoopThread
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 APPS = [str(EXAMPLES / name) for name in ("hello.py", "closing_job.py")]

@@ -11,7 +11,7 @@ import structlog
 from redis.asyncio import Redis
 
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.core.clock import ManualClock
 from drumline.core.ids import JobId, TaskId

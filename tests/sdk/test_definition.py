@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from drumline import Invalid, NotFound, Permanent, Retry
-from drumline.sdk.definition import Defaults, Mode, define
-from drumline.sdk.registry import Registry
+from drumline.sdk.definition import Defaults, Mode, Registry, define
 
 
 @dataclass

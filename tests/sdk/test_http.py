@@ -25,7 +25,7 @@ from drumline import (
     Unavailable,
 )
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Server
 from drumline.core.problem import error_of

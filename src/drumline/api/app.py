@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from drumline.api.authentication import Authentication
 from drumline.api.compression import Compression
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.log_quota import LogQuota
 from drumline.api.middleware import Middleware, no_such_path
 from drumline.api.operation import ApiContext, Info

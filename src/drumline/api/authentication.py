@@ -16,7 +16,7 @@ from drumline.aio.caching import FRESH_SECONDS
 from drumline.api.addresses import Addresses
 from drumline.api.anonymous import AnonymousRateLimiter
 from drumline.api.browser_sessions import BrowserSessions
-from drumline.api.keys import FIRST, ConfiguredKeys, presented
+from drumline.api.configured_keys import FIRST, ConfiguredKeys, presented
 from drumline.api.lockout import Lockout
 from drumline.api.origins import Origins
 from drumline.api.problems import Headers

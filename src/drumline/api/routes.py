@@ -4,7 +4,6 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from drumline.api import (
-    access,
     audit,
     bulk,
     config,
@@ -14,6 +13,7 @@ from drumline.api import (
     failures,
     health,
     jobs,
+    keys,
     limits,
     metrics,
     outputs,
@@ -51,7 +51,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *subscriptions.OPERATIONS,
     *deliveries.OPERATIONS,
     *stats.OPERATIONS,
-    *access.OPERATIONS,
+    *keys.OPERATIONS,
     *sign_in.OPERATIONS,
     *sign_in_with.OPERATIONS,
     *tenants.OPERATIONS,

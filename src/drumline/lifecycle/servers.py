@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from drumline._version import __version__
 from drumline.api.addresses import Addresses
 from drumline.api.app import create_app
-from drumline.api.keys import ConfiguredKeys
+from drumline.api.configured_keys import ConfiguredKeys
 from drumline.api.operation import Info
 from drumline.api.server import Listener, Server
 from drumline.core.api_key import check_first_key, is_strong

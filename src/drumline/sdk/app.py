@@ -18,16 +18,14 @@ from drumline.core.names import check_name
 from drumline.core.task import TaskRequest
 from drumline.sdk.arguments import encode_arguments
 from drumline.sdk.checking import TEXT, check_kind, check_options, wrong
-from drumline.sdk.client import Client, warn_if_blocking
+from drumline.sdk.client import Client, Forks, warn_if_blocking
 from drumline.sdk.context import current_or_none
-from drumline.sdk.definition import define
+from drumline.sdk.definition import Registry, define
 from drumline.sdk.embedded import open_embedded, opened_here, worker_running
-from drumline.sdk.forks import Forks
 from drumline.sdk.handle import TaskHandle
 from drumline.sdk.http import HttpTransport
 from drumline.sdk.locate import Direct, check_asked, locate
 from drumline.sdk.options import DecoratorOptions, Options, apply, defaults_of, mode_of
-from drumline.sdk.registry import Registry
 from drumline.sdk.task import AsyncTask, Call, Task
 from drumline.sdk.transport import SubmitMany, Transport
 

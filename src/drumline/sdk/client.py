@@ -5,6 +5,7 @@ steps blocking, `arun` on the caller's event loop.
 """
 
 import asyncio
+import os
 import re
 import time
 import warnings
@@ -13,11 +14,12 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from drumline.aio.batcher import Batcher, BatchWeights
-from drumline.core.errors import DrumlineError
+from drumline.core.clock import Clock
+from drumline.core.errors import DrumlineError, Unavailable
 from drumline.core.ids import TaskId
 from drumline.core.task import TaskRequest
 from drumline.sdk.context import current_or_none
-from drumline.sdk.loop_thread import running_loop
+from drumline.sdk.threads import running_loop
 from drumline.sdk.traced import TracedSubmissions, is_traced, trace_headers
 from drumline.sdk.transport import Ask, Pause, SubmitMany, Transport
 
@@ -148,3 +150,48 @@ def id_or_raise(answer: TaskId | DrumlineError) -> TaskId:
         answer.field = re.sub(r"^tasks\[\d+\]\.?", "", answer.field or "") or None
         raise answer
     return answer
+
+
+LONG_POLL: Final = 10.0
+"""Seconds of one question "has it ended?"; short enough that a lost connection is noticed."""
+OUTAGE: Final = 60.0
+"""Seconds that waiting endures a server that cannot be reached, so that a restart does not end it."""
+
+
+def ended(
+    ask: Callable[[float], Ask[T]], has_ended: Callable[[T], bool], *, seconds: float, clock: Clock
+) -> Steps[T | None]:
+    """Return what is asked for once it has ended, or as it was last seen when the time is over.
+
+    `ask` makes the question from the seconds that its answer may be waited for.
+    """
+    now = clock.monotonic()
+    deadline, lost_after = now + seconds, now + OUTAGE
+    seen: T | None = None
+    while True:
+        try:
+            seen = yield ask(min(LONG_POLL, max(deadline - now, 0.0)))
+        except Unavailable:
+            if clock.monotonic() > min(deadline, lost_after):
+                raise
+            yield Pause(0.5)
+            now = clock.monotonic()
+            continue
+        now = clock.monotonic()
+        if has_ended(seen) or now >= deadline:
+            return seen
+        lost_after = now + OUTAGE
+
+
+class Forks:
+    """How often this process was forked from one that had loaded this module."""
+
+    count: int = 0
+
+
+def _forked() -> None:
+    Forks.count += 1
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_forked)

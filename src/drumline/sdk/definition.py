@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from drumline.core.codec import explain
-from drumline.core.errors import Invalid
+from drumline.core.errors import Invalid, NotFound
 from drumline.core.flow import LimitRequest
 from drumline.core.names import check_name
 from drumline.core.retry import Backoff
@@ -185,3 +185,47 @@ def module_of(function: Callable[..., Any]) -> str:
     if spec is not None:
         return str(spec.name)
     return Path(file).stem if file else "__main__"
+
+
+class Registry:
+    """The functions of an app by task name."""
+
+    def __init__(self) -> None:
+        self._definitions: dict[str, TaskDefinition] = {}
+
+    def add(self, definition: TaskDefinition) -> None:
+        """Register a definition; a name has one function, which a reload of its module may replace."""
+        known = self._definitions.get(definition.name)
+        if known is not None and _place(known) != _place(definition):
+            owner = ".".join(_place(known))
+            raise ValueError(f"the task name {definition.name!r} is taken by {owner}; give one of them another name=")
+        self._definitions[definition.name] = definition
+
+    def get(self, name: str) -> TaskDefinition:
+        """Return the definition of a name, or raise `NotFound`."""
+        definition = self._definitions.get(name)
+        if definition is None:
+            raise NotFound(f"there is no task named {name!r} here", field="name")
+        return definition
+
+    def published(self) -> tuple[TaskType, ...]:
+        """Return every task as a worker publishes it; raises `TypeError` for annotations that make no sense."""
+        return tuple(definition.published() for definition in self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The registered names."""
+        return tuple(self._definitions)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._definitions
+
+    def __iter__(self) -> Iterator[TaskDefinition]:
+        return iter(tuple(self._definitions.values()))
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+
+def _place(definition: TaskDefinition) -> tuple[str, str]:
+    return definition.function.__module__, definition.function.__qualname__

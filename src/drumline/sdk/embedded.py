@@ -21,7 +21,7 @@ from drumline.core.session import SessionView
 from drumline.core.state import State
 from drumline.core.task import Submitted, TaskRequest, TaskView
 from drumline.sdk.locate import ServerLocation
-from drumline.sdk.loop_thread import LoopThread, start_on, wait_on
+from drumline.sdk.threads import LoopThread, start_on, wait_on
 from drumline.sdk.transport import (
     Ask,
     Cancel,

@@ -15,8 +15,7 @@ from drumline.core.errors import DrumlineError
 from drumline.core.ids import TaskId
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
-from drumline.sdk.awaiting import ended
-from drumline.sdk.client import Client, Steps, only, warn_if_blocking
+from drumline.sdk.client import Client, Steps, ended, only, warn_if_blocking
 from drumline.sdk.errors import TaskCancelled, TaskFailed, WaitTimeout
 from drumline.sdk.transport import Cancel, Get, LiveNames, ReadLog, RetryTask, TaskInfo
 

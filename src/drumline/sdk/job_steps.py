@@ -14,8 +14,7 @@ from drumline.core.job import ENDED, JobStatus, RunIf
 from drumline.core.json_errors import suggestion
 from drumline.core.outcome import ErrorInfo
 from drumline.core.state import Status, is_ended
-from drumline.sdk.awaiting import ended
-from drumline.sdk.client import Steps
+from drumline.sdk.client import Steps, ended
 from drumline.sdk.errors import JobCancelled, JobFailed, TaskCancelled, TaskFailed, WaitTimeout
 from drumline.sdk.handle import decode_any
 from drumline.sdk.jobs import GetJob, GetNodes, GetResults, JobInfo, NodeInfo, TaskInfoPage

@@ -10,8 +10,7 @@ from msgspec import Struct
 from drumline.outbound.guard import AddressGuard
 from drumline.outbound.sms import SmsGateway
 from drumline.outbound.smtp import MailServer
-from drumline.sdk.definition import Mode, TaskDefinition
-from drumline.sdk.registry import Registry
+from drumline.sdk.definition import Mode, Registry, TaskDefinition
 from drumline.worker.executors.confinement import NO_WALLS, Confinement
 from drumline.worker.executors.email import EmailExecutor
 from drumline.worker.executors.executor import Executor
