@@ -75,7 +75,7 @@ UNSAYABLE = (
     "must be label:value",  # a figure's labels are its own
     "must set or unset something",
     "is not set",  # nor what is set now
-    "nobody here knows the setting",
+    "this process does not know the setting",
 )
 """Reasons for refusing what the document allows."""
 
