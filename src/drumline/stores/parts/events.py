@@ -67,8 +67,7 @@ class EventLog(Part):
             if facts is not None
             for event in fact_events(log, position, at, facts)
         ]
-        if told:
-            events = sorted(events + told, key=lambda event: event.place)
+        events = sorted(events + told, key=lambda event: event.place)
         return EventPage(tuple(events), until, is_full=taken < len(rows) or len(rows) == ROWS_AT_ONCE)
 
     async def prune_events(self, *, written_before: Instant, most: int, limit: int) -> int:

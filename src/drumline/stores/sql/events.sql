@@ -245,7 +245,6 @@ FROM (
     FROM outbox AS o
     CROSS JOIN json_each(o.events) AS act
     WHERE o.seq > :after AND o.seq <= :until
-    ORDER BY o.seq, act.key
 ) AS e
 LEFT JOIN task AS wide ON e.task = wide.id
 LEFT JOIN attempt AS past ON e.task = past.task_id AND e.epoch = past.epoch
@@ -357,7 +356,6 @@ FROM (
     FROM outbox AS o
     CROSS JOIN json_each(o.events) AS act
     WHERE o.seq = any(:positions) AND json_extract(act.value, '$[2]') = any(:looked)
-    ORDER BY o.seq, act.key
 ) AS e
 LEFT JOIN task AS wide ON e.task = wide.id
 LEFT JOIN attempt AS past ON e.task = past.task_id AND e.epoch = past.epoch
