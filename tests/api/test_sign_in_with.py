@@ -181,8 +181,8 @@ LIES: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
     "no nonce": (without("nonce"), "another sign-in"),
     "another audience": (having(aud="shop"), "Audience"),
     "no audience": (without("aud"), "aud"),
-    "several audiences and no party": (having(aud=[CLIENT, "shop"]), "somebody else"),
-    "another party": (having(aud=[CLIENT, "shop"], azp="shop"), "somebody else"),
+    "several audiences and no party": (having(aud=[CLIENT, "shop"]), "another client"),
+    "another party": (having(aud=[CLIENT, "shop"], azp="shop"), "another client"),
     "another issuer": (having(iss="https://evil.example"), "issuer"),
     "no issuer": (without("iss"), "iss"),
     "expired": (having(iat=NOW - 7200, exp=NOW - 3600), "expired"),
@@ -479,7 +479,7 @@ async def test_what_the_token_leaves_out_is_asked_for(browsers: Made, issuer: Is
 
     issuer.told_when_asked = {"sub": "eve", "groups": ["admins"]}
     browser.cookies.clear()
-    await refused(browser, await signed_in(browser), 403, "somebody else")
+    await refused(browser, await signed_in(browser), 403, "another user")
 
 
 async def test_a_claim_names_the_tenant_but_never_the_whole_installation(browsers: Made, issuer: Issuer) -> None:
