@@ -14,6 +14,7 @@ from drumline.core.codec import encode
 from drumline.stores.sql_files import statements
 
 Dialect = Literal["postgres", "sqlite"]
+_LISTS: Final = (list, tuple)
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
@@ -53,7 +54,8 @@ class SqliteStatement:
         body = _COMMENT.sub("", source)
         self._given = frozenset(_PARAMETER.findall(body))
         self.text = self._rewritten(body)
-        self._names = frozenset(_PARAMETER.findall(self.text))
+        self._single = frozenset(_PARAMETER.findall(self.text)) - self._zipped.keys()
+        self._has_bytes = "::bytea []" in body
         self.is_list = "-- GIVES one JSON list" in source
         self.is_read = _READS.match(self.text) is not None
 
@@ -62,11 +64,12 @@ class SqliteStatement:
         if values.keys() != self._given:
             wrong = sorted(values.keys() ^ self._given)
             raise TypeError(f"{self.name} does not take these parameters, or lacks them: {', '.join(wrong)}")
-        rows = {
-            name: encode(list(zip(*(map(_plain, values[one]) for one in lists), strict=True))).decode()
-            for name, lists in self._zipped.items()
-        }
-        return {name: rows[name] if name in rows else _bound(values[name]) for name in self._names}
+        if self._has_bytes:
+            values = {name: _plain(value) for name, value in values.items()}
+        bound = {name: _bound(values[name]) for name in self._single}
+        for name, lists in self._zipped.items():
+            bound[name] = encode(list(zip(*[values[one] for one in lists], strict=True))).decode()
+        return bound
 
     def _rewritten(self, body: str) -> str:
         text = body.replace("drumline.", "").replace(_NOW, ":now")
@@ -99,11 +102,14 @@ def _value(expression: str, kind: str | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value
+    """Return a list without bytes: in JSON they are hexadecimal."""
+    if not isinstance(value, _LISTS):
+        return value
+    return [one.hex() if isinstance(one, bytes) else one for one in value]
 
 
 def _bound(value: Any) -> Any:
-    return encode([_plain(one) for one in value]).decode() if isinstance(value, list | tuple) else value
+    return encode(value).decode() if isinstance(value, _LISTS) else value
 
 
 SQLITE_FUNCTIONS: Final[Mapping[str, tuple[int, Any]]] = {
