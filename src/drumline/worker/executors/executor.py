@@ -108,6 +108,10 @@ class ExecutorCall(msgspec.Struct, eq=False):
         self.artifacts[name] = Artifact(task=lease.task, name=name, content_type=content_type, data=data, lease=lease)
 
 
+Call = ExecutorCall
+"""The former name, which executors of other packages import."""
+
+
 class Executor(Protocol):
     """Runs one kind of task."""
 
