@@ -30,7 +30,7 @@ class Address:
         ]
 
     def connect(self, *, connect: float) -> Client:
-        """Return a client; nothing is sent before it is used. How long answers may take is up to those who ask."""
+        """Return a client, which connects on first use. Callers set the timeouts of their commands."""
         options = _options(connect)
         if not self.is_cluster:
             return Redis.from_url(self._urls[0], **options)
