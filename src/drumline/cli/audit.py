@@ -15,7 +15,7 @@ from drumline.cli.tables import Column
 from drumline.cli.times import Toward, optional_moment
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("List, export and verify the audit log.")
 
@@ -34,7 +34,7 @@ COLUMNS = (
 
 @list_command(app, "list", COLUMNS, empty="Nobody has done anything yet.")
 def list_audit(
-    client: "Client",
+    client: "ApiClient",
     act: Annotated[str | None, typer.Option("--act", help="Only this act, such as queue.pause.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only what was done with this key, by its id.")] = None,
     target: Annotated[str | None, typer.Option("--target", help="Only what was about this path.")] = None,
@@ -60,7 +60,7 @@ def list_audit(
 
 @server_command(app)
 def export(
-    client: "Client",
+    client: "ApiClient",
     file: Annotated[
         Path | None, typer.Option("--file", help="Write to this file, not to standard output.", metavar="FILE")
     ] = None,
@@ -78,7 +78,7 @@ def export(
 
 @server_command(app)
 def verify(
-    client: "Client",
+    client: "ApiClient",
     file: Annotated[
         Path | None, typer.Argument(help="An exported log; the server's own if not given.", metavar="[FILE]")
     ] = None,

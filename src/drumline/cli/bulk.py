@@ -17,7 +17,7 @@ from drumline.cli.tables import Column, print_fitted, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 POLL_SECONDS = 0.25
 SHOWN_ITEMS = 20
@@ -63,7 +63,7 @@ Show = Callable[[dict[str, Any]], None]
 
 @list_command(app, "list", COLUMNS, empty="There are no bulk operations.")
 def list_bulks(
-    client: "Client",
+    client: "ApiClient",
     state: Annotated[
         list[str] | None,
         typer.Option("--state", help="Only running, completed or aborted ones; may be repeated.", metavar="STATE"),
@@ -74,7 +74,7 @@ def list_bulks(
     return client.pages("/bulk", limit=limit, state=state or None)
 
 
-def _describe(client: "Client", bulk: dict[str, Any]) -> None:
+def _describe(client: "ApiClient", bulk: dict[str, Any]) -> None:
     print_line("id", bulk["id"])
     print_line("act", bulk["act"] + (f", {bulk['rate']:g} a second" if bulk["rate"] else ""))
     print_line("state", bulk["state"])
@@ -95,14 +95,14 @@ def _describe(client: "Client", bulk: dict[str, Any]) -> None:
 
 
 @server_command(app, describe=_describe, fields=True)
-def get(client: "Client", id: BulkId) -> Any:
+def get(client: "ApiClient", id: BulkId) -> Any:
     """Show a bulk operation, and the tasks that it skipped."""
     return client.get(f"/bulk/{id}")
 
 
 @server_command(app)
 def watch(
-    client: "Client",
+    client: "ApiClient",
     id: BulkId,
     timeout: GiveUp = None,
     as_json: Json = False,
@@ -114,7 +114,7 @@ def watch(
 
 
 @server_command(app, show=lambda bulk: typer.echo(summary(bulk)))
-def abort(client: "Client", id: BulkId, yes: Yes = False) -> Any:
+def abort(client: "ApiClient", id: BulkId, yes: Yes = False) -> Any:
     """Abort a bulk operation; what was done stays done."""
     bulk = client.get(f"/bulk/{id}")
     confirm(f"Abort this {bulk['act']}, with {_left(bulk):,} of {bulk['total']:,} tasks left?", yes=yes)
@@ -122,7 +122,7 @@ def abort(client: "Client", id: BulkId, yes: Yes = False) -> Any:
 
 
 def follow(
-    client: "Client",
+    client: "ApiClient",
     bulk: dict[str, Any],
     *,
     timeout: float | None = None,

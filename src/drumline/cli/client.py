@@ -65,7 +65,7 @@ class Timeouts(NamedTuple):
         return urllib3.Timeout(connect=self.connect, read=self.read if method == "GET" else self.write)
 
 
-class Client:
+class ApiClient:
     """One server, as a command sees it."""
 
     def __init__(
@@ -226,7 +226,7 @@ def _is_problem(body: bytes) -> bool:
     return isinstance(problem, dict) and isinstance(problem.get("code"), str)
 
 
-class RetryingClient(Client):
+class RetryingClient(ApiClient):
     """A client that waits for a server which cannot be reached, and repeats the request when it is back."""
 
     deadline: float | None = None
@@ -253,7 +253,7 @@ class RetryingClient(Client):
                 return answer
 
 
-def retrying(client: Client, *, deadline: float | None = None) -> RetryingClient:
+def retrying(client: ApiClient, *, deadline: float | None = None) -> RetryingClient:
     """Return a client for the same server that waits for it; to be used once it has answered."""
     made = RetryingClient.__new__(RetryingClient)
     made.__dict__.update(client.__dict__)
@@ -261,7 +261,9 @@ def retrying(client: Client, *, deadline: float | None = None) -> RetryingClient
     return made
 
 
-def connect(url: str | None, api_key: str | None, *, reason: str | None = None, timeout: float | None = None) -> Client:
+def connect(
+    url: str | None, api_key: str | None, *, reason: str | None = None, timeout: float | None = None
+) -> ApiClient:
     """Return a client for the server that flags, environment, settings file or data folder name.
 
     `reason` is why the person does what they do, for the audit log.
@@ -274,7 +276,7 @@ def connect(url: str | None, api_key: str | None, *, reason: str | None = None, 
     if key is None:
         key = with_stored_key(settings).api_key
         source = "no key was found" if key is None else f"the one in {settings.data / KEY_FILE}"
-    return Client(server, key, key_source=source, reason=reason, timeouts=Timeouts.of(timeout))
+    return ApiClient(server, key, key_source=source, reason=reason, timeouts=Timeouts.of(timeout))
 
 
 def read_json(text: str, *, field: str) -> Any:

@@ -3,7 +3,7 @@
 A command is a function that takes a client and its own flags, and returns what the server answered:
 
     @server_command(app, show=print_key)
-    def get(client: "Client", id: Id) -> Any:
+    def get(client: "ApiClient", id: Id) -> Any:
         return client.get(f"/keys/{id}")
 
 It gets `--json`, `--timeout`, `--url` and `--api-key`; `main.py` turns errors into messages and exit statuses.
@@ -26,7 +26,7 @@ from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 Command = Callable[..., None]
 Show = Callable[[Any], object]
@@ -61,7 +61,7 @@ def server_command(
     name: str | None = None,
     *,
     show: Show | None = None,
-    describe: "Callable[[Client, Any], None] | None" = None,
+    describe: "Callable[[ApiClient, Any], None] | None" = None,
     fields: bool = False,
     reason: bool = False,
 ) -> Callable[[Callable[..., Any]], Command]:
@@ -75,7 +75,7 @@ def server_command(
     if show or describe:
         added = added | (_PICKED if fields else _OBJECT)
 
-    def finish(client: "Client", answer: Any, given: Mapping[str, Any]) -> None:
+    def finish(client: "ApiClient", answer: Any, given: Mapping[str, Any]) -> None:
         if given.get("as_json") or given.get("fields"):
             print_object(answer, given.get("fields"))
         elif describe is not None:
@@ -102,7 +102,7 @@ def list_command(
     """
     columns = tuple(columns)
 
-    def finish(_client: "Client", items: Iterable[dict[str, Any]], given: Mapping[str, Any]) -> None:
+    def finish(_client: "ApiClient", items: Iterable[dict[str, Any]], given: Mapping[str, Any]) -> None:
         form = Form(given["as_json"], given["as_jsonl"], given["wide"], given["fields"])
         filters = given.keys() - _LIST.keys() - _SERVER.keys() - {"limit"}
         is_filtered = unmatched is not None and any(given[name] for name in filters)
@@ -117,7 +117,7 @@ def _bound(
     app: typer.Typer | None,
     name: str | None,
     added: Mapping[str, Any],
-    finish: "Callable[[Client, Any, Mapping[str, Any]], None]",
+    finish: "Callable[[ApiClient, Any, Mapping[str, Any]], None]",
 ) -> Callable[[Callable[..., Any]], Command]:
     def decorate(function: Callable[..., Any]) -> Command:
         own = list(inspect.signature(function).parameters.values())[1:]

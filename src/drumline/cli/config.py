@@ -12,7 +12,7 @@ from drumline.cli.output import Form, print_json, print_list, say
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
     from drumline.settings import Sources
 
 app = group("Show, check and change the configuration.")
@@ -136,7 +136,7 @@ def docs(
 
 @server_command(app, "set", show=_print_fleet, reason=True)
 def set_values(
-    client: "Client",
+    client: "ApiClient",
     pairs: Annotated[
         list[str],
         typer.Argument(help="Such as worker.concurrency=20.", metavar="KEY=VALUE...", show_default=False),
@@ -161,7 +161,7 @@ def set_values(
 
 @server_command(app, "unset", show=_print_fleet, reason=True)
 def unset_values(
-    client: "Client",
+    client: "ApiClient",
     keys: Annotated[list[str], typer.Argument(help="What to unset.", metavar="KEY...", show_default=False)],
     reason: Reason = None,
     version: Version = None,
@@ -171,14 +171,14 @@ def unset_values(
 
 
 @server_command(app, show=_print_fleet)
-def get(client: "Client") -> Any:
+def get(client: "ApiClient") -> Any:
     """Show the settings of the whole fleet."""
     return client.get("/config")
 
 
 @list_command(app, "history", VERSIONS, empty="Nothing was ever set.")
 def history(
-    client: "Client",
+    client: "ApiClient",
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many versions.", min=1)] = 20,
 ) -> Any:
     """List the versions of the fleet's settings: when, by whom, why."""

@@ -14,7 +14,7 @@ from drumline.cli.tables import Column, span, tidy
 from drumline.core.errors import Overloaded, Unavailable
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 PAUSES = (0.5, 1.0, 2.0, 5.0)
 """Seconds before a stream that broke is opened again, the last of them again and again."""
@@ -35,7 +35,7 @@ Several = list[str] | None
 
 @server_command()
 def events(
-    client: "Client",
+    client: "ApiClient",
     type: Annotated[
         Several,
         typer.Option("--type", "-t", help="A kind such as task.failed, or task for all of them.", metavar="TYPE"),
@@ -72,14 +72,14 @@ def events(
 
 
 @list_command(app, "list", COLUMNS, empty="Nobody passes events on: there is neither Kafka nor a notifier.")
-def list_consumers(client: "Client") -> Any:
+def list_consumers(client: "ApiClient") -> Any:
     """List consumers of the event log, such as the relay to Kafka, and the position of each."""
     return client.get("/events/consumers")["items"]
 
 
 @server_command(app, reason=True)
 def forget(
-    client: "Client",
+    client: "ApiClient",
     name: Annotated[str, typer.Argument(help="The consumer's name.", metavar="NAME", show_default=False)],
     yes: Yes = False,
 ) -> None:
@@ -89,7 +89,7 @@ def forget(
     say(f"{name} is forgotten.")
 
 
-def _followed(client: "Client", wanted: dict[str, Several], after: str | None) -> Iterator[dict[str, Any]]:
+def _followed(client: "ApiClient", wanted: dict[str, Several], after: str | None) -> Iterator[dict[str, Any]]:
     """Yield events, opening the stream again whenever it breaks or ends."""
     from drumline.cli.client import NoAnswer
 

@@ -15,7 +15,7 @@ from drumline.cli.times import Toward, moment, span_of
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("List, retry and discard failed tasks.")
 
@@ -90,7 +90,7 @@ class Filter(Flags):
             return {"ids": ids}
         return {"all": True} if everything else {"filter": wanted}
 
-    def check_group(self, client: "Client") -> None:
+    def check_group(self, client: "ApiClient") -> None:
         """Raise `NotFound` for a group that does not exist: a typing error is no empty list."""
         if self.fingerprint is not None:
             client.get(f"/failures/groups/{segment(self.fingerprint)}")
@@ -117,7 +117,7 @@ class BulkOptions(Flags):
     unmatched="No failure is like that.",
     more="These are the latest {count}; by cause: drumline failures groups",
 )
-def list_failures(client: "Client", filter: Filter, limit: Limit = 50) -> Any:
+def list_failures(client: "ApiClient", filter: Filter, limit: Limit = 50) -> Any:
     """List the tasks that failed for good, the latest first."""
     wanted = filter.query()
     filter.check_group(client)
@@ -126,7 +126,7 @@ def list_failures(client: "Client", filter: Filter, limit: Limit = 50) -> Any:
 
 @list_command(app, "groups", GROUPS, empty="Nothing has failed for good.")
 def groups(
-    client: "Client",
+    client: "ApiClient",
     queue: Queue = None,
     name: Name = None,
     kind: Kind = None,
@@ -138,7 +138,7 @@ def groups(
     return client.pages("/failures/groups", limit=limit, queue=queue, name=name, kind=kind, sort=sort)
 
 
-def _describe(client: "Client", file: dict[str, Any]) -> None:
+def _describe(client: "ApiClient", file: dict[str, Any]) -> None:
     failure = file["failure"]
     times = "1 attempt" if failure["attempts"] == 1 else f"{failure['attempts']} attempts"
     print_line("reason", f"{failure['reason']}, after {times}")
@@ -150,14 +150,14 @@ def _describe(client: "Client", file: dict[str, Any]) -> None:
 
 
 @server_command(app, describe=_describe)
-def show(client: "Client", id: TaskId) -> Any:
+def show(client: "ApiClient", id: TaskId) -> Any:
     """Show a failure: its reason, its payload, and how each attempt ended."""
     return client.get(f"/failures/{id}")
 
 
 @server_command(app)
 def retry(
-    client: "Client",
+    client: "ApiClient",
     ids: Ids = None,
     *,
     filter: Filter,
@@ -185,7 +185,7 @@ def retry(
 
 @server_command(app)
 def discard(
-    client: "Client", ids: Ids = None, *, filter: Filter, everything: All = False, options: BulkOptions
+    client: "ApiClient", ids: Ids = None, *, filter: Filter, everything: All = False, options: BulkOptions
 ) -> None:
     """Discard failures: by id, by filter, or all; their tasks stay failed."""
     selection = filter.selection(ids, everything=everything)
@@ -195,7 +195,7 @@ def discard(
 
 @server_command(app)
 def purge(
-    client: "Client",
+    client: "ApiClient",
     older_than: Annotated[
         str,
         typer.Option("--older-than", help="How old they must be: 30d, 2026-10-01.", metavar="TIME", show_default=False),
@@ -207,7 +207,7 @@ def purge(
     _do_many(client, "purge", {"older_than": age}, options)
 
 
-def _do_many(client: "Client", act: str, selection: dict[str, Any], options: BulkOptions) -> None:
+def _do_many(client: "ApiClient", act: str, selection: dict[str, Any], options: BulkOptions) -> None:
     """Count the failures, ask for confirmation, start the bulk operation, and watch it to its end."""
     asked = {name: value for name, value in (selection | {"reason": options.reason}).items() if value is not None}
     found = client.post(f"/failures/{act}", {**asked, "dry_run": True})

@@ -12,14 +12,14 @@ from drumline.cli.terminal import is_terminal
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 POLL_SECONDS = 0.5
 
 
 @server_command()
 def graph(
-    client: "Client",
+    client: "ApiClient",
     id: JobId,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print it as a Mermaid flowchart.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing: every task by itself.")] = False,
@@ -46,7 +46,7 @@ def graph(
         print_graph(found, is_full=full)
 
 
-def _follow(client: "Client", id: str, *, is_full: bool) -> Any:
+def _follow(client: "ApiClient", id: str, *, is_full: bool) -> Any:
     """Show the graph on a terminal as it changes, and return it once the job has ended."""
     from drumline.cli.watching import ENDED
 

@@ -19,7 +19,7 @@ from drumline.cli.submitting import print_warnings
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
     from drumline.core.job import NewJob
 
 _TASK = re.compile(r"tasks\.([^.\[]+)\.?(.*)")
@@ -28,7 +28,7 @@ YAML_ENDINGS = frozenset({".yaml", ".yml"})
 
 @server_command()
 def submit(
-    client: "Client",
+    client: "ApiClient",
     file: Annotated[
         str, typer.Argument(help="A file with the job as JSON or YAML, - for JSON on standard input.", metavar="FILE")
     ],

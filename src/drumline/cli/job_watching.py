@@ -15,7 +15,7 @@ from drumline.cli.tables import tidy
 from drumline.cli.watching import NEEDED, wait_for_end
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 WARN_SECONDS: Final = 5.0
 """How long a job may wait before the missing worker is reported."""
@@ -30,7 +30,7 @@ Show = Callable[[Job], None]
 
 @server_command()
 def watch(
-    client: "Client",
+    client: "ApiClient",
     id: JobId,
     exit_status: Annotated[
         bool, typer.Option("--exit-status", help="End as the job ends: 0 completed, 5 failed, 6 cancelled.")
@@ -58,7 +58,7 @@ def watch(
         raise typer.Exit(code)
 
 
-def wait_for_results(client: "Client", id: str, *, as_json: bool) -> None:
+def wait_for_results(client: "ApiClient", id: str, *, as_json: bool) -> None:
     """Wait for a job's end, print the results of its last tasks, and exit with its status."""
     from drumline.cli.client import retrying
 
@@ -74,7 +74,7 @@ def wait_for_results(client: "Client", id: str, *, as_json: bool) -> None:
     raise typer.Exit(exit_code_for(job["status"]))
 
 
-def last_results(client: "Client", id: str) -> dict[str, Any]:
+def last_results(client: "ApiClient", id: str) -> dict[str, Any]:
     """Return the results of the last tasks, those that no other needs, by key."""
     from drumline.core.graph import last_keys
 
@@ -100,7 +100,7 @@ def progress_of(job: Job) -> str:
     return ", ".join(words)
 
 
-def _wait_for_job(client: "Client", id: str, *, timeout: float | None, show: Show) -> Job:
+def _wait_for_job(client: "ApiClient", id: str, *, timeout: float | None, show: Show) -> Job:
     return wait_for_end(
         client,
         f"/jobs/{id}",
@@ -112,7 +112,7 @@ def _wait_for_job(client: "Client", id: str, *, timeout: float | None, show: Sho
     )
 
 
-def _warn_if_no_worker(client: "Client", job: Job) -> None:
+def _warn_if_no_worker(client: "ApiClient", job: Job) -> None:
     if job["waits_for"]:
         say(f"It waits for other jobs: {', '.join(job['depends_on'])}")
         return
@@ -124,7 +124,7 @@ def _warn_if_no_worker(client: "Client", job: Job) -> None:
 
 
 @contextmanager
-def _display(client: "Client", *, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
+def _display(client: "ApiClient", *, as_json: bool, as_jsonl: bool) -> Iterator[Show]:
     """Give what shows a job: lines of JSON, a bar on the terminal with what runs, or nothing."""
     if as_jsonl:
         yield print_json_line
@@ -152,7 +152,7 @@ def _display(client: "Client", *, as_json: bool, as_jsonl: bool) -> Iterator[Sho
         yield show
 
 
-def _running(client: "Client", job: Job) -> list[str]:
+def _running(client: "ApiClient", job: Job) -> list[str]:
     """Return a few of the tasks that run."""
     if not job["counts"]["running"]:
         return []
@@ -165,7 +165,7 @@ def _again(task: Job) -> str:
     return f"  attempt {task['attempt']} of {task['retries'] + 1}" if task["attempt"] > 1 else ""
 
 
-def _print_end(client: "Client", job: Job) -> None:
+def _print_end(client: "ApiClient", job: Job) -> None:
     typer.echo(f"{job['id']}  {job['status']}")
     if job["status"] == "COMPLETED":
         results = last_results(client, job["id"]) if sys.stdout.isatty() else {}
@@ -179,7 +179,7 @@ def _print_end(client: "Client", job: Job) -> None:
         say(f"The time is up; the job lives on: {progress_of(job)}")
 
 
-def _say_why(client: "Client", job: Job) -> None:
+def _say_why(client: "ApiClient", job: Job) -> None:
     failed = client.get("/tasks", job=job["id"], status="FAILED", limit=MOST_FAILURES)["items"]
     for task in failed:
         error = task["error"] or {"kind": "Unknown", "message": ""}

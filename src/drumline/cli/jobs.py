@@ -16,7 +16,7 @@ from drumline.cli.tables import Column, between, print_fitted, since_epoch, span
 from drumline.cli.terminal import STATUS_COLOURS, painted
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Submit, list and control jobs: graphs of tasks.")
 app.command("submit")(submit)
@@ -66,7 +66,7 @@ ATTEMPTS = (
     more="These are the newest {count}; there may be more: --limit {ten_times}",
 )
 def list_jobs(
-    client: "Client",
+    client: "ApiClient",
     status: Statuses = None,
     name: Annotated[str | None, typer.Option("--name", "-n", help="Only this name.", metavar="NAME")] = None,
     owner: Annotated[str | None, typer.Option("--owner", help="Only of this owner.", metavar="NAME")] = None,
@@ -81,7 +81,7 @@ def list_jobs(
 
 @server_command(app)
 def get(
-    client: "Client",
+    client: "ApiClient",
     id: JobId,
     attempts: Annotated[bool, typer.Option("--attempts", help="The latest executions of its tasks too.")] = False,
     as_json: Json = False,
@@ -103,7 +103,7 @@ def get(
 
 @server_command(app)
 def cancel(
-    client: "Client",
+    client: "ApiClient",
     ids: JobIds,
     force: Annotated[bool, typer.Option("--force", help="End running tasks now, whatever their workers do.")] = False,
     reason: Why = None,
@@ -125,7 +125,7 @@ def cancel(
 
 
 @server_command(app)
-def resume(client: "Client", ids: JobIds, dry_run: DryRun = False, as_json: Json = False) -> None:
+def resume(client: "ApiClient", ids: JobIds, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Run failed tasks again, and those that depend on them.
 
     Cancelled tasks run again, too; completed tasks keep their results.
@@ -136,7 +136,7 @@ def resume(client: "Client", ids: JobIds, dry_run: DryRun = False, as_json: Json
     do_each(ids, lambda one: client.post(f"/jobs/{one}/resume"), _print_done, as_json=as_json)
 
 
-def _question(client: "Client", ids: list[str]) -> str | None:
+def _question(client: "ApiClient", ids: list[str]) -> str | None:
     """Return what to ask before jobs are cancelled; nothing if all have ended, which the server says better."""
     jobs = [client.get(f"/jobs/{one}") for one in ids]
     left = sum(
@@ -149,7 +149,7 @@ def _question(client: "Client", ids: list[str]) -> str | None:
     return f"Cancel {what}, of which {left:,} task{'s have' if left != 1 else ' has'} not ended?"
 
 
-def _print_dry_run(client: "Client", ids: list[str], outcome: str, *, as_json: bool) -> None:
+def _print_dry_run(client: "ApiClient", ids: list[str], outcome: str, *, as_json: bool) -> None:
     print_list([client.get(f"/jobs/{one}") for one in ids], COLUMNS, Form(as_json=as_json), nothing="")
     count = "1 job" if len(ids) == 1 else f"{len(ids)} jobs"
     say(f"{count} {outcome}, as far as the state allows; nothing was changed.")

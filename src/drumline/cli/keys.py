@@ -11,7 +11,7 @@ from drumline.cli.tables import Column
 from drumline.cli.times import Toward, span_of
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Create, list, rotate and revoke API keys.")
 sign_ins = group("Sign people out of the web interface.")
@@ -63,7 +63,7 @@ def _print_caller(me: dict[str, Any]) -> None:
 
 @server_command(app, show=_print_new, reason=True)
 def create(
-    client: "Client",
+    client: "ApiClient",
     name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
     role: Annotated[
         str, typer.Option("--role", help="What it may do: admin, operator, submitter, worker or viewer.")
@@ -101,32 +101,32 @@ def create(
 
 @list_command(app, "list", COLUMNS, empty="There is no key but the first one.")
 def list_keys(
-    client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100
+    client: "ApiClient", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 100
 ) -> Any:
     """List keys, newest first, disabled and revoked ones included."""
     return client.pages("/keys", limit=limit)
 
 
 @server_command(app, show=_print_key)
-def get(client: "Client", id: Id) -> Any:
+def get(client: "ApiClient", id: Id) -> Any:
     """Show a key."""
     return client.get(f"/keys/{id}")
 
 
 @server_command(app, show=_print_key, reason=True)
-def disable(client: "Client", id: Id) -> Any:
+def disable(client: "ApiClient", id: Id) -> Any:
     """Disable a key until it is enabled again."""
     return client.post(f"/keys/{id}/disable")
 
 
 @server_command(app, show=_print_key, reason=True)
-def enable(client: "Client", id: Id) -> Any:
+def enable(client: "ApiClient", id: Id) -> Any:
     """Enable a disabled key."""
     return client.post(f"/keys/{id}/enable")
 
 
 @server_command(app, show=_print_key, reason=True)
-def revoke(client: "Client", id: Id, yes: Yes = False) -> Any:
+def revoke(client: "ApiClient", id: Id, yes: Yes = False) -> Any:
     """Revoke a key for good. Every server refuses it within two seconds."""
     confirm(f"Revoke key {id} for good?", yes=yes)
     return client.post(f"/keys/{id}/revoke")
@@ -134,7 +134,7 @@ def revoke(client: "Client", id: Id, yes: Yes = False) -> Any:
 
 @server_command(app, show=_print_new, reason=True)
 def rotate(
-    client: "Client",
+    client: "ApiClient",
     id: Id,
     overlap: Annotated[str, typer.Option("--overlap", help="How long the old key stays valid.")] = "1h",
 ) -> Any:
@@ -143,7 +143,7 @@ def rotate(
 
 
 @server_command(app, show=_print_caller)
-def whoami(client: "Client") -> Any:
+def whoami(client: "ApiClient") -> Any:
     """Show the key that commands use, and its permissions."""
     return client.get("/me")
 
@@ -154,7 +154,7 @@ def _sign_ins() -> None:
 
 
 @server_command(sign_ins, "revoke", reason=True)
-def sign_out(client: "Client", user: User, yes: Yes = False) -> None:
+def sign_out(client: "ApiClient", user: User, yes: Yes = False) -> None:
     """End the sessions of a person in every browser. They can sign in again unless their key or account was removed."""
     confirm(f"Sign {'everybody' if user == '*' else user} out at every browser?", yes=yes)
     client.post("/sign-ins/revoke", {"user": user})

@@ -8,7 +8,7 @@ from drumline.cli.commands import group, list_command, segment, server_command
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Limit how many tasks run at once, and how often they start.")
 
@@ -35,14 +35,14 @@ def _print_limit(limit: dict[str, Any]) -> None:
 
 
 @list_command(app, "list", COLUMNS, empty="There is no limit.")
-def list_limits(client: "Client") -> Any:
+def list_limits(client: "ApiClient") -> Any:
     """List limits, and how many tasks run under each."""
     return client.get("/limits")["items"]
 
 
 @server_command(app, "set", show=_print_limit, reason=True)
 def set_limit(
-    client: "Client",
+    client: "ApiClient",
     name: Name,
     queue: Annotated[str | None, typer.Option("--queue", help="The queue that it is about.", metavar="QUEUE")] = None,
     task: Annotated[str | None, typer.Option("--task", help="The task name that it is about.", metavar="NAME")] = None,
@@ -64,13 +64,13 @@ def set_limit(
 
 
 @server_command(app, show=_print_limit)
-def get(client: "Client", name: Name) -> Any:
+def get(client: "ApiClient", name: Name) -> Any:
     """Show a limit."""
     return client.get(f"/limits/{segment(name)}")
 
 
 @server_command(app, show=lambda limit: typer.echo(f"{limit['name']} is deleted."), reason=True)
-def delete(client: "Client", name: Name) -> Any:
+def delete(client: "ApiClient", name: Name) -> Any:
     """Delete a limit; its tasks run without it."""
     client.delete(f"/limits/{segment(name)}")
     return {"name": name, "deleted": True}

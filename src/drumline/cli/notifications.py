@@ -13,7 +13,7 @@ from drumline.cli.times import duration
 from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 subscriptions = group("Subscribe webhooks and mail addresses to events.")
 deliveries = group("List deliveries of notifications, and send them again.")
@@ -133,20 +133,20 @@ def _print_states(sent: list[dict[str, Any]]) -> None:
 
 
 @list_command(subscriptions, "list", SUBSCRIPTIONS, empty="Nobody has subscribed to anything.")
-def list_subscriptions(client: "Client") -> Any:
+def list_subscriptions(client: "ApiClient") -> Any:
     """List the subscriptions, oldest first."""
     return client.get("/subscriptions")["items"]
 
 
 @server_command(subscriptions, "get", show=_print_subscription)
-def get_subscription(client: "Client", id: Name) -> Any:
+def get_subscription(client: "ApiClient", id: Name) -> Any:
     """Show a subscription."""
     return client.get(f"/subscriptions/{_id_of(client, id)}")
 
 
 @server_command(subscriptions, show=_print_created, reason=True)
 def create(
-    client: "Client",
+    client: "ApiClient",
     name: Annotated[str, typer.Argument(help="What people call it.", metavar="NAME", show_default=False)],
     given: Subscribed,
     secret: Annotated[
@@ -162,7 +162,7 @@ def create(
 
 @server_command(subscriptions, show=_print_subscription, reason=True)
 def change(
-    client: "Client",
+    client: "ApiClient",
     id: Name,
     name: Annotated[str | None, typer.Option("--name", help="A new name.", metavar="NAME")] = None,
     *,
@@ -179,19 +179,19 @@ def change(
 
 
 @server_command(subscriptions, show=_print_subscription, reason=True)
-def enable(client: "Client", id: Name) -> Any:
+def enable(client: "ApiClient", id: Name) -> Any:
     """Enable a disabled subscription; it gets events from now on."""
     return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": True})
 
 
 @server_command(subscriptions, show=_print_subscription, reason=True)
-def disable(client: "Client", id: Name, reason: Reason = None) -> Any:
+def disable(client: "ApiClient", id: Name, reason: Reason = None) -> Any:
     """Disable a subscription; deliveries that wait for it fail."""
     return client.patch(f"/subscriptions/{_id_of(client, id)}", {"enabled": False, "reason": reason})
 
 
 @server_command(subscriptions, "test")
-def send_test(client: "Client", id: Name, as_json: Json = False) -> None:
+def send_test(client: "ApiClient", id: Name, as_json: Json = False) -> None:
     """Send a test to the target of a subscription, and print the result."""
     sent = client.post(f"/subscriptions/{_id_of(client, id)}/test?wait={TEST_SECONDS}")
     if as_json:
@@ -207,7 +207,7 @@ def send_test(client: "Client", id: Name, as_json: Json = False) -> None:
 
 @server_command(subscriptions, reason=True)
 def rotate(
-    client: "Client",
+    client: "ApiClient",
     id: Annotated[
         str | None, typer.Argument(help="The subscription's id or name.", metavar="ID", show_default=False)
     ] = None,
@@ -232,7 +232,7 @@ def rotate(
 
 
 @server_command(subscriptions, "rm", reason=True)
-def remove(client: "Client", id: Name, yes: Yes = False) -> None:
+def remove(client: "ApiClient", id: Name, yes: Yes = False) -> None:
     """Delete a subscription; deliveries that wait for it fail."""
     found = _id_of(client, id)
     confirm(f"Forget the subscription {id}?", yes=yes)
@@ -240,7 +240,7 @@ def remove(client: "Client", id: Name, yes: Yes = False) -> None:
     say(f"{id} is forgotten.")
 
 
-def _id_of(client: "Client", text: str) -> str:
+def _id_of(client: "ApiClient", text: str) -> str:
     """Return the id behind an id or a name, or raise `NotFound` for a name that no subscription has."""
     from drumline.core.ids import parse_task_id
 
@@ -255,7 +255,7 @@ def _id_of(client: "Client", text: str) -> str:
 
 @list_command(deliveries, "list", DELIVERIES, empty="Nobody was told anything.")
 def list_deliveries(
-    client: "Client",
+    client: "ApiClient",
     state: Annotated[
         str | None, typer.Option("--state", help="Only pending, delivered or failed ones.", metavar="STATE")
     ] = None,
@@ -272,14 +272,14 @@ def list_deliveries(
 
 
 @server_command(deliveries, "get", show=_print_delivery)
-def get_delivery(client: "Client", id: DeliveryId) -> Any:
+def get_delivery(client: "ApiClient", id: DeliveryId) -> Any:
     """Show a delivery: what it sends, and what the receiver answered."""
     return client.get(f"/deliveries/{id}")
 
 
 @server_command(deliveries, show=_print_states)
 def resend(
-    client: "Client",
+    client: "ApiClient",
     ids: Annotated[list[str], typer.Argument(help="Ids of deliveries.", metavar="ID", show_default=False)],
 ) -> Any:
     """Send deliveries again now, whatever their state, with the same content and id."""

@@ -10,7 +10,7 @@ from drumline.cli.tables import Column
 from drumline.core.errors import Forbidden, NotFound
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("List, pause and resume queues.")
 
@@ -31,14 +31,14 @@ def _print_queue(queue: dict[str, Any]) -> None:
 
 
 @list_command(app, "list", COLUMNS, empty="No queue has a task, and none is paused.")
-def list_queues(client: "Client") -> Any:
+def list_queues(client: "ApiClient") -> Any:
     """List the queues that have tasks or are paused."""
     return client.get("/queues")["items"]
 
 
 @server_command(app, show=_print_queue)
 def pause(
-    client: "Client",
+    client: "ApiClient",
     name: Name,
     create: Annotated[bool, typer.Option("--create", help="Pause a queue that has never had a task.")] = False,
     reason: Why = None,
@@ -50,13 +50,13 @@ def pause(
 
 
 @server_command(app, show=_print_queue, reason=True)
-def resume(client: "Client", name: Name) -> Any:
+def resume(client: "ApiClient", name: Name) -> Any:
     """Resume a paused queue."""
     _check_known(client, name, "it is not paused")
     return client.post(f"/queues/{segment(name)}/resume")
 
 
-def _check_known(client: "Client", name: str, hint: str) -> None:
+def _check_known(client: "ApiClient", name: str, hint: str) -> None:
     """Raise `NotFound` for a queue that has, and had, no task, is not paused, and that no worker names."""
     from drumline.core.json_errors import suggestion
 

@@ -16,7 +16,7 @@ from drumline.cli.times import Toward, duration, moment, optional_moment
 from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Create, list and control schedules, which create tasks or jobs at set times.")
 
@@ -143,7 +143,7 @@ def _print_edited(schedule: dict[str, Any]) -> None:
 
 @server_command(app)
 def create(
-    client: "Client",
+    client: "ApiClient",
     name: Annotated[str, typer.Argument(help="What to call it.", metavar="NAME", show_default=False)],
     rule: RuleOptions,
     paused: Annotated[bool, typer.Option("--paused", help="Without letting it fire.")] = False,
@@ -164,7 +164,7 @@ def create(
 
 @server_command(app, show=_print_edited)
 def edit(
-    client: "Client",
+    client: "ApiClient",
     which: Which,
     name: Annotated[str | None, typer.Option("--name", help="Another name.", metavar="NAME")] = None,
     *,
@@ -218,7 +218,7 @@ def _print_schedule(schedule: dict[str, Any]) -> None:
     more="These are the newest {count}; there may be more: --limit {ten_times}",
 )
 def list_schedules(
-    client: "Client",
+    client: "ApiClient",
     state: Annotated[
         str | None, typer.Option("--state", "-s", help="Only active, paused or finished ones.", metavar="STATE")
     ] = None,
@@ -232,13 +232,13 @@ def list_schedules(
 
 
 @server_command(app, show=_print_schedule, fields=True)
-def get(client: "Client", which: Which) -> Any:
+def get(client: "ApiClient", which: Which) -> Any:
     """Show a schedule: when it fires, what it creates, and its last run."""
     return found(client, which)
 
 
 @server_command(app, "next")
-def next_times(client: "Client", which: Which, count: Count = 5, as_json: Json = False, wide: Wide = False) -> None:
+def next_times(client: "ApiClient", which: Which, count: Count = 5, as_json: Json = False, wide: Wide = False) -> None:
     """Show when a schedule fires next, in both zones."""
     schedule = client.get(f"/schedules/{found(client, which)['id']}", next=count)
     nothing = f"It does not fire: it is {schedule['state']}."
@@ -247,7 +247,7 @@ def next_times(client: "Client", which: Which, count: Count = 5, as_json: Json =
 
 @server_command(app)
 def preview(
-    client: "Client",
+    client: "ApiClient",
     cron: Annotated[str | None, typer.Argument(help="A cron expression.", metavar="CRON", show_default=False)] = None,
     every: Every = None,
     timezone: Annotated[str, typer.Option("--tz", help="The time zone.", metavar="ZONE")] = "UTC",
@@ -271,7 +271,7 @@ def preview(
 
 @server_command(app, show=_print_state)
 def pause(
-    client: "Client",
+    client: "ApiClient",
     which: Which,
     reason: Why = None,
 ) -> Any:
@@ -280,20 +280,20 @@ def pause(
 
 
 @server_command(app, show=_print_state)
-def resume(client: "Client", which: Which) -> Any:
+def resume(client: "ApiClient", which: Which) -> Any:
     """Resume a paused schedule; fire times that it missed do not fire."""
     return client.post(f"/schedules/{_id_of(client, which)}/resume")
 
 
 @server_command(app, show=lambda run: typer.echo(run["task_id"] or run["job_id"]))
-def run(client: "Client", which: Which) -> Any:
+def run(client: "ApiClient", which: Which) -> Any:
     """Start a run now, and print the id of its task or job."""
     return client.post(f"/schedules/{_id_of(client, which)}/trigger")
 
 
 @server_command(app)
 def backfill(
-    client: "Client",
+    client: "ApiClient",
     which: Which,
     start: Annotated[str, typer.Option("--from", help="The first fire time.", metavar="TIME", show_default=False)] = "",
     end: Annotated[str, typer.Option("--to", help="The last one; not in the future.", metavar="TIME")] = "",
@@ -327,7 +327,7 @@ def backfill(
 
 @list_command(app, "runs", RUNS, empty="It has not run yet.")
 def runs(
-    client: "Client",
+    client: "ApiClient",
     which: Which,
     limit: Limit = 20,
 ) -> Any:
@@ -336,7 +336,7 @@ def runs(
 
 
 @server_command(app)
-def delete(client: "Client", which: Which, yes: Yes = False) -> None:
+def delete(client: "ApiClient", which: Which, yes: Yes = False) -> None:
     """Delete a schedule and the history of its runs; its tasks and jobs stay."""
     schedule = found(client, which)
     confirm(f"Delete the schedule {schedule['name']}, with the notes of its {schedule['runs']:,} runs?", yes=yes)
@@ -344,7 +344,7 @@ def delete(client: "Client", which: Which, yes: Yes = False) -> None:
     say(f"{schedule['name']} is deleted.")
 
 
-def found(client: "Client", which: str) -> dict[str, Any]:
+def found(client: "ApiClient", which: str) -> dict[str, Any]:
     """Return a schedule by its id or name, or raise `NotFound`."""
     if _UUID.fullmatch(which):
         by_id: dict[str, Any] = client.get(f"/schedules/{which}")
@@ -358,7 +358,7 @@ def found(client: "Client", which: str) -> dict[str, Any]:
     return by_name
 
 
-def _id_of(client: "Client", which: str) -> str:
+def _id_of(client: "ApiClient", which: str) -> str:
     return which if _UUID.fullmatch(which) else str(found(client, which)["id"])
 
 

@@ -14,7 +14,7 @@ from drumline.cli.tables import Column
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Store secrets for tasks: passwords, tokens, keys.")
 
@@ -34,7 +34,7 @@ Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME", 
     app, "set", show=lambda secret: say(f"{secret['name']} is set (version {secret['version']})."), reason=True
 )
 def set_secret(
-    client: "Client",
+    client: "ApiClient",
     name: Name,
     file: Annotated[
         Path | None,
@@ -50,7 +50,7 @@ def set_secret(
 
 @list_command(app, "list", COLUMNS, empty="There is no secret.")
 def list_secrets(
-    client: "Client",
+    client: "ApiClient",
     limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000,
 ) -> Any:
     """List secrets by name; values are never shown."""
@@ -58,7 +58,7 @@ def list_secrets(
 
 
 @server_command(app, reason=True)
-def delete(client: "Client", name: Name, yes: Yes = False) -> None:
+def delete(client: "ApiClient", name: Name, yes: Yes = False) -> None:
     """Delete a secret; tasks that refer to it fail when they run."""
     confirm(f"Delete the secret {name}?", yes=yes)
     client.delete(f"/secrets/{segment(name)}")
@@ -66,7 +66,7 @@ def delete(client: "Client", name: Name, yes: Yes = False) -> None:
 
 
 @server_command(app, reason=True)
-def rotate(client: "Client", as_json: Json = False) -> None:
+def rotate(client: "ApiClient", as_json: Json = False) -> None:
     """Encrypt all secrets again with the first of the server's two keys.
 
     Make a key with `new-key`, give every server both, the new one first, and start them again; then rotate, and take

@@ -18,7 +18,7 @@ from drumline.cli.times import Toward, duration, optional_moment, span_of
 from drumline.core.errors import DrumlineError, Invalid
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 LARGEST_BATCH = 10_000
 MOST_WARNINGS = 20
@@ -29,7 +29,7 @@ TASK_PATH = r"^tasks\[\d+\]\.?"
 
 @server_command()
 def submit(
-    client: "Client",
+    client: "ApiClient",
     name: Annotated[
         str | None,
         typer.Argument(help="The task's name, such as hello.add or shell.", metavar="NAME", show_default=False),
@@ -173,7 +173,7 @@ def _read_file(name: str) -> str:
         raise Invalid(f"{name} cannot be read: {error}") from error
 
 
-def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:
+def _submit_file(client: "ApiClient", file: str, batch_size: int, *, as_json: bool, as_jsonl: bool) -> None:
     lines = (read_stdin("--file") if file == "-" else _read_file(file)).splitlines()
     answers: list[dict[str, Any]] = []
     warnings: list[dict[str, Any]] = []
@@ -197,7 +197,7 @@ def _submit_file(client: "Client", file: str, batch_size: int, *, as_json: bool,
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _send(client: "Client", batch: list[tuple[int, Any]], *, done: int) -> list[dict[str, Any]]:
+def _send(client: "ApiClient", batch: list[tuple[int, Any]], *, done: int) -> list[dict[str, Any]]:
     try:
         answers: list[dict[str, Any]] = client.post("/tasks/batch", {"tasks": [task for _, task in batch]})["tasks"]
     except DrumlineError:
@@ -247,7 +247,7 @@ def _with_progress(batches: Iterator[list[tuple[int, Any]]], total: int) -> Iter
 
 
 def print_warnings(
-    client: "Client", warnings: Iterable[dict[str, Any]], *, names: Iterable[str], where: str = ""
+    client: "ApiClient", warnings: Iterable[dict[str, Any]], *, names: Iterable[str], where: str = ""
 ) -> None:
     """Print the server's warnings; for an unknown task name also the nearest known one."""
     warnings = list(warnings)
@@ -259,7 +259,7 @@ def print_warnings(
         _suggest(client, names)
 
 
-def warn_of_unknown(client: "Client", name: str) -> None:
+def warn_of_unknown(client: "ApiClient", name: str) -> None:
     """Warn of a task's name that no live worker has."""
     known = _known(client)
     if known and name not in known:
@@ -274,7 +274,7 @@ def _words(warning: dict[str, Any]) -> str:
     )
 
 
-def _suggest(client: "Client", names: Iterable[str], known: list[str] | None = None) -> None:
+def _suggest(client: "ApiClient", names: Iterable[str], known: list[str] | None = None) -> None:
     from drumline.core.json_errors import suggestion
 
     known = _known(client) if known is None else known
@@ -283,7 +283,7 @@ def _suggest(client: "Client", names: Iterable[str], known: list[str] | None = N
             say(f"         {tidy(name)}{near}")
 
 
-def _known(client: "Client") -> list[str]:
+def _known(client: "ApiClient") -> list[str]:
     """Return the task names of live workers; none if the key may not list them."""
     try:
         return [type_["name"] for type_ in client.get("/types")["items"]]

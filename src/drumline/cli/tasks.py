@@ -18,7 +18,7 @@ from drumline.cli.watching import logs, watch
 from drumline.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Submit, list and control tasks.")
 app.command("submit")(submit)
@@ -65,21 +65,21 @@ def _print_done(tasks: list[dict[str, Any]]) -> None:
         say("Its worker is told to stop it; --force ends a running task now.")
 
 
-def _describe(client: "Client", task: dict[str, Any]) -> None:
+def _describe(client: "ApiClient", task: dict[str, Any]) -> None:
     path = f"/tasks/{task['id']}"
     attempts = task.get("attempts") or client.get(f"{path}/attempts")["items"]
     print_task(task, attempts, client.get(f"{path}/artifacts")["items"])
 
 
 @list_command(app, "artifacts", ARTIFACTS, empty="The task has made no files.")
-def artifacts(client: "Client", id: TaskId) -> Any:
+def artifacts(client: "ApiClient", id: TaskId) -> Any:
     """List the files that a task made."""
     return client.get(f"/tasks/{id}/artifacts")["items"]
 
 
 @server_command(app)
 def download(
-    client: "Client",
+    client: "ApiClient",
     id: TaskId,
     name: Annotated[
         str | None, typer.Argument(help="Which file, if there are several.", metavar="NAME", show_default=False)
@@ -111,7 +111,7 @@ def download(
 
 
 @server_command(app, show=_print_reasons)
-def why(client: "Client", id: TaskId) -> Any:
+def why(client: "ApiClient", id: TaskId) -> Any:
     """Show why a task is not running."""
     return client.get(f"/tasks/{id}/why")
 
@@ -125,7 +125,7 @@ def why(client: "Client", id: TaskId) -> Any:
     more="These are the newest {count}; there may be more: --limit {ten_times}",
 )
 def list_tasks(
-    client: "Client",
+    client: "ApiClient",
     status: Statuses = None,
     queue: Queue = None,
     name: Name = None,
@@ -145,14 +145,14 @@ def list_tasks(
 
 
 @server_command(app, show=_print_counts)
-def counts(client: "Client", queue: Queue = None, name: Name = None, tag: Tag = None) -> Any:
+def counts(client: "ApiClient", queue: Queue = None, name: Name = None, tag: Tag = None) -> Any:
     """Count tasks by status; a number with a + is a lower bound."""
     return client.get("/tasks/counts", queue=queue, name=name, tag=tag)
 
 
 @server_command(app, describe=_describe, fields=True)
 def get(
-    client: "Client",
+    client: "ApiClient",
     id: TaskId,
     attempts: Annotated[bool, typer.Option("--attempts", help="With --json: every execution too.")] = False,
 ) -> Any:
@@ -165,7 +165,7 @@ def get(
 
 @server_command(app, reason=True)
 def cancel(
-    client: "Client",
+    client: "ApiClient",
     ids: TaskIds,
     force: Annotated[bool, typer.Option("--force", help="End running ones now, whatever their worker does.")] = False,
     yes: Yes = False,
@@ -181,7 +181,7 @@ def cancel(
 
 
 @server_command(app, reason=True)
-def retry(client: "Client", ids: TaskIds, dry_run: DryRun = False, as_json: Json = False) -> None:
+def retry(client: "ApiClient", ids: TaskIds, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Run failed, cancelled or skipped tasks again."""
     if dry_run:
         _print_dry_run(client, ids, "would run again", as_json=as_json)
@@ -191,7 +191,7 @@ def retry(client: "Client", ids: TaskIds, dry_run: DryRun = False, as_json: Json
 
 @server_command(app, reason=True)
 def reschedule(
-    client: "Client",
+    client: "ApiClient",
     ids: TaskIds,
     at: Annotated[
         str | None, typer.Option("--at", help="When to run: tomorrow 09:00, 2026-01-02T03:04Z.", metavar="TIME")
@@ -214,7 +214,7 @@ def reschedule(
     do_each(ids, lambda one: client.patch(f"/tasks/{one}", change), _print_done, as_json=as_json)
 
 
-def _print_dry_run(client: "Client", ids: list[str], outcome: str, *, as_json: bool) -> None:
+def _print_dry_run(client: "ApiClient", ids: list[str], outcome: str, *, as_json: bool) -> None:
     tasks = [client.get(f"/tasks/{one}") for one in ids]
     print_list(tasks, COLUMNS, Form(as_json=as_json), nothing="")
     say(f"{_count(ids).capitalize()} {outcome}, as far as the state allows; nothing was changed.")
@@ -224,7 +224,7 @@ def _count(ids: list[str]) -> str:
     return f"task {ids[0]}" if len(ids) == 1 else f"{len(ids)} tasks"
 
 
-def _wanted(client: "Client", id: str, name: str | None) -> dict[str, Any]:
+def _wanted(client: "ApiClient", id: str, name: str | None) -> dict[str, Any]:
     items: list[dict[str, Any]] = client.get(f"/tasks/{id}/artifacts")["items"]
     if not items:
         raise NotFound(f"task {id} has made no files")

@@ -9,7 +9,7 @@ from drumline.cli.tables import Column
 from drumline.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("Create tenants and set their quotas.")
 
@@ -59,26 +59,26 @@ def _print_tenant(tenant: dict[str, Any]) -> None:
 
 
 @server_command(app, show=_print_tenant, reason=True)
-def create(client: "Client", name: Name, quotas: QuotaOptions) -> Any:
+def create(client: "ApiClient", name: Name, quotas: QuotaOptions) -> Any:
     """Create a tenant; create keys for it with `drumline keys create --tenant`."""
     return client.post("/tenants", {"name": name, "quotas": quotas.body()})
 
 
 @list_command(app, "list", COLUMNS, empty="There is no tenant.")
 def list_tenants(
-    client: "Client", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000
+    client: "ApiClient", limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1)] = 1000
 ) -> Any:
     """List tenants by name."""
     return client.pages("/tenants", limit=limit)
 
 
 @server_command(app, show=_print_tenant)
-def get(client: "Client", name: Name) -> Any:
+def get(client: "ApiClient", name: Name) -> Any:
     """Show a tenant."""
     return client.get(f"/tenants/{segment(name)}")
 
 
 @server_command(app, show=_print_tenant, reason=True)
-def change(client: "Client", name: Name, quotas: QuotaOptions) -> Any:
+def change(client: "ApiClient", name: Name, quotas: QuotaOptions) -> Any:
     """Change the quotas of a tenant; those that are not given stay."""
     return client.patch(f"/tenants/{segment(name)}", quotas.body())

@@ -18,7 +18,7 @@ from drumline.cli.terminal import SafePieces, is_terminal
 from drumline.core.errors import Invalid, Overloaded, Unavailable
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED", "SKIPPED"})
 POLL_SECONDS = 1.0
@@ -39,7 +39,7 @@ Show = Callable[[dict[str, Any]], None]
 
 @server_command()
 def watch(
-    client: "Client",
+    client: "ApiClient",
     id: TaskId,
     exit_status: Annotated[
         bool, typer.Option("--exit-status", help="End as the task ends: 0 completed, 5 failed, 6 cancelled.")
@@ -62,7 +62,7 @@ def watch(
 
 @server_command()
 def logs(
-    client: "Client",
+    client: "ApiClient",
     id: TaskId,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     attempt: Annotated[int | None, typer.Option("--attempt", help="Only this attempt.", min=1, metavar="N")] = None,
@@ -89,7 +89,7 @@ def logs(
     sys.stdout.write(text.close())
 
 
-def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
+def _followed_log(client: "ApiClient", id: str, path: str) -> Iterator[str]:
     """Yield a task's log until the task has ended, opening the stream again where it was whenever it breaks.
 
     A server that stops ends its streams in order, too: whether the log is whole is told by the task.
@@ -119,7 +119,7 @@ def _followed_log(client: "Client", id: str, path: str) -> Iterator[str]:
             time.sleep(AGAIN_SECONDS)
 
 
-def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
+def wait_for_result(client: "ApiClient", id: str, *, as_json: bool) -> None:
     """Wait for a task's end, print its result, and exit as it ended."""
     with _display(as_json=as_json, as_jsonl=False) as show:
         task = _wait_for_task(client, id, timeout=None, show=show)
@@ -133,12 +133,12 @@ def wait_for_result(client: "Client", id: str, *, as_json: bool) -> None:
 
 
 def wait_for_end(
-    client: "Client",
+    client: "ApiClient",
     path: str,
     *,
     timeout: float | None,
     show: Show,
-    warn: "Callable[[Client, dict[str, Any]], None]",
+    warn: "Callable[[ApiClient, dict[str, Any]], None]",
     warn_after: float,
     is_waiting: Callable[[dict[str, Any]], bool],
 ) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def wait_for_end(
             return found
 
 
-def _wait_for_task(client: "Client", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
+def _wait_for_task(client: "ApiClient", id: str, *, timeout: float | None, show: Show) -> dict[str, Any]:
     return wait_for_end(
         client,
         f"/tasks/{id}",
@@ -183,7 +183,7 @@ def _wait_for_task(client: "Client", id: str, *, timeout: float | None, show: Sh
     )
 
 
-def _warn_if_no_worker(client: "Client", task: dict[str, Any]) -> None:
+def _warn_if_no_worker(client: "ApiClient", task: dict[str, Any]) -> None:
     workers = client.get("/workers")["items"]
     if not any(task["name"] in worker["types"] for worker in workers):
         how = NEEDED.get(task["name"], "drumline worker APP")

@@ -10,7 +10,7 @@ from drumline.cli.output import confirm
 from drumline.cli.tables import Column
 
 if TYPE_CHECKING:
-    from drumline.cli.client import Client
+    from drumline.cli.client import ApiClient
 
 app = group("List and drain workers.")
 
@@ -42,7 +42,7 @@ def _print_states(workers: list[dict[str, Any]]) -> None:
 
 @list_command(app, "list", COLUMNS, empty="No worker is there: drumline worker APP")
 def list_workers(
-    client: "Client",
+    client: "ApiClient",
     closed: Annotated[bool, typer.Option("--closed", help="Workers that left lately, too.")] = False,
 ) -> Any:
     """List workers, and the tasks that each can run."""
@@ -51,7 +51,7 @@ def list_workers(
 
 @server_command(app, show=_print_states, reason=True)
 def drain(
-    client: "Client",
+    client: "ApiClient",
     ids: Annotated[list[str], typer.Argument(help="Ids of workers.", metavar="ID", show_default=False)],
     yes: Yes = False,
 ) -> Any:
