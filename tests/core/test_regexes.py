@@ -197,6 +197,7 @@ ROOMS = sorted({path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.py")})
 
 
 @pytest.mark.parametrize("room", ROOMS)  # several, so that they are shared out and none takes long
+@pytest.mark.timeout(600)  # it tries each expression with many texts
 def test_no_expression_takes_more_time_than_grows_with_the_text(room: str) -> None:
     slow = [
         (file, pattern, method, text)
