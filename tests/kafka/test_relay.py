@@ -231,6 +231,7 @@ async def test_a_broker_that_is_away_is_waited_for_and_told_once(
     store: Store, relay: Relay, options: KafkaOptions, kafka_server: KafkaServer
 ) -> None:
     expected = await work(store, 20)
+    await relayed(relay)
     while await behind(store):  # a broker of a busy machine may not have answered in time, which is told as well
         await relayed(relay)
     kafka_server.kill()
