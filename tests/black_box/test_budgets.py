@@ -7,6 +7,8 @@ from pathlib import Path
 
 IMPORT_SECONDS = 0.120
 HELP_SECONDS = 0.250
+USUAL_START = 0.0105
+"""Processor time of an interpreter that does nothing, where the budgets were set: a busy machine has more of all."""
 TRIES = 15
 
 THIRD_PARTY = """
@@ -29,6 +31,11 @@ def cpu_seconds(*command: str, enough: float = 0.0) -> float:
     return least
 
 
+def budget(seconds: float, start: float) -> float:
+    """Return a budget for a machine on which an interpreter takes so long to start."""
+    return seconds * max(1.0, start / USUAL_START)
+
+
 def _once(command: tuple[str, ...]) -> float:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""})
     _, status, usage = os.wait4(process.pid, 0)
@@ -39,7 +46,7 @@ def _once(command: tuple[str, ...]) -> float:
 
 def test_importing_drumline_is_quick() -> None:
     nothing = cpu_seconds(sys.executable, "-c", "pass")
-    enough = nothing + IMPORT_SECONDS
+    enough = nothing + budget(IMPORT_SECONDS, nothing)
 
     bare = cpu_seconds(sys.executable, "-c", "import drumline", enough=enough)
     ready = cpu_seconds(sys.executable, "-c", "from drumline import Drumline; Drumline('budget')", enough=enough)
@@ -56,5 +63,6 @@ def test_importing_drumline_loads_few_other_packages() -> None:
 
 def test_help_is_quick() -> None:
     program = Path(sys.executable).with_name("drumline")
+    enough = budget(HELP_SECONDS, cpu_seconds(sys.executable, "-c", "pass"))
 
-    assert cpu_seconds(str(program), "--help", enough=HELP_SECONDS) <= HELP_SECONDS
+    assert cpu_seconds(str(program), "--help", enough=enough) <= enough
