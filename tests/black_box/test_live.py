@@ -61,7 +61,8 @@ def test_a_file_changes_running_processes_and_a_broken_one_changes_nothing(tmp_p
         eventually(lambda: "refused" in config_health(apart).get("details", {}), SOON, lambda: config_health(apart))
         assert config_health(apart)["status"] == "DEGRADED"
         assert "worker.queues in" in config_health(apart)["details"]["refused"]
-        eventually(lambda: apart.errors.count("settings.refused") == 2, SOON, lambda: apart.errors)  # both processes
+        refused = '"message": "settings.refused"'
+        eventually(lambda: apart.errors.count(refused) == 2, SOON, lambda: apart.errors)  # both processes
         assert capacities(apart) == [20]
 
         replace_file(file, "worker: {concurrency: 22}\nretention: 1d\n")
