@@ -101,11 +101,10 @@ async def test_an_ended_task_is_over(store: Store, clock: ManualClock) -> None:
     assert await store.expiry.due_expiries(limit=10) == DueExpiries({}, [task])
 
 
-async def test_a_retry_of_a_forgotten_task_does_not_expire(store: Store, clock: ManualClock) -> None:
+async def test_a_task_that_was_retried_does_not_expire(store: Store, clock: ManualClock) -> None:
     task, _ = await expiring(store)
     clock.advance(SECOND)
     await store.control.cancel([task])
-    await store.expiry.forget_expiries([task])
     await store.control.retry([task])
 
     assert await store.expiry.due_expiries(limit=10) == DueExpiries({}, [])

@@ -103,9 +103,10 @@ class JobControl(JobRipple):
         due_at: Instant,
         in_job: bool,
     ) -> None:
-        """Give ended tasks a live row again."""
+        """Give ended tasks a live row again; they do not expire any more."""
         tasks = [(each, Act.RETRY, State.QUEUED) for each in queued]
         tasks += [(each, Act.RESUME, State.BLOCKED) for each in blocked]
+        await transaction.fetch("delete_expiries", ids=[each.id for each, _, _ in tasks])
         await transaction.fetch(
             "revive",
             ids=[each.id for each, _, _ in tasks],
